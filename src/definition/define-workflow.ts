@@ -1,0 +1,154 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { PhasegateError } from "../errors.js";
+import { buildStructure } from "./build-structure.js";
+import type { JsonObject } from "./json.js";
+import { isWorkflowType, shown } from "./names.js";
+import type { WorkflowDefinition } from "./workflow-definition.js";
+
+/** A text, or a function that gives it when it is asked for. */
+export type TextInput = string | (() => string | Promise<string>);
+
+/** A task of a workflow in code. */
+export interface TaskInput {
+  /** Its number in the phase; its position, from 1, if not given. */
+  readonly number?: number;
+  readonly name: string;
+  readonly purpose?: string;
+  /** What the agent reads, as Markdown. */
+  readonly content: TextInput;
+}
+
+/** A phase of a workflow in code. */
+export interface PhaseInput {
+  /** Its number, 0 or more; numbers rise, with gaps if you like. */
+  readonly number: number;
+  readonly name: string;
+  readonly purpose?: string;
+  readonly estimatedEffort?: string;
+  readonly keyDeliverables?: readonly string[];
+  readonly validationCriteria?: readonly string[];
+  /** What the agent reads, as Markdown. */
+  readonly content: TextInput;
+  readonly tasks?: readonly TaskInput[];
+  /** What must be shown; without it any evidence object passes. */
+  readonly gate?: GateInput;
+  /** Whether the host may skip the phase. */
+  readonly skippable?: boolean;
+}
+
+/** A gate of a workflow in code. */
+export interface GateInput {
+  /** zod, or any other Standard Schema, for the whole evidence object; it may be asynchronous. */
+  readonly evidence: StandardSchemaV1;
+  /** A right answer to show where evidence is refused. */
+  readonly example?: JsonObject;
+  /** Whether the host may let a session pass without evidence. */
+  readonly allowOverride?: boolean;
+}
+
+/** A workflow in code. */
+export interface WorkflowInput<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
+  /** Its type: letters, digits, `_`, `-` and `.`. */
+  readonly type: string;
+  /**
+   * Names this state of the definition. Change it whenever what a gate accepts changes: sessions
+   * under way keep to the revision that they were started with.
+   */
+  readonly revision: string;
+  readonly name: string;
+  readonly description: string;
+  readonly version?: string;
+  readonly category?: string;
+  readonly estimatedDuration?: string;
+  readonly targetLanguages?: readonly string[];
+  readonly artifacts?: readonly string[];
+  readonly prerequisites?: readonly string[];
+  readonly tags?: readonly string[];
+  /** The number of the phase that sessions begin with; the first one if not given. */
+  readonly startPhase?: number;
+  readonly phases: Phases;
+}
+
+/** A workflow defined in code: what an engine runs, and its texts. */
+export interface Workflow<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
+  readonly definition: WorkflowDefinition;
+  /** The phases as they were given: what evidence each takes is read from their types. */
+  readonly phases: Phases;
+  /** The text of a phase or a task; undefined if there is none. */
+  text(part: { readonly phase: number; readonly task?: number }): string | Promise<string> | undefined;
+}
+
+/** The numbers of a workflow's phases, as a union of literals. */
+export type PhaseNumberOf<W extends Workflow> = W["phases"][number]["number"];
+
+/** What a phase's gate takes: the input of its schema, or any object where it has none. */
+export type EvidenceOf<W extends Workflow, N extends number> =
+  Extract<W["phases"][number], { readonly number: N }> extends {
+    readonly gate: { readonly evidence: infer S extends StandardSchemaV1 };
+  }
+    ? StandardSchemaV1.InferInput<S>
+    : JsonObject;
+
+/**
+ * Defines a workflow in code. `completePhase` of a session on it takes exactly the evidence of that
+ * phase. Throws `DEFINITION_INVALID`, with everything that is wrong at once.
+ */
+export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
+  input: WorkflowInput<Phases>,
+): Workflow<Phases> {
+  const problems = problemsOf(input);
+  if (problems.length > 0) {
+    throw new PhasegateError(
+      "DEFINITION_INVALID",
+      `the workflow ${shown(input.type)} can't be used: ${problems.join("; ")}`,
+      {
+        remedy: "Mend what is listed in the call of defineWorkflow.",
+        details: { workflowType: String(input.type), diagnostics: problems },
+      },
+    );
+  }
+  const schemas = new Map(
+    input.phases.flatMap((phase) => (phase.gate === undefined ? [] : [[phase.number, phase.gate.evidence] as const])),
+  );
+  return {
+    definition: { structure: buildStructure(input), schemas },
+    phases: input.phases,
+    text: (part) => textOf(input.phases, part),
+  };
+}
+
+function textOf(phases: readonly PhaseInput[], part: { readonly phase: number; readonly task?: number }) {
+  const phase = phases.find(({ number }) => number === part.phase);
+  if (part.task === undefined) return read(phase?.content);
+  const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
+  return read(task?.content);
+}
+
+function read(content: TextInput | undefined): string | Promise<string> | undefined {
+  return typeof content === "function" ? content() : content;
+}
+
+function problemsOf(input: WorkflowInput): string[] {
+  const problems: string[] = [];
+  if (!isWorkflowType(input.type)) problems.push(`type ${shown(input.type)} may hold letters, digits, '_', '-' and '.'`);
+  if (input.revision === "") problems.push("revision is empty");
+  if (input.phases.length === 0) problems.push("there is no phase");
+  problems.push(...ascending(input.phases.map(({ number }) => number), "phase"));
+  for (const phase of input.phases) {
+    const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
+    problems.push(...ascending(numbers, `phase ${phase.number}: task`));
+  }
+  const start = input.startPhase;
+  if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
+    problems.push(`startPhase ${start} is no phase`);
+  }
+  return problems;
+}
+
+function ascending(numbers: readonly number[], what: string): string[] {
+  return numbers.flatMap((number, index) => {
+    if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number of 0 or more`];
+    const before = numbers[index - 1];
+    return before !== undefined && before >= number ? [`${what} ${number} does not come after ${before}`] : [];
+  });
+}

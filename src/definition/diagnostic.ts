@@ -1,0 +1,27 @@
+import type { SourcePosition } from "../errors.js";
+
+/**
+ * Something that is wrong with a definition. An *error* keeps the workflow from being started; a
+ * *warning* doesn't.
+ */
+export interface Diagnostic extends SourcePosition {
+  readonly severity: "error" | "warning";
+  /** Which check it was, for machines: `KEY_MISSING`, `YAML_SYNTAX`, … */
+  readonly code: string;
+  /** What is wrong, in one sentence. */
+  readonly message: string;
+  /** What to write instead. */
+  readonly hint?: string;
+}
+
+/** `file:line:column: severity: message (hint)`, as compilers print it. */
+export function formatDiagnostic(diagnostic: Diagnostic): string {
+  const { file, line, column, severity, message, hint } = diagnostic;
+  const place = [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(":");
+  return `${place}: ${severity}: ${message}${hint === undefined ? "" : ` (${hint})`}`;
+}
+
+/** Whether a list holds an error. */
+export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some((diagnostic) => diagnostic.severity === "error");
+}

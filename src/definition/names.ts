@@ -1,0 +1,67 @@
+/**
+ * The one place where ids and names from outside are checked. Everything behind it may take them
+ * for safe: as file names, as keys, in messages.
+ */
+import { PhasegateError } from "../errors.js";
+
+declare const sessionIdBrand: unique symbol;
+
+/** The id of a session, checked: `[a-z0-9_-]`, 1 to 128 characters, the first none of `_` and `-`. */
+export type SessionId = string & { readonly [sessionIdBrand]: true };
+
+/** The longest session id, in characters. */
+export const SESSION_ID_MAX = 128;
+
+/** Whether a value may be a session id. */
+export function isSessionId(value: unknown): value is SessionId {
+  return typeof value === "string" && value.length <= SESSION_ID_MAX && /^[a-z0-9][a-z0-9_-]*$/.test(value);
+}
+
+/** Reads a session id; throws `INVALID_INPUT` for anything that can't be one. */
+export function parseSessionId(value: unknown): SessionId {
+  if (isSessionId(value)) return value;
+  throw new PhasegateError("INVALID_INPUT", `session_id is not valid: ${shown(value)}`, {
+    remedy: "Use the session_id as start gave it: lower-case letters, digits, '_' and '-', at most 128 characters.",
+    details: { field: "session_id", expected: "[a-z0-9][a-z0-9_-]{0,127}" },
+  });
+}
+
+/** Whether a value may be a workflow's type: a letter or digit, then letters, digits, `_`, `-`, `.`; no `..`. */
+export function isWorkflowType(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    value.length <= 128 &&
+    /^[A-Za-z0-9][A-Za-z0-9_.-]*$/.test(value) &&
+    !value.includes("..") &&
+    !RESERVED.has(value)
+  );
+}
+
+/** Keys that reach an object's prototype; never a name of anything. */
+export const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/**
+ * A session id as seed 000 has it: `<workflow_type>_<target>_<YYYYMMDD>_<HHMMSS>`. `suffix` takes
+ * the place of the time where the id must not depend on it.
+ */
+export function sessionIdFor(workflowType: string, target: string, suffix: string): SessionId {
+  const room = SESSION_ID_MAX - suffix.length - 2;
+  const type = slug(workflowType).slice(0, Math.floor(room / 2)) || "workflow";
+  const name = slug(target).slice(-(room - type.length)).replace(/^_+/, "");
+  return parseSessionId(`${type}_${name || "target"}_${suffix}`);
+}
+
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "");
+}
+
+/** A value from outside as it may stand in a message: one line, no control characters, at most 80 characters. */
+export function shown(value: unknown): string {
+  const text = typeof value === "string" ? JSON.stringify(value) : String(JSON.stringify(value) ?? typeof value);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "?");
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}

@@ -1,0 +1,75 @@
+import { parseSessionId, type SessionId } from "../definition/names.js";
+import { nearest } from "../definition/nearest.js";
+import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
+import { PhasegateError } from "../errors.js";
+import { keyedRequest } from "../kernel/idempotency.js";
+import type { Executed } from "../kernel/recorded.js";
+import type { SessionCommand } from "../session/commands.js";
+import type { SessionEvent } from "../session/events.js";
+import type { SessionHead } from "../session/head.js";
+import { phaseOutOfRange } from "../session/refusals.js";
+import type { ResolvedOptions } from "./options.js";
+import type { PhasedKernel, PhasedSession, Pinned } from "./pinned.js";
+
+/** What the parts of an engine share. */
+export interface EngineContext {
+  readonly options: ResolvedOptions;
+  readonly kernel: PhasedKernel;
+  readonly pinned: Pinned;
+}
+
+/** What an operation led to. */
+export type PhasedOutcome = Executed<SessionEvent, SessionHead>;
+
+/** A session with the structure that it is bound to. */
+export interface LoadedSession {
+  readonly session: PhasedSession;
+  readonly structure: WorkflowStructure;
+}
+
+/** Loads a session by the id that a caller gave. Throws `INVALID_INPUT` or `SESSION_NOT_FOUND`. */
+export async function loadSession(context: EngineContext, sessionId: string): Promise<LoadedSession> {
+  const id = parseSessionId(sessionId);
+  const session = await context.kernel.find(id);
+  if (session === undefined) throw await sessionNotFound(context, id);
+  return { session, structure: await context.pinned.structure(session) };
+}
+
+/** Carries out a command that depends on nothing but the state; repeated under its key, if it has one. */
+export async function executeCommand(
+  context: EngineContext,
+  sessionId: string,
+  command: Exclude<SessionCommand, { type: "start" }>,
+  idempotencyKey?: string,
+): Promise<PhasedOutcome> {
+  const id = parseSessionId(sessionId);
+  const request = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
+  const prepare = async (session: PhasedSession | undefined) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    return { command: { command, structure: await context.pinned.structure(session), limits: context.options.limits } };
+  };
+  return context.kernel.execute(id, prepare, request);
+}
+
+/** A phase of a structure by its number. Throws `PHASE_OUT_OF_RANGE`. */
+export function requirePhase(structure: WorkflowStructure, number: number): PhaseDefinition {
+  const phase = structure.phases.find((candidate) => candidate.number === number);
+  if (phase === undefined) throw phaseOutOfRange(structure, number);
+  return phase;
+}
+
+/** There is no such session; the nearest of the newest ones may have been meant. */
+export async function sessionNotFound(
+  { options }: EngineContext,
+  sessionId: SessionId,
+): Promise<PhasegateError<"SESSION_NOT_FOUND">> {
+  const { items } = await options.storage.list({ limit: 50 });
+  const similar = nearest(
+    sessionId,
+    items.map((summary) => summary.sessionId),
+  );
+  return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId}`, {
+    remedy: similar === undefined ? "List the sessions, or start one." : `Did you mean ${similar}? List the sessions.`,
+    details: { sessionId, ...(similar === undefined ? {} : { nearest: similar }) },
+  });
+}

@@ -1,0 +1,76 @@
+import { EventEmitter } from "eventemitter3";
+import type { SessionId } from "../definition/names.js";
+import type { ErrorCode } from "../errors.js";
+import type { Problem } from "../gate/verdict.js";
+
+interface Of {
+  readonly sessionId: SessionId;
+  readonly workflowType: string;
+  /** When, in ISO 8601, UTC. */
+  readonly at: string;
+}
+
+/** What an engine tells its host as things happen, each with what it carries. */
+export interface EngineNotifications {
+  started: Of & { readonly target: string; readonly phase: number };
+  phaseEntered: Of & { readonly phase: number };
+  gatePassed: Of & { readonly phase: number; readonly attempt: number };
+  gateFailed: Of & { readonly phase: number; readonly attempt: number; readonly problems: readonly Problem[] };
+  gateOverridden: Of & { readonly phase: number; readonly by: string; readonly reason: string };
+  phaseSkipped: Of & { readonly phase: number; readonly by: string; readonly reason: string };
+  paused: Of & { readonly note?: string | undefined };
+  resumed: Of;
+  retried: Of & { readonly phase: number; readonly by: "agent" | "host" };
+  rolledBack: Of & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
+  migrated: Of & { readonly revision: string; readonly by: string };
+  completed: Of;
+  failed: Of & { readonly phase: number; readonly attempts: number };
+  deleted: Of & { readonly reason?: string | undefined };
+  /** Somebody else's commit came first; the command was decided again. */
+  conflict: { readonly sessionId: SessionId; readonly version: number };
+  /** A refusal that touches security: a path that leads out, a log that was changed, unsafe evidence. */
+  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
+  /** A failure that nobody expected, in the engine, a port of the host's or a listener. */
+  internalError: { readonly operation: string; readonly error: unknown };
+}
+
+/** The name of a notification. */
+export type NotificationName = keyof EngineNotifications;
+/** A listener; what it throws, or rejects with, stops neither the others nor the call. */
+export type NotificationListener<N extends NotificationName> = (payload: EngineNotifications[N]) => unknown;
+
+/**
+ * Notifications on eventemitter3, with each listener on its own. They come at most once and after
+ * the commit: the log is the record, these are the news of it.
+ */
+export class Notifications {
+  readonly #emitter = new EventEmitter<NotificationName>();
+
+  /** Listens; the function that comes back stops it. */
+  on<N extends NotificationName>(name: N, listener: NotificationListener<N>): () => void {
+    this.#emitter.on(name, listener);
+    return () => {
+      this.#emitter.off(name, listener);
+    };
+  }
+
+  /** Tells all listeners. */
+  notify<N extends NotificationName>(name: N, payload: EngineNotifications[N]): void {
+    if (this.#emitter.listenerCount(name) === 0) return;
+    for (const listener of this.#emitter.listeners(name)) this.#call(name, () => listener(payload));
+  }
+
+  #call(name: NotificationName, listener: () => unknown): void {
+    try {
+      const outcome: unknown = listener();
+      if (outcome instanceof Promise) outcome.catch((error: unknown) => this.#failed(name, error));
+    } catch (error) {
+      this.#failed(name, error);
+    }
+  }
+
+  /** A listener of `internalError` that fails itself has nobody left to tell. */
+  #failed(name: NotificationName, error: unknown): void {
+    if (name !== "internalError") this.notify("internalError", { operation: `listener of ${name}`, error });
+  }
+}

@@ -1,0 +1,76 @@
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import type { EvidenceLimits } from "../gate/evidence-safety.js";
+import type { Enforcement } from "../gate/verdict.js";
+import type { Clock } from "../ports/clock.js";
+import type { ContentProvider } from "../ports/content-provider.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import type { TargetGuard } from "../ports/target-guard.js";
+import type { AttemptLimits } from "../session/commands.js";
+
+/** How much an engine takes on. */
+export interface EngineLimits extends AttemptLimits {
+  /** Bytes of JSON in one submission. Default 10 MiB. */
+  readonly maxEvidenceBytes: number;
+  /** How deep evidence may be nested. Default 64. */
+  readonly maxEvidenceDepth: number;
+  /** Active sessions at once, counted from the storage's index; `Infinity` for no limit. Default 100. */
+  readonly maxActiveSessions: number;
+  /** Operations at once; beyond it calls are refused with `BUSY`. Default 100. */
+  readonly maxConcurrent: number;
+}
+
+/** The limits of an engine that is given none. */
+export const DEFAULT_LIMITS: EngineLimits = {
+  maxAttempts: 3,
+  maxAttemptsTotal: 12,
+  maxEvidenceBytes: 10 * 1024 * 1024,
+  maxEvidenceDepth: 64,
+  maxActiveSessions: 100,
+  maxConcurrent: 100,
+};
+
+/** What an engine is made of. */
+export interface EngineOptions {
+  /** Where sessions are kept. */
+  readonly storage: StorageAdapter;
+  /** Where workflows come from. */
+  readonly content: ContentProvider;
+  /** Limits that differ from {@link DEFAULT_LIMITS}. */
+  readonly limits?: Partial<EngineLimits>;
+  /** How gate files are read; `strict` if not given. */
+  readonly enforcement?: Enforcement;
+  /** Where targets may lie. Without it only the path's own form is checked. */
+  readonly targets?: TargetGuard;
+  /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
+  readonly hashKey?: string | Uint8Array;
+  /** Where the time comes from; the system's clock if not given. */
+  readonly clock?: Clock;
+}
+
+/** Options with every default filled in. */
+export interface ResolvedOptions {
+  readonly storage: StorageAdapter;
+  readonly content: ContentProvider;
+  readonly limits: EngineLimits;
+  readonly evidenceLimits: EvidenceLimits;
+  readonly enforcement: Enforcement;
+  readonly clock: Clock;
+  readonly targets?: TargetGuard;
+  readonly hashKey?: Uint8Array;
+}
+
+/** Fills in the defaults. */
+export function resolveOptions(options: EngineOptions): ResolvedOptions {
+  const { storage, content, enforcement = "strict", clock = { now: () => Date.now() }, targets, hashKey } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  return {
+    storage,
+    content,
+    limits,
+    evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
+    enforcement,
+    clock,
+    ...(targets === undefined ? {} : { targets }),
+    ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
+  };
+}

@@ -1,0 +1,78 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
+import { PhasegateError } from "../errors.js";
+import type { Kernel } from "../kernel/kernel.js";
+import { RecentMap } from "../kernel/recent-map.js";
+import type { Recorded } from "../kernel/recorded.js";
+import type { ContentProvider } from "../ports/content-provider.js";
+import type { SessionEvent } from "../session/events.js";
+import type { SessionHead } from "../session/head.js";
+import type { PhasedCommand } from "./phased-machine.js";
+
+/** A phased session as the kernel gives it. */
+export type PhasedSession = Recorded<SessionEvent, SessionHead>;
+/** The kernel of phased sessions. */
+export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
+
+/** How many structures are kept in memory. */
+const STRUCTURES_KEPT = 256;
+
+/**
+ * What sessions were started on: structures out of their logs, and the schemas in code that belong
+ * to them. Editing a workflow never changes the gate of a session under way.
+ */
+export class Pinned {
+  readonly #kernel: PhasedKernel;
+  readonly #content: ContentProvider;
+  readonly #structures = new RecentMap<string, WorkflowStructure>(STRUCTURES_KEPT);
+
+  constructor(kernel: PhasedKernel, content: ContentProvider) {
+    this.#kernel = kernel;
+    this.#content = content;
+  }
+
+  /** The structure that a session is bound to. */
+  async structure({ sessionId, head }: Pick<PhasedSession, "sessionId" | "head">): Promise<WorkflowStructure> {
+    const key = `${sessionId} ${head.structureVersion}`;
+    const known = this.#structures.get(key);
+    if (known !== undefined) return known;
+    const { events } = await this.#kernel.at(sessionId, head.structureVersion);
+    const pinning = events.find((event) => event.type === "started" || event.type === "migrated");
+    if (pinning === undefined) throw new Error(`commit ${head.structureVersion} pins no structure`);
+    this.#structures.set(key, pinning.structure);
+    return pinning.structure;
+  }
+
+  /** Remembers the structure of a session that this engine has just started. */
+  remember({ sessionId, head }: PhasedSession, structure: WorkflowStructure): void {
+    this.#structures.set(`${sessionId} ${head.structureVersion}`, structure);
+  }
+
+  /**
+   * The schema in code of a phase's gate; undefined where the gate has none. Throws
+   * `DEFINITION_CHANGED` if the host no longer has that revision, or has another under its name.
+   */
+  async schema(structure: WorkflowStructure, phase: PhaseDefinition): Promise<StandardSchemaV1 | undefined> {
+    if (phase.gate.kind !== "schema") return undefined;
+    const live = await this.#content.definition(structure.type, structure.revision);
+    const schema = live?.schemas.get(phase.number);
+    if (live === undefined || schema === undefined) throw changed(structure, "is not registered any more");
+    if (live.structure !== structure && fingerprint(live.structure, phase.number) !== fingerprint(structure, phase.number)) {
+      throw changed(structure, `has another gate in phase ${phase.number} now`);
+    }
+    return schema;
+  }
+}
+
+/** What a schema says of itself. Refinements don't show in it: that is what the revision is for. */
+function fingerprint(structure: WorkflowStructure, phase: number): string | undefined {
+  const gate = structure.phases.find(({ number }) => number === phase)?.gate;
+  return gate?.kind === "schema" ? JSON.stringify(gate.jsonSchema) : gate?.kind;
+}
+
+function changed({ type, revision }: WorkflowStructure, what: string): PhasegateError<"DEFINITION_CHANGED"> {
+  return new PhasegateError("DEFINITION_CHANGED", `revision ${revision} of the workflow ${type} ${what}`, {
+    remedy: "The host must register that revision again, or move the session with engine.migrate().",
+    details: { workflowType: type, revision },
+  });
+}

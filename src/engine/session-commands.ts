@@ -1,0 +1,152 @@
+import type { SessionId } from "../definition/names.js";
+import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
+import type { Problem } from "../gate/verdict.js";
+import type { Actor } from "../session/commands.js";
+import type { EventOf, SessionEvent } from "../session/events.js";
+import { gateFailures } from "../session/history.js";
+import { readEvents } from "./artifacts.js";
+import { type EngineContext, executeCommand, loadSession, type PhasedOutcome, requirePhase } from "./context.js";
+import { type PhaseView, viewPhase } from "./phase-view.js";
+
+/** A call that may be repeated: the same key gives the same answer. */
+export interface Keyed {
+  readonly idempotencyKey?: string;
+}
+
+/** A session that was set aside. */
+export interface PauseResult {
+  readonly sessionId: SessionId;
+  readonly phase: number;
+  readonly pausedAt: string;
+  readonly note?: string;
+}
+
+/** A session that was taken up again. */
+export interface ResumeResult {
+  readonly sessionId: SessionId;
+  readonly pausedSeconds: number;
+  readonly phase: PhaseView;
+}
+
+/** A phase that may be tried again. */
+export interface RetryResult {
+  readonly sessionId: SessionId;
+  readonly resetEvidence: boolean;
+  readonly phase: PhaseView;
+  /** What was wrong with the last submission. */
+  readonly previousProblems: readonly Problem[];
+}
+
+/** A session that went back. */
+export interface RollbackResult {
+  readonly sessionId: SessionId;
+  readonly from: number;
+  readonly to: number;
+  /** The phases that are no longer completed. */
+  readonly cleared: readonly number[];
+  readonly phase: PhaseView;
+}
+
+/** A session that the host has moved on. */
+export interface MoveResult {
+  readonly sessionId: SessionId;
+  readonly phase: number;
+  /** The phase that the session is in now; null when the workflow is complete. */
+  readonly nextPhase: PhaseDefinition | null;
+}
+
+/** A session that is gone. */
+export interface DeleteResult {
+  readonly sessionId: SessionId;
+}
+
+export async function pause(
+  context: EngineContext,
+  id: string,
+  { note, idempotencyKey }: Keyed & { readonly note?: string },
+): Promise<PauseResult> {
+  const command = { type: "pause", ...(note === undefined ? {} : { note }) } as const;
+  const { sessionId, at, head } = await executeCommand(context, id, command, idempotencyKey);
+  return { sessionId, phase: head.phase, pausedAt: at, ...(note === undefined ? {} : { note }) };
+}
+
+export async function resume(context: EngineContext, id: string, { idempotencyKey }: Keyed): Promise<ResumeResult> {
+  const outcome = await executeCommand(context, id, { type: "resume" }, idempotencyKey);
+  const { pausedSeconds } = requireEvent(outcome, "resumed");
+  return { sessionId: outcome.sessionId, pausedSeconds, phase: await currentPhase(context, outcome) };
+}
+
+export async function retryPhase(
+  context: EngineContext,
+  id: string,
+  request: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
+): Promise<RetryResult> {
+  const { phase, resetEvidence = false, by = "host", idempotencyKey } = request;
+  const outcome = await executeCommand(context, id, { type: "retryPhase", phase, resetEvidence, by }, idempotencyKey);
+  const events = await readEvents(context, outcome.sessionId);
+  const before = events.filter(({ version }) => version < outcome.version);
+  const last = gateFailures(before).findLast((failure) => failure.phase === phase);
+  const previousProblems = last?.problems ?? [];
+  return {
+    sessionId: outcome.sessionId,
+    resetEvidence,
+    phase: await currentPhase(context, outcome),
+    previousProblems,
+  };
+}
+
+export async function rollback(
+  context: EngineContext,
+  id: string,
+  { to, by = "host", idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
+): Promise<RollbackResult> {
+  const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
+  const { from, cleared } = requireEvent(outcome, "rolled_back");
+  return { sessionId: outcome.sessionId, from, to, cleared, phase: await currentPhase(context, outcome) };
+}
+
+export async function movePast(
+  context: EngineContext,
+  id: string,
+  type: "overrideGate" | "skipPhase",
+  request: Keyed & { readonly phase: number; readonly by: string; readonly reason: string },
+): Promise<MoveResult> {
+  const { phase, by, reason, idempotencyKey } = request;
+  const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
+  const entered = outcome.events.find(({ type: happened }) => happened === "phase_entered");
+  const structure = await context.pinned.structure(outcome);
+  const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
+  return { sessionId: outcome.sessionId, phase, nextPhase };
+}
+
+export async function migrate(
+  context: EngineContext,
+  id: string,
+  structure: WorkflowStructure,
+  { by, idempotencyKey }: Keyed & { readonly by: string },
+): Promise<PhasedOutcome> {
+  return executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
+}
+
+/** The tombstone first: if the removal behind it is interrupted, `cleanup` finishes it. */
+export async function deleteSession(
+  context: EngineContext,
+  id: string,
+  { reason }: { readonly reason?: string },
+): Promise<DeleteResult> {
+  const { session } = await loadSession(context, id);
+  await executeCommand(context, id, { type: "delete", ...(reason === undefined ? {} : { reason }) });
+  await context.kernel.remove(session.sessionId);
+  return { sessionId: session.sessionId };
+}
+
+async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {
+  const structure = await context.pinned.structure(outcome);
+  return viewPhase(context, { session: outcome, structure }, outcome.head.phase);
+}
+
+function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {
+  const found = outcome.events.find((event): event is EventOf<T> => event.type === type);
+  if (found === undefined) throw new Error(`a commit without '${type}'`);
+  return found;
+}

@@ -1,0 +1,143 @@
+import type { JsonObject } from "../definition/json.js";
+import { isWorkflowType, type SessionId, sessionIdFor, shown } from "../definition/names.js";
+import { nearest } from "../definition/nearest.js";
+import { parseRelativePath } from "../definition/relative-path.js";
+import type { WorkflowDefinition } from "../definition/workflow-definition.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { checkEvidenceSafety } from "../gate/evidence-safety.js";
+import { type KeyedRequest, keyedRequest } from "../kernel/idempotency.js";
+import type { SessionSummary } from "../ports/storage-adapter.js";
+import type { EngineContext, PhasedOutcome } from "./context.js";
+import type { ResolvedOptions } from "./options.js";
+import { type PhaseView, viewPhase } from "./phase-view.js";
+
+/** A new session on a workflow. */
+export interface StartRequest {
+  readonly workflowType: string;
+  /** What the work is on: a path relative to the project root. It need not exist. */
+  readonly target: string;
+  /** Kept with the session, at most 64 KiB of JSON. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** The same key gives the same session, however often the call is repeated. */
+  readonly idempotencyKey?: string;
+}
+
+/** A session that was started. */
+export interface StartResult {
+  readonly sessionId: SessionId;
+  readonly workflowType: string;
+  readonly target: string;
+  readonly phase: PhaseView;
+  /** Other active sessions on the same workflow and target, newest first. */
+  readonly openSessions: readonly SessionSummary[];
+  /** Whether an earlier call with the same key started it. */
+  readonly replayed: boolean;
+}
+
+const OPTIONS_MAX_BYTES = 64 * 1024;
+
+/** Starts a session. Everything that can fail is done before anything is written. */
+export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
+  const { options } = context;
+  const target = await checkTarget(options, request.target);
+  const definition = await requireWorkflow(options, request.workflowType);
+  const settings = checkEvidenceSafety(request.options ?? {}, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
+  const { structure } = definition;
+  await options.content.text(structure.type, { phase: structure.startPhase });
+  const key = request.idempotencyKey;
+  const keyed = key === undefined ? undefined : keyedRequest(key, [structure.type, target, settings]);
+  await checkSessionLimit(context, structure.type, target, keyed);
+  const started = await append(context, definition, target, settings, keyed);
+  if (!started.replayed) context.pinned.remember(started, structure);
+  const loaded = { session: started, structure: await context.pinned.structure(started) };
+  const phase = await viewPhase(context, loaded, started.head.phase);
+  const openSessions = await otherSessions(options, started);
+  const { sessionId, replayed } = started;
+  return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed };
+}
+
+async function checkTarget(options: ResolvedOptions, value: string): Promise<string> {
+  const target = parseRelativePath(value);
+  await options.targets?.check(target);
+  return target;
+}
+
+/** The newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the nearest name. */
+export async function requireWorkflow({ content }: ResolvedOptions, type: string): Promise<WorkflowDefinition> {
+  const definition = isWorkflowType(type) ? await content.definition(type) : undefined;
+  if (definition !== undefined) return definition;
+  const types = (await content.list()).map((listing) => listing.type);
+  const similar = nearest(String(type), types);
+  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
+    remedy: similar === undefined ? "List the workflows to see what there is." : `Did you mean '${similar}'?`,
+    details: { workflowType: shown(type), ...(similar === undefined ? {} : { nearest: similar }) },
+  });
+}
+
+/** A repeated start is no new session, so it is let through. */
+async function checkSessionLimit(
+  { options, kernel }: EngineContext,
+  type: string,
+  target: string,
+  keyed: KeyedRequest | undefined,
+): Promise<void> {
+  const limit = options.limits.maxActiveSessions;
+  if (limit === Number.POSITIVE_INFINITY) return;
+  if ((await options.storage.countActive(limit)) < limit) return;
+  if (keyed !== undefined && (await kernel.find(keyedId(type, target, keyed))) !== undefined) return;
+  throw new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
+    remedy: "Complete, pause or delete a session first: list the active ones.",
+    details: { limit },
+  });
+}
+
+async function append(
+  context: EngineContext,
+  definition: WorkflowDefinition,
+  target: string,
+  settings: JsonObject,
+  keyed: KeyedRequest | undefined,
+): Promise<PhasedOutcome> {
+  const { structure } = definition;
+  const { limits, clock } = context.options;
+  const command = { command: { type: "start", target, options: settings } as const, structure, limits };
+  if (keyed !== undefined) {
+    return context.kernel.execute(keyedId(structure.type, target, keyed), () => ({ command }), keyed);
+  }
+  const stamp = timeStamp(clock.now());
+  for (let copy = 1; ; copy += 1) {
+    const id = sessionIdFor(structure.type, target, copy === 1 ? stamp : `${stamp}_${copy}`);
+    try {
+      return await context.kernel.execute(id, (current) => {
+        if (current !== undefined) throw new TakenError();
+        return { command };
+      });
+    } catch (error) {
+      if (!(error instanceof TakenError) && !isPhasegateError(error, "CONFLICT")) throw error;
+    }
+  }
+}
+
+/** Another session has the id that this one would have had. */
+class TakenError extends Error {}
+
+/** A key stands where the time would, so that the same call finds the same session. */
+function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
+  return sessionIdFor(type, target, `k${keyed.id.slice(0, 16)}`);
+}
+
+/** `YYYYMMDD_HHMMSS` in UTC. */
+function timeStamp(now: number): string {
+  const digits = new Date(now).toISOString().replace(/[^0-9]/g, "");
+  return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
+}
+
+/** Looks at the newest active sessions only: a hint for the agent, not worth reading them all. */
+async function otherSessions(options: ResolvedOptions, started: PhasedOutcome): Promise<SessionSummary[]> {
+  const { items } = await options.storage.list({ status: ["active"], limit: 50 });
+  const { sessionId, summary } = started;
+  return items.filter(
+    (other) =>
+      other.sessionId !== sessionId && other.workflowType === summary.workflowType && other.target === summary.target,
+  );
+}

@@ -1,0 +1,62 @@
+import type { JsonObject } from "../definition/json.js";
+import type { SessionId } from "../definition/names.js";
+import type { WorkflowStructure } from "../definition/structure.js";
+import type { SessionHead } from "../session/head.js";
+import { inRanges, type Ranges } from "../session/ranges.js";
+import { type ArtifactView, loadArtifacts } from "./artifacts.js";
+import type { EngineContext, LoadedSession } from "./context.js";
+
+/** Where a session stands. */
+export interface StateView {
+  readonly sessionId: SessionId;
+  readonly version: number;
+  /** A receipt for {@link Engine.audit}: keep it elsewhere. */
+  readonly hash: string;
+  readonly head: SessionHead;
+  readonly structure: WorkflowStructure;
+  readonly updatedAt: string;
+  readonly completedPhases: readonly number[];
+  readonly skippedPhases: readonly number[];
+}
+
+/** A session with what its log holds. */
+export interface FullStateView extends StateView {
+  readonly artifacts: readonly ArtifactView[];
+  /** The options that it was started with. */
+  readonly options: JsonObject;
+}
+
+/** Where a session stands, from its head alone: costs the same however long its log is. */
+export function viewState({ session, structure }: LoadedSession): StateView {
+  const { sessionId, version, hash, head, at } = session;
+  const numbers = (ranges: Ranges) =>
+    structure.phases.filter((_, position) => inRanges(ranges, position)).map(({ number }) => number);
+  return {
+    sessionId,
+    version,
+    hash,
+    head,
+    structure,
+    updatedAt: at,
+    completedPhases: numbers(head.completed),
+    skippedPhases: numbers(head.skipped),
+  };
+}
+
+/** Where a session stands, with artifacts and options out of its log. */
+export async function viewFullState(context: EngineContext, loaded: LoadedSession): Promise<FullStateView> {
+  const { sessionId } = loaded.session;
+  return {
+    ...viewState(loaded),
+    artifacts: await loadArtifacts(context, sessionId),
+    options: await startOptions(context, sessionId),
+  };
+}
+
+/** The options that a session was started with. */
+export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
+  const { events } = await kernel.at(sessionId, 1);
+  const started = events.find(({ type }) => type === "started");
+  return started?.type === "started" ? started.options : {};
+}
+

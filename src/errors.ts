@@ -1,0 +1,117 @@
+/**
+ * The one error class of phasegate. Pure code returns verdicts; whatever can't be expressed as a
+ * verdict throws a `PhasegateError` whose `code` is a literal, whose `remedy` says what to do next
+ * and whose `details` are typed by the code.
+ */
+
+/** A span in a source file: 1-based line and column. */
+export interface SourcePosition {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** What each code carries. Adding a code here adds it to {@link ErrorCode}. */
+export interface ErrorDetails {
+  /** An argument from outside is missing, unknown or of the wrong shape. */
+  INVALID_INPUT: { readonly field?: string; readonly expected?: string };
+  /** A page cursor that this library did not give, or whose data has changed since. */
+  CURSOR_INVALID: { readonly cursor: string };
+  /** No workflow of that type. */
+  WORKFLOW_NOT_FOUND: { readonly workflowType: string; readonly nearest?: string };
+  /** The definition has errors: the workflow can't be started. */
+  DEFINITION_INVALID: { readonly workflowType: string; readonly diagnostics: readonly string[] };
+  /** The code that a session's workflow was started with isn't registered any more. */
+  DEFINITION_CHANGED: { readonly workflowType: string; readonly revision: string };
+  /** A text that the definition names can't be read. */
+  CONTENT_UNAVAILABLE: { readonly workflowType: string; readonly phase: number; readonly task?: number };
+  /** No session of that id. */
+  SESSION_NOT_FOUND: { readonly sessionId: string; readonly nearest?: string };
+  /** As many sessions are active as the host allows. */
+  SESSION_LIMIT: { readonly limit: number };
+  /** A phase that lies ahead was asked for. */
+  PHASE_LOCKED: { readonly requested: number; readonly current: number };
+  /** A phase that is done was submitted again. */
+  PHASE_ALREADY_COMPLETED: { readonly requested: number; readonly current: number };
+  /** The workflow has no phase of that number. */
+  PHASE_OUT_OF_RANGE: { readonly requested: number; readonly valid: readonly number[] };
+  /** The phase has no task of that number. */
+  TASK_NOT_FOUND: { readonly phase: number; readonly task: number; readonly valid: readonly number[] };
+  /** The session's state doesn't allow the command. */
+  INVALID_TRANSITION: {
+    readonly command: string;
+    readonly status: string;
+    readonly allowed: readonly string[];
+  };
+  /** The agent has used up its attempts at a phase; only the host can give it more. */
+  ATTEMPTS_EXHAUSTED: { readonly phase: number; readonly attempts: number; readonly limit: number };
+  /** The definition doesn't let the host override this gate or skip this phase. */
+  NOT_ALLOWED: { readonly phase: number; readonly operation: string };
+  /** Evidence that isn't plain, finite, bounded JSON. */
+  EVIDENCE_UNSAFE: { readonly problems: readonly { readonly path: string; readonly reason: string }[] };
+  /** Evidence over the size limit, in bytes of JSON. */
+  EVIDENCE_TOO_LARGE: { readonly bytes: number; readonly limit: number };
+  /** An idempotency key was used before with another command. */
+  IDEMPOTENCY_KEY_REUSED: { readonly key: string };
+  /** Somebody else's commit came first. */
+  CONFLICT: { readonly sessionId: string; readonly version?: number };
+  /** Too many operations at once. */
+  BUSY: { readonly running: number; readonly limit: number };
+  /** The log of a session is not what was written. */
+  TAMPERED: { readonly sessionId: string; readonly version: number; readonly reason: string };
+  /** Written by a newer version of phasegate. */
+  FORMAT_TOO_NEW: { readonly found: number; readonly supported: number };
+  /** The storage refused: nothing was written. */
+  STORAGE_FAILED: { readonly operation: string; readonly cause?: string };
+  /** A path that leads out of its root, or a name that no path may have. */
+  PATH_REFUSED: { readonly reason: string };
+  /** A file that is not there. */
+  FILE_NOT_FOUND: { readonly file: string };
+  /** A file or a text over its size limit, in bytes. */
+  TOO_LARGE: { readonly file?: string; readonly bytes: number; readonly limit: number };
+  /** A bug, here or in a port of the host's. */
+  INTERNAL: { readonly cause?: string };
+}
+
+/** A literal that says which kind of failure it was; pinned by a test. */
+export type ErrorCode = keyof ErrorDetails;
+
+const BRAND = Symbol.for("phasegate.error");
+
+/** What every failing call of phasegate throws. */
+export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
+  /** Which kind of failure it was. */
+  readonly code: C;
+  /** What to do next, in a sentence that an agent can follow. */
+  readonly remedy: string;
+  /** What this code carries. */
+  readonly details: ErrorDetails[C];
+  /** Marks the class across copies of the package. */
+  readonly [BRAND] = true;
+
+  constructor(
+    code: C,
+    message: string,
+    options: { remedy: string; details: ErrorDetails[C]; cause?: unknown },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "PhasegateError";
+    this.code = code;
+    this.remedy = options.remedy;
+    this.details = options.details;
+  }
+}
+
+/** A `PhasegateError` of any code, each with its own details: switch on `code`. */
+export type AnyPhasegateError = { [C in ErrorCode]: PhasegateError<C> }[ErrorCode];
+
+/**
+ * Whether a value is a {@link PhasegateError}, of the given code if one is given. Holds across two
+ * copies of the package, where `instanceof` doesn't.
+ */
+export function isPhasegateError(value: unknown): value is AnyPhasegateError;
+export function isPhasegateError<C extends ErrorCode>(value: unknown, code: C): value is PhasegateError<C>;
+export function isPhasegateError(value: unknown, code?: ErrorCode): boolean {
+  if (typeof value !== "object" || value === null || !(BRAND in value)) return false;
+  return code === undefined || ("code" in value && value.code === code);
+}

@@ -1,0 +1,75 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
+import { shown } from "../definition/names.js";
+import { nearest } from "../definition/nearest.js";
+import type { FieldDefinition, FieldType } from "../definition/structure.js";
+import type { Problem } from "./verdict.js";
+
+const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {
+  boolean: (value) => typeof value === "boolean",
+  integer: (value) => Number.isSafeInteger(value),
+  number: (value) => typeof value === "number",
+  string: (value) => typeof value === "string",
+  object: isJsonObject,
+  list: Array.isArray,
+  any: () => true,
+};
+
+const EXAMPLES: Record<FieldType, JsonValue> = {
+  boolean: true,
+  integer: 3,
+  number: 0.95,
+  string: "what was done, in words",
+  object: { key: "value" },
+  list: ["first item"],
+  any: true,
+};
+
+/** A value that a field would take: the author's example, or one of its type. */
+export function exampleOf(field: FieldDefinition): JsonValue {
+  return field.example ?? EXAMPLES[field.type];
+}
+
+/** What is wrong with one field of evidence; undefined if nothing is. */
+export function checkField(field: FieldDefinition, evidence: JsonObject): Problem | undefined {
+  const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
+  if (value === undefined || value === null) return field.required ? missing(field, evidence, value) : undefined;
+  if (!HOLDS[field.type](value)) {
+    return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
+  }
+  if (!field.required) return undefined;
+  if (value === false) {
+    return problem(field, "claimed_false", `'${field.name}' is claimed false: it must be done before this gate`, value);
+  }
+  if (typeof value === "string" && value.trim() === "") {
+    return problem(field, "empty", `'${field.name}' is empty`, value);
+  }
+  return undefined;
+}
+
+function missing(field: FieldDefinition, evidence: JsonObject, value: null | undefined): Problem {
+  const similar = nearest(field.name, Object.keys(evidence));
+  const meant = similar === undefined || similar === field.name ? "" : ` (you sent '${similar}')`;
+  return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
+}
+
+function problem(
+  field: FieldDefinition,
+  kind: Problem["problem"],
+  message: string,
+  value: JsonValue | undefined,
+): Problem {
+  const because = field.description === undefined ? "" : `: ${field.description}`;
+  return {
+    field: field.name,
+    problem: kind,
+    message: `${message}${because}`,
+    got: value === undefined ? "nothing" : shown(value),
+    expected: field.type === "boolean" ? "true" : article(field.type),
+    example: exampleOf(field),
+  };
+}
+
+function article(type: FieldType): string {
+  if (type === "any") return "any value that is not empty";
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}

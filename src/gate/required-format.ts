@@ -1,0 +1,60 @@
+import type { JsonObject, JsonValue } from "../definition/json.js";
+import type { GateDefinition } from "../definition/structure.js";
+import { exampleOf } from "./check-field.js";
+
+/** What a gate asks for, in a form for people and agents: fields with their types, or a JSON Schema. */
+export function requiredFormat(gate: GateDefinition): JsonObject {
+  switch (gate.kind) {
+    case "open":
+      return { type: "object" };
+    case "schema":
+      return gate.jsonSchema ?? { type: "object" };
+    case "fields":
+      return Object.fromEntries(gate.fields.map((field) => [field.name, fieldFormat(field)]));
+  }
+}
+
+/** Evidence that a gate would take, as far as the definition tells. */
+export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
+  switch (gate.kind) {
+    case "open":
+      return { summary: "what was done, in words" };
+    case "schema":
+      return gate.example;
+    case "fields":
+      return Object.fromEntries(
+        gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
+      );
+  }
+}
+
+/** The names of the fields that a gate asks for, required ones first; empty where they aren't known. */
+export function evidenceNames(gate: GateDefinition): readonly string[] {
+  switch (gate.kind) {
+    case "open":
+      return [];
+    case "schema":
+      return schemaNames(gate.jsonSchema);
+    case "fields":
+      return [...gate.fields.filter(({ required }) => required), ...gate.fields.filter(({ required }) => !required)].map(
+        ({ name }) => name,
+      );
+  }
+}
+
+function schemaNames(schema: JsonObject | undefined): string[] {
+  const required = schema?.required;
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+  const properties = schema?.properties;
+  const all = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  return [...new Set([...names, ...all])];
+}
+
+function fieldFormat(field: {
+  readonly type: string;
+  readonly required: boolean;
+  readonly description?: string | undefined;
+}): JsonValue {
+  const { type, required, description } = field;
+  return { type, required, ...(description === undefined ? {} : { description }) };
+}

@@ -1,0 +1,88 @@
+/**
+ * phasegate: phase-gated workflows for AI agents. This entry point has the core, the tool and the
+ * adapters that keep everything in memory; it imports nothing of Node's.
+ *
+ * @packageDocumentation
+ */
+export { MemoryContent } from "./adapters/memory/memory-content.js";
+export { MemoryStorage } from "./adapters/memory/memory-storage.js";
+export {
+  defineWorkflow,
+  type EvidenceOf,
+  type GateInput,
+  type PhaseInput,
+  type PhaseNumberOf,
+  type TaskInput,
+  type TextInput,
+  type Workflow,
+  type WorkflowInput,
+} from "./definition/define-workflow.js";
+export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
+export type { JsonObject, JsonValue } from "./definition/json.js";
+export { parseSessionId, type SessionId } from "./definition/names.js";
+export type {
+  FieldDefinition,
+  FieldGate,
+  FieldType,
+  GateDefinition,
+  OpenGate,
+  PhaseDefinition,
+  SchemaGate,
+  TaskDefinition,
+  WorkflowStructure,
+} from "./definition/structure.js";
+export type { WorkflowDefinition } from "./definition/workflow-definition.js";
+export type { ArtifactView } from "./engine/artifacts.js";
+export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
+export type { CompleteRequest, CompleteResult } from "./engine/complete-phase.js";
+export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
+export type { OperationMetrics } from "./engine/metrics.js";
+export type { EngineNotifications, NotificationListener, NotificationName } from "./engine/notifications.js";
+export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
+export type { PhaseView, TaskView, TextView } from "./engine/phase-view.js";
+export type {
+  DeleteResult,
+  Keyed,
+  MoveResult,
+  PauseResult,
+  ResumeResult,
+  RetryResult,
+  RollbackResult,
+} from "./engine/session-commands.js";
+export { Session } from "./engine/session-object.js";
+export type { StartRequest, StartResult } from "./engine/start-session.js";
+export type { FullStateView, StateView } from "./engine/state-view.js";
+export {
+  type AnyPhasegateError,
+  type ErrorCode,
+  type ErrorDetails,
+  isPhasegateError,
+  PhasegateError,
+  type SourcePosition,
+} from "./errors.js";
+export { checkGate, type GateContext } from "./gate/check-gate.js";
+export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
+export type { AuditReport, Receipt } from "./kernel/audit.js";
+export type { Clock } from "./ports/clock.js";
+export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type {
+  Commit,
+  Page,
+  Payload,
+  SessionQuery,
+  SessionStatus,
+  SessionSummary,
+  StorageAdapter,
+} from "./ports/storage-adapter.js";
+export type { TargetGuard } from "./ports/target-guard.js";
+export type { SourceText, TextSource } from "./ports/text-source.js";
+export type { Actor } from "./session/commands.js";
+export type { SessionHead } from "./session/head.js";
+export type { GateFailure, PhaseAttempt } from "./session/history.js";
+export type { Action } from "./tool/actions.js";
+export {
+  createWorkflowTool,
+  type WorkflowResponse,
+  type WorkflowTool,
+  type WorkflowToolOptions,
+} from "./tool/create-workflow-tool.js";

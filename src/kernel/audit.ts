@@ -1,0 +1,42 @@
+import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
+import type { Recorded } from "./recorded.js";
+
+/** A commit's place in the chain, kept by somebody else: it shows a log whose tail was cut. */
+export interface Receipt {
+  readonly version: number;
+  readonly hash: string;
+}
+
+/** What an audit found. `versions` is how many commits hold together from the first on. */
+export type AuditReport =
+  | { readonly intact: true; readonly versions: number; readonly receipt: Receipt }
+  | { readonly intact: false; readonly versions: number; readonly reason: string };
+
+/**
+ * Reads a whole log and checks its chain, and that a receipt's commit is in it. Without a receipt
+ * a log whose newest commits were taken away is a shorter log that holds together.
+ */
+export async function audit(
+  log: AsyncIterable<Recorded<unknown, unknown>>,
+  receipt?: Receipt,
+): Promise<AuditReport> {
+  let last: Receipt = { version: 0, hash: "" };
+  let found = receipt === undefined;
+  try {
+    for await (const { version, hash } of log) {
+      last = { version, hash };
+      if (version === receipt?.version) found = hash === receipt.hash;
+    }
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    return { intact: false, versions: last.version, reason: reasonOf(error) };
+  }
+  if (!found) return { intact: false, versions: last.version, reason: "the commit of the receipt is not in the log" };
+  return { intact: true, versions: last.version, receipt: last };
+}
+
+/** Only tampering is a finding; a store that can't be read, or a newer format, says nothing of the log. */
+function reasonOf(error: AnyPhasegateError): string {
+  if (error.code !== "TAMPERED") throw error;
+  return error.message;
+}

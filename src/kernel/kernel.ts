@@ -1,0 +1,199 @@
+import type { SessionId } from "../definition/names.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import type { Clock } from "../ports/clock.js";
+import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { type AuditReport, audit, type Receipt } from "./audit.js";
+import { type CommitBody, commitHash, readBody, tampered } from "./commit-body.js";
+import { addKey, findKey, type KeyedRequest, type Keys } from "./idempotency.js";
+import type { Machine } from "./machine.js";
+import { RecentMap } from "./recent-map.js";
+import type { Executed, Recorded } from "./recorded.js";
+
+/** A command with the large texts that its events name by digest. */
+export interface Prepared<Command> {
+  readonly command: Command;
+  readonly payloads?: readonly Payload[];
+}
+
+/** What the kernel is made of. */
+export interface KernelOptions<Command, Event, Head> {
+  readonly storage: StorageAdapter;
+  readonly machine: Machine<Command, Event, Head>;
+  readonly clock: Clock;
+  /** Makes the hash chain an HMAC. */
+  readonly hashKey?: Uint8Array;
+  /** After each commit, before the caller has the answer. */
+  readonly onCommit?: (recorded: Recorded<Event, Head>) => void;
+  /** Each time somebody else's commit came first. */
+  readonly onConflict?: (id: SessionId, version: number) => void;
+}
+
+interface Newest<Event, Head> extends Recorded<Event, Head> {
+  readonly keys: Keys;
+  readonly body: string;
+}
+
+/** How often a command is decided anew before its caller is told of the conflict. */
+const TRIES_MAX = 100;
+/** How many sessions' heads are kept, so that a commit need not be parsed and hashed again. */
+const HEADS_KEPT = 256;
+
+/**
+ * Load, decide, append, notify: makes any {@link Machine}'s sessions durable. A decision is only
+ * ever written over the state that it was made on; where somebody else was first it is made again.
+ */
+export class Kernel<Command, Event, Head> {
+  readonly #options: KernelOptions<Command, Event, Head>;
+  readonly #heads = new RecentMap<SessionId, Newest<Event, Head>>(HEADS_KEPT);
+
+  constructor(options: KernelOptions<Command, Event, Head>) {
+    this.#options = options;
+  }
+
+  /** Where a session stands; undefined if there is none, or it was deleted. */
+  async find(id: SessionId): Promise<Recorded<Event, Head> | undefined> {
+    const newest = await this.#newest(id);
+    return newest === undefined || newest.summary.status === "deleted" ? undefined : newest;
+  }
+
+  /**
+   * Decides a command on the newest state and appends the outcome. `prepare` is asked again after a
+   * conflict, with the state that the other side left. A refusal of the machine's is thrown.
+   */
+  async execute(
+    id: SessionId,
+    prepare: (current: Recorded<Event, Head> | undefined) => Promise<Prepared<Command>> | Prepared<Command>,
+    request?: KeyedRequest,
+  ): Promise<Executed<Event, Head>> {
+    for (let tries = 1; ; tries += 1) {
+      const newest = await this.#newest(id);
+      const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
+      if (version !== undefined) return { ...(await this.at(id, version)), replayed: true };
+      const made = this.#decide(id, newest, await prepare(newest), request);
+      if (await this.#appended(made.commit, tries)) {
+        this.#heads.set(id, made.newest);
+        this.#options.onCommit?.(made.newest);
+        return { ...made.newest, replayed: false };
+      }
+      if (newest === undefined) await this.#refuseRemoved(id);
+      await pause(tries);
+    }
+  }
+
+  /** One commit of a session. */
+  async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
+    for await (const commit of this.#options.storage.log(id, { after: version - 1, limit: 1 })) {
+      return this.#read(commit);
+    }
+    throw tampered({ sessionId: id, version }, "it is missing");
+  }
+
+  /** All commits in their order, each checked against the one before it. */
+  async *log(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {
+    let previous: Commit | undefined;
+    for await (const commit of this.#options.storage.log(id)) {
+      if (commit.version !== (previous?.version ?? 0) + 1 || commit.previousHash !== (previous?.hash ?? "")) {
+        throw tampered(commit, "it does not follow the one before it");
+      }
+      yield this.#read(commit);
+      previous = commit;
+    }
+  }
+
+  /** Checks a whole log, against a receipt kept elsewhere if there is one. */
+  audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
+    return audit(this.log(id), receipt);
+  }
+
+  /** Forgets a session whose last commit is its tombstone. */
+  async remove(id: SessionId): Promise<void> {
+    this.#heads.delete(id);
+    await this.#options.storage.remove(id);
+  }
+
+  /** A first commit that conflicts with nothing that can be read is one on an id that was removed. */
+  async #refuseRemoved(sessionId: SessionId): Promise<void> {
+    if ((await this.#options.storage.read(sessionId)) !== undefined) return;
+    throw new PhasegateError("CONFLICT", `the session id ${sessionId} was used before, by a session that was deleted`, {
+      remedy: "Start a session under another id.",
+      details: { sessionId, version: 1 },
+    });
+  }
+
+  async #newest(id: SessionId): Promise<Newest<Event, Head> | undefined> {
+    const commit = await this.#options.storage.read(id);
+    if (commit === undefined) return undefined;
+    const known = this.#heads.get(id);
+    if (known !== undefined && known.hash === commit.hash && known.body === commit.body) return known;
+    const newest = this.#read(commit);
+    this.#heads.set(id, newest);
+    return newest;
+  }
+
+  #read(commit: Commit): Newest<Event, Head> {
+    const { machine, hashKey } = this.#options;
+    const { sessionId, version, at, hash, summary, body } = commit;
+    const { keys, ...stored } = readBody(commit, machine.schema, hashKey);
+    return { sessionId, version, at, hash, summary, body, keys, ...this.#parse(commit, stored) };
+  }
+
+  #parse(commit: Commit, stored: Pick<CommitBody, "events" | "head">) {
+    try {
+      return this.#options.machine.parse(stored.events, stored.head);
+    } catch (cause) {
+      const error = tampered(commit, "its events are none that this library writes");
+      error.cause = cause;
+      throw error;
+    }
+  }
+
+  #decide(
+    sessionId: SessionId,
+    newest: Newest<Event, Head> | undefined,
+    { command, payloads = [] }: Prepared<Command>,
+    request: KeyedRequest | undefined,
+  ): { commit: Commit; newest: Newest<Event, Head> } {
+    const { machine, clock, hashKey } = this.#options;
+    const at = new Date(clock.now()).toISOString();
+    const version = (newest?.version ?? 0) + 1;
+    const decision = machine.decide(newest?.head, command, { at, version });
+    if (!decision.ok) throw decision.error;
+    const { events, head } = decision;
+    const keys = request === undefined ? (newest?.keys ?? []) : addKey(newest?.keys ?? [], request, version);
+    const body = JSON.stringify({ sessionId, version, at, keys, events, head } satisfies CommitBody);
+    const previousHash = newest?.hash ?? "";
+    const hash = commitHash(previousHash, body, hashKey);
+    const summary = this.#summary(sessionId, head, at, version, newest?.summary);
+    const commit = { sessionId, version, at, schema: machine.schema, previousHash, hash, summary, body, payloads };
+    return { commit, newest: { sessionId, version, at, hash, summary, body, keys, events, head } };
+  }
+
+  #summary(sessionId: SessionId, head: Head, at: string, version: number, before?: SessionSummary): SessionSummary {
+    const { machine } = this.#options;
+    const summary = machine.summarize(head);
+    const activeSince = summary.status === "active" && before?.status !== "active" ? version : before?.activeSince;
+    return { sessionId, kind: machine.kind, ...summary, updatedAt: at, activeSince: activeSince ?? version };
+  }
+
+  async #appended(commit: Commit, tries: number): Promise<boolean> {
+    try {
+      await this.#options.storage.append(commit);
+      return true;
+    } catch (error) {
+      if (!isPhasegateError(error, "CONFLICT")) throw error;
+      this.#options.onConflict?.(commit.sessionId, commit.version);
+      if (tries < TRIES_MAX) return false;
+      throw new PhasegateError("CONFLICT", `session ${commit.sessionId} is written by too many at once`, {
+        remedy: "Nothing was written: try again in a moment.",
+        details: { sessionId: commit.sessionId, version: commit.version },
+        cause: error,
+      });
+    }
+  }
+}
+
+/** Waits a little, longer each time and never the same for two racers. */
+function pause(tries: number): Promise<void> {
+  const milliseconds = Math.random() * Math.min(2 ** tries, 50);
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,49 @@
+import type { Diagnostic } from "../definition/diagnostic.js";
+import type { WorkflowDefinition } from "../definition/workflow-definition.js";
+
+/** A workflow as a list shows it: one that can be started, or a broken one with what is wrong. */
+export type WorkflowListing =
+  | {
+      readonly status: "ready";
+      readonly type: string;
+      readonly definition: WorkflowDefinition;
+      /** Warnings. */
+      readonly diagnostics: readonly Diagnostic[];
+    }
+  | {
+      readonly status: "broken";
+      readonly type: string;
+      /** At least one error. */
+      readonly diagnostics: readonly Diagnostic[];
+    };
+
+/** Which text of a workflow: a phase's own, or that of one of its tasks. */
+export interface ContentPart {
+  readonly phase: number;
+  readonly task?: number;
+}
+
+/** A text that is shown to an agent. */
+export interface Content {
+  readonly text: string;
+  /** A digest of the text; another text has another one. */
+  readonly revision: string;
+  /** Where it was found: paths relative to the workflow's folder, or the provider's own words. */
+  readonly sources: readonly string[];
+  /** About how many tokens it is: characters / 4. */
+  readonly tokens: number;
+}
+
+/** Where definitions and their texts come from. */
+export interface ContentProvider {
+  /** All workflows, by type: valid ones, and broken ones with their diagnostics. */
+  list(): Promise<readonly WorkflowListing[]>;
+  /**
+   * A definition: the newest, or the one of that revision where the provider still has it.
+   * Undefined if there is none; throws `DEFINITION_INVALID` if it is broken.
+   */
+  definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined>;
+  /** A text as it is now. Throws `CONTENT_UNAVAILABLE` if it can't be had. */
+  text(type: string, part: ContentPart): Promise<Content>;
+}
+

@@ -1,0 +1,121 @@
+import type { SessionId } from "../definition/names.js";
+
+/** Where a session stands, for every kind of session. `deleted` is the tombstone's. */
+export const SESSION_STATUSES = ["active", "paused", "completed", "failed", "deleted"] as const;
+/** Where a session stands. */
+export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+/**
+ * What a list shows and filters on, without the session being read. Every commit carries it.
+ * Times are ISO 8601 in UTC with milliseconds.
+ */
+export interface SessionSummary {
+  readonly sessionId: SessionId;
+  /** Which engine the session belongs to: `phased` for this one. */
+  readonly kind: string;
+  readonly workflowType: string;
+  readonly target: string;
+  readonly status: SessionStatus;
+  /** Where the session stands: a phase's number, or a step's name. */
+  readonly current: number | string;
+  /** How many phases there are, where that is known. */
+  readonly total?: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly completedAt?: string;
+  /** The version of the commit that last made the session active: stays when it ends. */
+  readonly activeSince: number;
+}
+
+/** One transition of a session: written whole or not at all, never changed afterwards. */
+export interface Commit {
+  readonly sessionId: SessionId;
+  /** 1 for the first, without gaps. */
+  readonly version: number;
+  /** When it was decided: ISO 8601, UTC. */
+  readonly at: string;
+  /** The version of the body's format. */
+  readonly schema: number;
+  /** The hash of the commit before it, `""` for the first. */
+  readonly previousHash: string;
+  readonly hash: string;
+  readonly summary: SessionSummary;
+  /** Events and head, serialised once: to be stored and given back to the letter. */
+  readonly body: string;
+  /** Large evidence, by content; `read` and `log` may leave it out, `payload` gives it. */
+  readonly payloads?: readonly Payload[];
+}
+
+/** A text under its own digest. */
+export interface Payload {
+  readonly hash: string;
+  readonly body: string;
+}
+
+/** Which sessions, in which page. Filters are joined by *and*; a missing one lets all through. */
+export interface SessionQuery {
+  readonly status?: readonly SessionStatus[];
+  readonly workflowType?: string;
+  readonly target?: string;
+  readonly kind?: string;
+  /** Only sessions whose last commit is older than this ISO 8601 time. */
+  readonly updatedBefore?: string;
+  /** At most so many, 1 to 1,000; 50 if not given. */
+  readonly limit?: number;
+  /** As the page before it gave it. */
+  readonly cursor?: string;
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Where the next page begins; missing on the last one. */
+  readonly cursor?: string;
+  /** How many there are in all, where the adapter knows it without a scan. */
+  readonly total?: number;
+}
+
+/**
+ * Where sessions are kept: append-only logs with compare-and-set. An adapter knows nothing of
+ * phases, keys or retries.
+ *
+ * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves.
+ * - What a call gives back is the caller's: changing it changes nothing that is stored.
+ * - A failure throws; `CONFLICT` means that nothing was written and somebody else was first, any
+ *   other error that nothing was acknowledged.
+ */
+export interface StorageAdapter {
+  readonly capabilities: {
+    /** What an acknowledged commit survives: nothing, the end of the process, a loss of power. */
+    readonly durability: "memory" | "process" | "power";
+    /** Whether several processes may use it at once. */
+    readonly multiProcess: boolean;
+    /** The largest commit, in bytes, payloads included. */
+    readonly maxCommitBytes: number;
+  };
+  /** The newest commit; undefined if there is no such session, or it was removed. */
+  read(id: SessionId): Promise<Commit | undefined>;
+  /**
+   * Adds a commit if the newest one's hash is its `previousHash` (`""`: if there is none and there
+   * never was one). Throws `CONFLICT` otherwise.
+   */
+  append(commit: Commit): Promise<void>;
+  /** The commits in ascending order, those with a version above `after`, at most `limit`. */
+  log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
+  /** A payload of the session by its digest; undefined if there is none. */
+  payload(id: SessionId, hash: string): Promise<string | undefined>;
+  /** By creation time, newest first, then by id; a cursor stays valid while sessions come and go. */
+  list(query: SessionQuery): Promise<Page<SessionSummary>>;
+  /**
+   * How many sessions are active, counted no further than `upTo`: from an index, never by reading
+   * sessions. May be too high by what a crash left in the index, never too low.
+   */
+  countActive(upTo: number): Promise<number>;
+  /**
+   * Forgets a session, after its tombstone commit. Its id can never be used again. No error if
+   * there is none.
+   */
+  remove(id: SessionId): Promise<void>;
+  /** Lets go of handles; the adapter is not used afterwards. */
+  close?(): Promise<void>;
+}

@@ -1,0 +1,143 @@
+import type { SessionEvent } from "./events.js";
+import type { HeadFacts, SessionHead } from "./head.js";
+import { spentAt } from "./head.js";
+import { addToRanges, cutRanges, inRanges } from "./ranges.js";
+
+/** When and in which commit an event came to be. */
+export interface EventContext {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly version: number;
+}
+
+/**
+ * The head after one more event. It trusts the event: whether it may happen is decided by
+ * {@link transition}, so a log that was written once can always be read.
+ */
+export function applyEvent(head: SessionHead | undefined, event: SessionEvent, context: EventContext): SessionHead {
+  if (event.type === "started") return start(event, context);
+  if (head === undefined) throw new Error(`a log can't begin with '${event.type}'`);
+  const { at, version } = context;
+  const facts = factsOf(head);
+  switch (event.type) {
+    case "phase_entered":
+      return { status: "active", ...facts, ...enter(event, at) };
+    case "gate_passed":
+      return { status: "active", ...facts, ...passed(facts, event.position), submission: { version, merge: false } };
+    case "gate_overridden":
+      return { status: "active", ...facts, ...passed(facts, event.position) };
+    case "gate_failed":
+      return { status: "active", ...facts, ...failedOnce(facts), submission: { version, merge: false } };
+    case "phase_skipped":
+      return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position) };
+    case "paused":
+      return { status: "paused", ...facts, pausedAt: at, ...(event.note === undefined ? {} : { note: event.note }) };
+    case "resumed":
+      return { status: "active", ...facts };
+    case "retried":
+      return { status: "active", ...facts, ...retried(facts, event.resetEvidence, event.by) };
+    case "rolled_back":
+      return { status: "active", ...facts, ...rolledBack(facts, event.position) };
+    case "completed":
+      return { status: "completed", ...facts, completedAt: at };
+    case "failed":
+      return { status: "failed", ...facts, failedAt: at };
+    case "migrated":
+      return { ...head, ...migrated(facts, event, version) };
+    case "deleted":
+      return {
+        status: "deleted",
+        ...facts,
+        deletedAt: at,
+        ...(event.reason === undefined ? {} : { reason: event.reason }),
+      };
+  }
+}
+
+function start(event: Extract<SessionEvent, { type: "started" }>, { at, version }: EventContext): SessionHead {
+  const { structure } = event;
+  return {
+    status: "active",
+    workflowType: structure.type,
+    revision: structure.revision,
+    target: event.target,
+    structureVersion: version,
+    phase: structure.startPhase,
+    position: 0,
+    total: structure.phases.length,
+    completed: [],
+    skipped: [],
+    attempts: 0,
+    spent: [],
+    createdAt: at,
+    phaseStartedAt: at,
+  };
+}
+
+function factsOf(head: SessionHead): HeadFacts {
+  const { workflowType, revision, target, structureVersion, phase, position, total } = head;
+  const { completed, skipped, attempts, spent, submission, createdAt, phaseStartedAt } = head;
+  return {
+    workflowType,
+    revision,
+    target,
+    structureVersion,
+    phase,
+    position,
+    total,
+    completed,
+    skipped,
+    attempts,
+    spent,
+    ...(submission === undefined ? {} : { submission }),
+    createdAt,
+    phaseStartedAt,
+  };
+}
+
+function enter(place: { phase: number; position: number }, at: string) {
+  return { phase: place.phase, position: place.position, attempts: 0, submission: undefined, phaseStartedAt: at };
+}
+
+function passed(facts: HeadFacts, position: number) {
+  return {
+    completed: addToRanges(facts.completed, position),
+    attempts: 0,
+    spent: facts.spent.filter(([place]) => place !== position),
+  };
+}
+
+function failedOnce(facts: HeadFacts) {
+  const { position } = facts;
+  const others = facts.spent.filter(([place]) => place !== position);
+  const spent: HeadFacts["spent"] = [...others, [position, spentAt(facts, position) + 1]];
+  return { attempts: facts.attempts + 1, spent };
+}
+
+function retried(facts: HeadFacts, resetEvidence: boolean, by: "agent" | "host") {
+  const { submission, position } = facts;
+  return {
+    attempts: 0,
+    ...(submission === undefined ? {} : { submission: { ...submission, merge: !resetEvidence } }),
+    ...(by === "host" ? { spent: facts.spent.filter(([place]) => place !== position) } : {}),
+  };
+}
+
+function rolledBack(facts: HeadFacts, position: number) {
+  return { completed: cutRanges(facts.completed, position), skipped: cutRanges(facts.skipped, position) };
+}
+
+function migrated(facts: HeadFacts, event: Extract<SessionEvent, { type: "migrated" }>, version: number) {
+  const { structure, position } = event;
+  const places = structure.phases.map((_, place) => place).filter((place) => place < position);
+  const skipped = places.filter((place) => inRanges(facts.skipped, place));
+  return {
+    workflowType: structure.type,
+    revision: structure.revision,
+    structureVersion: version,
+    position,
+    total: structure.phases.length,
+    completed: places.filter((place) => !skipped.includes(place)).reduce(addToRanges, []),
+    skipped: skipped.reduce(addToRanges, []),
+  };
+}

@@ -1,0 +1,48 @@
+import type { JsonObject, JsonValue } from "../definition/json.js";
+import type { WorkflowStructure } from "../definition/structure.js";
+import type { Verdict } from "../gate/verdict.js";
+import type { EvidenceRef } from "./events.js";
+
+/** Who asks: an agent through the tool, or the host's own code. */
+export type Actor = "agent" | "host";
+
+/** What can be asked of a phased session. */
+export type SessionCommand =
+  | { readonly type: "start"; readonly target: string; readonly options: JsonObject }
+  | {
+      readonly type: "completePhase";
+      readonly phase: number;
+      readonly evidence: EvidenceRef;
+      readonly verdict: Verdict;
+      readonly output?: JsonValue;
+    }
+  | { readonly type: "pause"; readonly note?: string }
+  | { readonly type: "resume" }
+  | { readonly type: "retryPhase"; readonly phase: number; readonly resetEvidence: boolean; readonly by: Actor }
+  | { readonly type: "rollback"; readonly to: number; readonly by: Actor }
+  | { readonly type: "overrideGate"; readonly phase: number; readonly by: string; readonly reason: string }
+  | { readonly type: "skipPhase"; readonly phase: number; readonly by: string; readonly reason: string }
+  | { readonly type: "migrate"; readonly structure: WorkflowStructure; readonly by: string }
+  | { readonly type: "delete"; readonly reason?: string };
+
+/** A command by its name. */
+export type CommandOf<T extends SessionCommand["type"]> = Extract<SessionCommand, { type: T }>;
+
+/** How often a gate may be tried. */
+export interface AttemptLimits {
+  /** Failures in a row after which a session is `failed`. */
+  readonly maxAttempts: number;
+  /** Failures in all at one phase after which only the host can help. */
+  readonly maxAttemptsTotal: number;
+}
+
+/** What a transition needs beside head and command. */
+export interface TransitionContext {
+  /** The pinned structure of the session. */
+  readonly structure: WorkflowStructure;
+  readonly limits: AttemptLimits;
+  /** Now, ISO 8601, UTC. */
+  readonly at: string;
+  /** The version that the commit will have. */
+  readonly version: number;
+}

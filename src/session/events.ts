@@ -1,0 +1,74 @@
+/**
+ * What can happen to a phased session. The schemas are the format of the log: a change here that
+ * old logs don't fit needs a new `SESSION_SCHEMA`.
+ */
+import * as z from "zod";
+import { storedObjectSchema, storedValueSchema } from "../definition/json.js";
+import { structureSchema } from "../definition/structure.js";
+import { problemSchema } from "../gate/verdict.js";
+
+/** The version of the format of events and heads. */
+export const SESSION_SCHEMA = 1;
+
+/** Evidence in the log: there as it is, or by the digest of a payload. */
+const evidenceRefSchema = z.union([
+  z.object({ inline: storedObjectSchema }),
+  z.object({ payload: z.string(), characters: z.number() }),
+]);
+
+const phase = z.int();
+const position = z.int().nonnegative();
+const actor = z.enum(["agent", "host"]);
+
+/** Checks an event that comes out of a store. */
+export const sessionEventSchema = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("started"),
+    target: z.string(),
+    options: storedObjectSchema,
+    structure: structureSchema,
+  }),
+  z.object({ type: z.literal("phase_entered"), phase, position }),
+  z.object({
+    type: z.literal("gate_passed"),
+    phase,
+    position,
+    attempt: z.int(),
+    evidence: evidenceRefSchema,
+    /** What a schema made of the evidence, where that is not the evidence itself. */
+    output: storedValueSchema.optional(),
+    warnings: z.array(problemSchema).optional(),
+  }),
+  z.object({
+    type: z.literal("gate_failed"),
+    phase,
+    attempt: z.int(),
+    evidence: evidenceRefSchema,
+    problems: z.array(problemSchema),
+  }),
+  z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),
+  z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string() }),
+  z.object({ type: z.literal("paused"), note: z.string().optional() }),
+  z.object({ type: z.literal("resumed"), pausedSeconds: z.number() }),
+  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor }),
+  z.object({
+    type: z.literal("rolled_back"),
+    from: phase,
+    to: phase,
+    position,
+    /** The phases that are no longer completed. */
+    cleared: z.array(phase),
+    by: actor,
+  }),
+  z.object({ type: z.literal("completed") }),
+  z.object({ type: z.literal("failed"), phase, attempts: z.int() }),
+  z.object({ type: z.literal("migrated"), structure: structureSchema, position, by: z.string() }),
+  z.object({ type: z.literal("deleted"), reason: z.string().optional() }),
+]);
+
+/** One thing that happened to a phased session. */
+export type SessionEvent = z.infer<typeof sessionEventSchema>;
+/** An event of one type. */
+export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
+/** Evidence in the log. */
+export type EvidenceRef = z.infer<typeof evidenceRefSchema>;

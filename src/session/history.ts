@@ -1,0 +1,122 @@
+import type { JsonValue } from "../definition/json.js";
+import type { Problem } from "../gate/verdict.js";
+import type { EvidenceRef, SessionEvent } from "./events.js";
+
+/** An event with when and in which commit it came to be. */
+export interface RecordedEvent {
+  readonly event: SessionEvent;
+  readonly at: string;
+  readonly version: number;
+}
+
+/** One try at one phase. */
+export interface PhaseAttempt {
+  readonly phase: number;
+  /** 1 for the first since the phase was last entered; a retry goes on counting. */
+  readonly attempt: number;
+  readonly status: "active" | "completed" | "failed" | "rolled_back" | "skipped" | "overridden";
+  readonly startedAt: string;
+  readonly completedAt?: string;
+  readonly durationSeconds?: number;
+  readonly problems?: readonly Problem[];
+}
+
+/** A gate that said no. */
+export interface GateFailure {
+  readonly phase: number;
+  readonly attempt: number;
+  readonly at: string;
+  readonly problems: readonly Problem[];
+}
+
+/** Accepted evidence, as later phases see it. */
+export interface Artifact {
+  readonly phase: number;
+  readonly at: string;
+  readonly version: number;
+  readonly evidence: EvidenceRef;
+  /** What a schema made of the evidence, where that is something else. */
+  readonly output?: JsonValue;
+}
+
+type Open = { phase: number; attempt: number; startedAt: string };
+
+/** Every try at every phase, in the order in which they began; the last one may still be under way. */
+export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
+  const done: PhaseAttempt[] = [];
+  let open: Open | undefined;
+  const close = (at: string, status: PhaseAttempt["status"], problems?: readonly Problem[]) => {
+    if (open !== undefined) done.push(closed(open, at, status, problems));
+    open = undefined;
+  };
+  for (const { event, at } of events) {
+    switch (event.type) {
+      case "phase_entered":
+        open = { phase: event.phase, attempt: 1, startedAt: at };
+        break;
+      case "gate_failed": {
+        const attempt: number = open?.attempt ?? event.attempt;
+        close(at, "failed", event.problems);
+        open = { phase: event.phase, attempt: attempt + 1, startedAt: at };
+        break;
+      }
+      case "failed":
+        open = undefined;
+        break;
+      case "retried":
+        open = { phase: event.phase, attempt: open?.attempt ?? nextAttempt(done, event.phase), startedAt: at };
+        break;
+      case "gate_passed":
+        close(at, "completed");
+        break;
+      case "gate_overridden":
+        close(at, "overridden");
+        break;
+      case "phase_skipped":
+        close(at, "skipped");
+        break;
+      case "rolled_back":
+        markRolledBack(done, event.to);
+        close(at, "rolled_back");
+        break;
+    }
+  }
+  return open === undefined ? done : [...done, { ...open, status: "active" }];
+}
+
+/** Every failure at a gate, oldest first. */
+export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
+  return phaseHistory(events).flatMap(({ phase, attempt, completedAt, problems }) =>
+    problems === undefined || completedAt === undefined ? [] : [{ phase, attempt, at: completedAt, problems }],
+  );
+}
+
+/** The evidence of the phases that count as completed, by phase number; a rollback takes it out again. */
+export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
+  const found = new Map<number, Artifact & { position: number }>();
+  for (const { event, at, version } of events) {
+    if (event.type === "gate_passed") {
+      const { phase, position, evidence, output } = event;
+      found.set(phase, { phase, position, at, version, evidence, ...(output === undefined ? {} : { output }) });
+    } else if (event.type === "rolled_back") {
+      for (const [phase, { position }] of found) if (position >= event.position) found.delete(phase);
+    }
+  }
+  return found;
+}
+
+function closed(open: Open, at: string, status: PhaseAttempt["status"], problems?: readonly Problem[]): PhaseAttempt {
+  const durationSeconds = Math.round((Date.parse(at) - Date.parse(open.startedAt)) / 1000);
+  return { ...open, status, completedAt: at, durationSeconds, ...(problems === undefined ? {} : { problems }) };
+}
+
+function nextAttempt(done: readonly PhaseAttempt[], phase: number): number {
+  return (done.findLast((attempt) => attempt.phase === phase)?.attempt ?? 0) + 1;
+}
+
+/** Completed phases from `to` on have to be done again, and say so. */
+function markRolledBack(done: PhaseAttempt[], to: number): void {
+  for (const [index, attempt] of done.entries()) {
+    if (attempt.phase >= to && attempt.status !== "failed") done[index] = { ...attempt, status: "rolled_back" };
+  }
+}

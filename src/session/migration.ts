@@ -1,0 +1,29 @@
+import { type AnyPhasegateError, PhasegateError } from "../errors.js";
+import type { CommandOf, TransitionContext } from "./commands.js";
+import type { SessionEvent } from "./events.js";
+import type { SessionHead } from "./head.js";
+
+/**
+ * Moves a session to another structure of the same workflow. Its phase must still be there, and so
+ * must all that it has done, in the same order: what was completed stays completed.
+ */
+export function migration(
+  head: SessionHead,
+  command: CommandOf<"migrate">,
+  context: TransitionContext,
+): readonly SessionEvent[] | AnyPhasegateError {
+  const { structure } = command;
+  const done = context.structure.phases.slice(0, head.position + 1).map(({ number }) => number);
+  const kept = structure.phases.slice(0, head.position + 1).map(({ number }) => number);
+  if (structure.type !== head.workflowType || done.join() !== kept.join()) {
+    return new PhasegateError(
+      "NOT_ALLOWED",
+      `revision ${structure.revision} of ${structure.type} does not have the phases ${done.join(", ")} at its beginning`,
+      {
+        remedy: "Finish or delete this session, and start a new one on the new definition.",
+        details: { phase: head.phase, operation: "migrate" },
+      },
+    );
+  }
+  return [{ type: "migrated", structure, position: head.position, by: command.by }];
+}

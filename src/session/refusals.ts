@@ -1,0 +1,120 @@
+import type { WorkflowStructure } from "../definition/structure.js";
+import { type AnyPhasegateError, PhasegateError } from "../errors.js";
+import type { AttemptLimits, SessionCommand } from "./commands.js";
+import { type SessionHead, spentAt } from "./head.js";
+
+/** What may be asked of a session as it stands, in the order in which it is usually wanted. */
+export function allowedCommands(head: SessionHead, structure: WorkflowStructure): SessionCommand["type"][] {
+  switch (head.status) {
+    case "active":
+      return [
+        "completePhase",
+        "pause",
+        ...(head.attempts > 0 ? (["retryPhase"] as const) : []),
+        ...(rollbackTargets(head, structure).length > 0 ? (["rollback"] as const) : []),
+        "delete",
+      ];
+    case "paused":
+      return ["resume", "delete"];
+    case "failed":
+      return ["retryPhase", ...(rollbackTargets(head, structure).length > 0 ? (["rollback"] as const) : []), "delete"];
+    case "completed":
+      return ["delete"];
+    case "deleted":
+      return [];
+  }
+}
+
+/** The numbers of the phases that a rollback may go to. */
+export function rollbackTargets(head: SessionHead, structure: WorkflowStructure): number[] {
+  const first = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  return structure.phases.slice(Math.max(first, 0), head.position).map(({ number }) => number);
+}
+
+/** The session's state doesn't allow the command. */
+export function invalidTransition(
+  head: SessionHead,
+  structure: WorkflowStructure,
+  command: SessionCommand["type"],
+  why?: string,
+): PhasegateError<"INVALID_TRANSITION"> {
+  const allowed = allowedCommands(head, structure);
+  const because = why ?? `the session is ${head.status}`;
+  return new PhasegateError("INVALID_TRANSITION", `${command} is not possible: ${because}`, {
+    remedy: allowed.length === 0 ? "Start a new session." : `Possible now: ${allowed.join(", ")}.`,
+    details: { command, status: head.status, allowed },
+  });
+}
+
+/**
+ * Why evidence for a phase can't be taken now; undefined if it can. The engine asks before it runs
+ * a check that costs something, and {@link transition} asks again on the state that it decides on.
+ */
+export function submissionRefusal(
+  head: SessionHead,
+  phase: number,
+  structure: WorkflowStructure,
+  limits: AttemptLimits,
+): AnyPhasegateError | undefined {
+  const position = structure.phases.findIndex(({ number }) => number === phase);
+  if (position < 0) return phaseOutOfRange(structure, phase);
+  if (head.status !== "active") return invalidTransition(head, structure, "completePhase");
+  if (position > head.position) return phaseLocked(phase, head.phase);
+  if (position < head.position) return alreadyCompleted(phase, head.phase);
+  return exhausted(head, limits);
+}
+
+/** Why a phase can't be read: it lies ahead, or there is none of that number. */
+export function readingRefusal(
+  head: SessionHead,
+  phase: number,
+  structure: WorkflowStructure,
+): AnyPhasegateError | undefined {
+  const position = structure.phases.findIndex(({ number }) => number === phase);
+  if (position < 0) return phaseOutOfRange(structure, phase);
+  return position > head.position ? phaseLocked(phase, head.phase) : undefined;
+}
+
+/** The agent has had all its attempts at the current phase. */
+export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateError<"ATTEMPTS_EXHAUSTED"> | undefined {
+  const attempts = spentAt(head, head.position);
+  if (attempts < limits.maxAttemptsTotal) return undefined;
+  return new PhasegateError("ATTEMPTS_EXHAUSTED", `phase ${head.phase} was tried ${attempts} times without passing`, {
+    remedy: "Ask the person who runs this to look at the gate; only the host can grant more attempts.",
+    details: { phase: head.phase, attempts, limit: limits.maxAttemptsTotal },
+  });
+}
+
+/** A phase that is not the current one was named. */
+export function notCurrent(head: SessionHead, phase: number, structure: WorkflowStructure): AnyPhasegateError {
+  const position = structure.phases.findIndex(({ number }) => number === phase);
+  if (position < 0) return phaseOutOfRange(structure, phase);
+  return position > head.position ? phaseLocked(phase, head.phase) : alreadyCompleted(phase, head.phase);
+}
+
+/** There is no phase of that number. */
+export function phaseOutOfRange(structure: WorkflowStructure, requested: number): PhasegateError<"PHASE_OUT_OF_RANGE"> {
+  const valid = structure.phases.map(({ number }) => number);
+  return new PhasegateError("PHASE_OUT_OF_RANGE", `there is no phase ${requested} in ${structure.type}`, {
+    remedy: `Use one of the phases ${valid.join(", ")}.`,
+    details: { requested, valid },
+  });
+}
+
+function phaseLocked(requested: number, current: number): PhasegateError<"PHASE_LOCKED"> {
+  return new PhasegateError("PHASE_LOCKED", `phase ${requested} is locked: the session is in phase ${current}`, {
+    remedy: `Complete phase ${current} first.`,
+    details: { requested, current },
+  });
+}
+
+function alreadyCompleted(requested: number, current: number): PhasegateError<"PHASE_ALREADY_COMPLETED"> {
+  return new PhasegateError(
+    "PHASE_ALREADY_COMPLETED",
+    `phase ${requested} is behind this session: it is in phase ${current} now`,
+    {
+      remedy: `Go on with phase ${current}, or roll back to phase ${requested} to do it again.`,
+      details: { requested, current },
+    },
+  );
+}

@@ -1,0 +1,176 @@
+import type { PhaseDefinition } from "../definition/structure.js";
+import { type AnyPhasegateError, PhasegateError } from "../errors.js";
+import { applyEvent } from "./apply-event.js";
+import type { CommandOf, SessionCommand, TransitionContext } from "./commands.js";
+import type { SessionEvent } from "./events.js";
+import { type SessionHead, spentAt } from "./head.js";
+import { migration } from "./migration.js";
+import { inRanges } from "./ranges.js";
+import { exhausted, invalidTransition, notCurrent, rollbackTargets, submissionRefusal } from "./refusals.js";
+
+/** What a transition gives: what happened and where the session stands then, or why nothing did. */
+export type Transition =
+  | { readonly ok: true; readonly events: readonly SessionEvent[]; readonly head: SessionHead }
+  | { readonly ok: false; readonly error: AnyPhasegateError };
+
+/**
+ * The lifecycle of a phased session, as a pure function: where it stands, what is asked, and what
+ * follows. The next head is always the fold of the events over the one before.
+ */
+export function transition(
+  head: SessionHead | undefined,
+  command: SessionCommand,
+  context: TransitionContext,
+): Transition {
+  const decided = decide(head, command, context);
+  if (decided instanceof Error) return { ok: false, error: decided };
+  let next = head;
+  for (const event of decided) next = applyEvent(next, event, context);
+  if (next === undefined) throw new Error("a transition without events");
+  return { ok: true, events: decided, head: next };
+}
+
+type Decided = readonly SessionEvent[] | AnyPhasegateError;
+
+function decide(head: SessionHead | undefined, command: SessionCommand, context: TransitionContext): Decided {
+  if (command.type === "start") return head === undefined ? start(command, context) : exists(head);
+  if (head === undefined || head.status === "deleted") return notFound();
+  switch (command.type) {
+    case "completePhase":
+      return completePhase(head, command, context);
+    case "pause":
+      if (head.status !== "active") return invalidTransition(head, context.structure, "pause");
+      return [{ type: "paused", ...(command.note === undefined ? {} : { note: command.note }) }];
+    case "resume":
+      if (head.status !== "paused") return invalidTransition(head, context.structure, "resume");
+      return [{ type: "resumed", pausedSeconds: Math.round((Date.parse(context.at) - Date.parse(head.pausedAt)) / 1000) }];
+    case "retryPhase":
+      return retryPhase(head, command, context);
+    case "rollback":
+      return rollback(head, command, context);
+    case "overrideGate":
+      return pass(head, command, context, (phase) => phase.gate.allowOverride, "gate_overridden");
+    case "skipPhase":
+      return pass(head, command, context, (phase) => phase.skippable, "phase_skipped");
+    case "migrate":
+      return migration(head, command, context);
+    case "delete":
+      return [{ type: "deleted", ...(command.reason === undefined ? {} : { reason: command.reason }) }];
+  }
+}
+
+function start(command: CommandOf<"start">, { structure }: TransitionContext): Decided {
+  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  return [
+    { type: "started", target: command.target, options: command.options, structure },
+    { type: "phase_entered", phase: structure.startPhase, position },
+  ];
+}
+
+function completePhase(head: SessionHead, command: CommandOf<"completePhase">, context: TransitionContext): Decided {
+  const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
+  if (refusal !== undefined) return refusal;
+  const { phase, evidence, verdict, output } = command;
+  const attempt = head.attempts + 1;
+  if (!verdict.passed) return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems] }, context);
+  const { position } = head;
+  const extras = {
+    ...(output === undefined ? {} : { output }),
+    ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
+  };
+  return [{ type: "gate_passed", phase, position, attempt, evidence, ...extras }, ahead(position, context)];
+}
+
+function gateFailed(
+  head: SessionHead,
+  event: Omit<Extract<SessionEvent, { type: "gate_failed" }>, "type">,
+  { limits }: TransitionContext,
+): Decided {
+  const spent = spentAt(head, head.position) + 1;
+  const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
+  const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
+  return [{ type: "gate_failed", ...event }, ...failed];
+}
+
+/** The event that follows when a phase is left: the next one is entered, or the workflow is done. */
+function ahead(position: number, { structure }: TransitionContext): SessionEvent {
+  const next = structure.phases[position + 1];
+  if (next === undefined) return { type: "completed" };
+  return { type: "phase_entered", phase: next.number, position: position + 1 };
+}
+
+function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context: TransitionContext): Decided {
+  const { structure, limits } = context;
+  if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, "retryPhase");
+  if (command.phase !== head.phase) return notCurrent(head, command.phase, structure);
+  if (head.status === "active" && head.attempts === 0) {
+    return invalidTransition(head, structure, "retryPhase", `no attempt at phase ${head.phase} has failed`);
+  }
+  const refusal = command.by === "agent" ? exhausted(head, limits) : undefined;
+  const { phase, resetEvidence, by } = command;
+  return refusal ?? [{ type: "retried", phase, resetEvidence, by }];
+}
+
+function rollback(head: SessionHead, command: CommandOf<"rollback">, { structure }: TransitionContext): Decided {
+  if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, "rollback");
+  const targets = rollbackTargets(head, structure);
+  if (!targets.includes(command.to)) return rollbackRange(command.to, head.phase, targets);
+  const position = structure.phases.findIndex(({ number }) => number === command.to);
+  const cleared = structure.phases.filter((_, place) => place >= position && inRanges(head.completed, place));
+  const numbers = cleared.map(({ number }) => number);
+  return [
+    { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by },
+    { type: "phase_entered", phase: command.to, position },
+  ];
+}
+
+/** The host lets a session pass without evidence, where the definition allows it. */
+function pass(
+  head: SessionHead,
+  command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">,
+  context: TransitionContext,
+  allows: (phase: PhaseDefinition) => boolean,
+  type: "gate_overridden" | "phase_skipped",
+): Decided {
+  const { structure } = context;
+  if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, command.type);
+  const phase = structure.phases[head.position];
+  if (phase === undefined || command.phase !== head.phase) return notCurrent(head, command.phase, structure);
+  if (!allows(phase)) return notAllowed(command);
+  const { by, reason } = command;
+  return [{ type, phase: phase.number, position: head.position, by, reason }, ahead(head.position, context)];
+}
+
+function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">): PhasegateError<"NOT_ALLOWED"> {
+  const key = command.type === "overrideGate" ? "allow_override: true in its gate" : "skippable: true";
+  return new PhasegateError("NOT_ALLOWED", `the definition does not allow ${command.type} in phase ${command.phase}`, {
+    remedy: `Complete the phase with evidence; a definition allows it by ${key}.`,
+    details: { phase: command.phase, operation: command.type },
+  });
+}
+
+function rollbackRange(to: number, current: number, targets: number[]): PhasegateError<"PHASE_OUT_OF_RANGE"> {
+  const range =
+    targets.length === 0 ? "there is no phase before it" : `possible: ${targets[0]} to ${targets[targets.length - 1]}`;
+  return new PhasegateError("PHASE_OUT_OF_RANGE", `can't roll back from phase ${current} to ${to}: ${range}`, {
+    remedy:
+      targets.length === 0
+        ? `Retry phase ${current} instead.`
+        : `Roll back to an earlier phase: ${targets.join(", ")}.`,
+    details: { requested: to, valid: targets },
+  });
+}
+
+function exists(head: SessionHead): AnyPhasegateError {
+  return new PhasegateError("INVALID_INPUT", `this session exists already, on ${head.workflowType}`, {
+    remedy: "Start another session without this id.",
+    details: { field: "session_id" },
+  });
+}
+
+function notFound(): AnyPhasegateError {
+  return new PhasegateError("INVALID_INPUT", "a session that does not exist can only be started", {
+    remedy: "Start a session first.",
+    details: { field: "session_id" },
+  });
+}

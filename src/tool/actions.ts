@@ -1,0 +1,104 @@
+import * as z from "zod";
+
+/** Every parameter of the tool: seed names, with what an agent reads of each. */
+export const PARAMETERS = {
+  session_id: z.string().describe("from start"),
+  workflow_type: z.string().describe("from list_workflows"),
+  target_file: z.string().describe("path in the project, for start"),
+  options: z.record(z.string(), z.unknown()).describe("for start"),
+  phase: z.int().describe("phase number"),
+  task_number: z.int(),
+  evidence: z.record(z.string(), z.unknown()).describe("what the checkpoint asks for"),
+  category: z.string(),
+  status: z.enum(["active", "paused", "completed", "failed"]),
+  reason: z.string(),
+  checkpoint_note: z.string(),
+  reset_evidence: z.boolean(),
+  to_phase: z.int().describe("earlier phase, for rollback"),
+  idempotency_key: z.string().describe("repeat a call safely"),
+  cursor: z.string().describe("next page"),
+  brief: z.boolean().describe("get_state in short"),
+} as const;
+
+/** The name of a parameter. */
+export type Parameter = keyof typeof PARAMETERS;
+
+/** What an action takes; `example` is a right call, for answers to wrong ones. */
+interface ActionSpec {
+  readonly required: readonly Parameter[];
+  readonly optional: readonly Parameter[];
+}
+
+/** The actions, in the order in which they are listed. */
+export const ACTIONS = {
+  list_workflows: { required: [], optional: ["category", "cursor"] },
+  start: { required: ["workflow_type", "target_file"], optional: ["options", "idempotency_key"] },
+  get_phase: { required: ["session_id"], optional: ["phase", "cursor"] },
+  get_task: { required: ["session_id", "phase", "task_number"], optional: ["cursor"] },
+  complete_phase: { required: ["session_id", "phase", "evidence"], optional: ["idempotency_key"] },
+  get_state: { required: ["session_id"], optional: ["brief", "cursor"] },
+  list_sessions: { required: [], optional: ["status", "cursor"] },
+  get_session: { required: ["session_id"], optional: ["cursor"] },
+  delete_session: { required: ["session_id"], optional: ["reason"] },
+  pause: { required: ["session_id"], optional: ["checkpoint_note", "idempotency_key"] },
+  resume: { required: ["session_id"], optional: ["idempotency_key"] },
+  retry_phase: { required: ["session_id", "phase"], optional: ["reset_evidence", "idempotency_key"] },
+  rollback: { required: ["session_id", "to_phase"], optional: ["idempotency_key"] },
+  get_errors: { required: ["session_id"], optional: ["cursor"] },
+  get_history: { required: ["session_id"], optional: ["cursor"] },
+  get_metrics: { required: [], optional: ["cursor"] },
+} as const satisfies Record<string, ActionSpec>;
+
+/** One of the tool's actions. */
+export type Action = keyof typeof ACTIONS;
+
+/** All actions. */
+export const ACTION_NAMES: readonly Action[] = Object.keys(ACTIONS).filter(isAction);
+
+/** Whether a value names an action. */
+export function isAction(value: unknown): value is Action {
+  return typeof value === "string" && Object.hasOwn(ACTIONS, value);
+}
+
+type Values = { [P in Parameter]: z.infer<(typeof PARAMETERS)[P]> };
+type Spec<A extends Action> = (typeof ACTIONS)[A];
+
+/** The checked parameters of an action: the required ones are there, the others may be. */
+export type ParametersOf<A extends Action> = { readonly [P in Spec<A>["required"][number]]: Values[P] } & {
+  readonly [P in Spec<A>["optional"][number]]?: Values[P];
+};
+
+/** A checked call. */
+export type Request = { [A in Action]: { readonly action: A; readonly params: ParametersOf<A> } }[Action];
+
+const EXAMPLES: Record<Parameter, unknown> = {
+  session_id: "<session_id from start>",
+  workflow_type: "<workflow_type from list_workflows>",
+  target_file: "src/calculator.py",
+  options: {},
+  phase: 1,
+  task_number: 1,
+  evidence: { tests_pass: true },
+  category: "code_generation",
+  status: "active",
+  reason: "no longer needed",
+  checkpoint_note: "waiting for review",
+  reset_evidence: true,
+  to_phase: 1,
+  idempotency_key: "a-key-of-your-own",
+  cursor: "<cursor of the page before>",
+  brief: true,
+};
+
+/** A right call of an action, with its required parameters and those that are named. */
+export function exampleCall(action: Action, also: readonly Parameter[] = []): Record<string, unknown> {
+  const spec: ActionSpec = ACTIONS[action];
+  const shown = [...spec.required, ...also.filter((name) => !spec.required.includes(name))];
+  return { action, ...Object.fromEntries(shown.map((name) => [name, EXAMPLES[name]])) };
+}
+
+/** The parameters that an action knows. */
+export function parametersOf(action: Action): { required: readonly Parameter[]; all: readonly Parameter[] } {
+  const { required, optional }: ActionSpec = ACTIONS[action];
+  return { required, all: [...required, ...optional] };
+}

@@ -1,0 +1,143 @@
+import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
+import { type Action, isAction } from "./actions.js";
+import { phaseCall } from "./next-call.js";
+import { compact, type WireObject } from "./wire.js";
+
+/** Seed 000's words for kinds of errors. */
+type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
+
+const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
+  INVALID_INPUT: "ValueError",
+  CURSOR_INVALID: "ValueError",
+  WORKFLOW_NOT_FOUND: "NotFoundError",
+  DEFINITION_INVALID: "RuntimeError",
+  DEFINITION_CHANGED: "StateError",
+  CONTENT_UNAVAILABLE: "NotFoundError",
+  SESSION_NOT_FOUND: "NotFoundError",
+  SESSION_LIMIT: "RuntimeError",
+  PHASE_LOCKED: "StateError",
+  PHASE_ALREADY_COMPLETED: "StateError",
+  PHASE_OUT_OF_RANGE: "ValueError",
+  TASK_NOT_FOUND: "NotFoundError",
+  INVALID_TRANSITION: "StateError",
+  ATTEMPTS_EXHAUSTED: "StateError",
+  NOT_ALLOWED: "StateError",
+  EVIDENCE_UNSAFE: "ValueError",
+  EVIDENCE_TOO_LARGE: "ValueError",
+  IDEMPOTENCY_KEY_REUSED: "ValueError",
+  CONFLICT: "StateError",
+  BUSY: "RuntimeError",
+  TAMPERED: "StateError",
+  FORMAT_TOO_NEW: "RuntimeError",
+  STORAGE_FAILED: "RuntimeError",
+  PATH_REFUSED: "ValueError",
+  FILE_NOT_FOUND: "NotFoundError",
+  TOO_LARGE: "ValueError",
+  INTERNAL: "RuntimeError",
+};
+
+/** The engine's names of commands, as the tool's actions are called. */
+const ACTION_OF_COMMAND: Readonly<Record<string, Action | undefined>> = {
+  completePhase: "complete_phase",
+  pause: "pause",
+  resume: "resume",
+  retryPhase: "retry_phase",
+  rollback: "rollback",
+  delete: "delete_session",
+};
+
+/** The longest message, in characters: a refusal that lists much says how much more there is. */
+const MESSAGE_MAX = 1500;
+
+/** An error as an answer. What is none of ours is told without its message: it may hold anything. */
+export function errorAnswer(tool: string, action: string, error: unknown, sessionId?: string): WireObject {
+  if (!isPhasegateError(error)) {
+    return {
+      status: "error",
+      action,
+      error: "the server failed for a reason of its own",
+      error_type: "RuntimeError",
+      code: "INTERNAL",
+      remediation: "Try once more; if it fails again, tell the person who runs this server.",
+    };
+  }
+  return compact({
+    status: "error",
+    action,
+    session_id: sessionId,
+    error: shorten(inToolWords(error.message)),
+    error_type: ERROR_TYPES[error.code],
+    code: error.code,
+    remediation: shorten(remediation(tool, error)),
+    ...violation(error),
+    next: nextAfter(error, sessionId),
+  });
+}
+
+/** Refusals of phases, in seed 002's words. */
+function violation(error: AnyPhasegateError): WireObject {
+  switch (error.code) {
+    case "PHASE_LOCKED":
+      return { violation_type: "attempted_skip", required_action: `Complete Phase ${error.details.current} checkpoint first` };
+    case "PHASE_ALREADY_COMPLETED":
+      return {
+        violation_type: "already_completed",
+        current_phase: error.details.current,
+        required_action: `Go on with Phase ${error.details.current}`,
+      };
+    case "INVALID_TRANSITION":
+      return { session_status: error.details.status, valid_actions: error.details.allowed.flatMap(toAction) };
+    default:
+      return {};
+  }
+}
+
+function remediation(tool: string, error: AnyPhasegateError): string {
+  switch (error.code) {
+    case "SESSION_NOT_FOUND":
+    case "SESSION_LIMIT":
+      return `${inToolWords(error.remedy)} Use ${tool}(action='list_sessions').`;
+    case "WORKFLOW_NOT_FOUND":
+      return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
+    case "INVALID_TRANSITION": {
+      const actions = error.details.allowed.flatMap(toAction);
+      return actions.length === 0 ? error.remedy : `Possible now: ${actions.join(", ")}.`;
+    }
+    default:
+      return inToolWords(error.remedy);
+  }
+}
+
+function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): WireObject | undefined {
+  switch (error.code) {
+    case "WORKFLOW_NOT_FOUND":
+      return { action: "list_workflows" };
+    case "SESSION_NOT_FOUND":
+    case "SESSION_LIMIT":
+      return { action: "list_sessions" };
+    case "PHASE_LOCKED":
+    case "PHASE_ALREADY_COMPLETED":
+    case "PHASE_OUT_OF_RANGE":
+    case "TASK_NOT_FOUND":
+      return sessionId === undefined ? undefined : phaseCall(sessionId);
+    case "INVALID_TRANSITION":
+    case "CONFLICT":
+    case "ATTEMPTS_EXHAUSTED":
+      return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
+    default:
+      return undefined;
+  }
+}
+
+function toAction(command: string): Action[] {
+  const action = ACTION_OF_COMMAND[command];
+  return isAction(action) ? [action] : [];
+}
+
+function inToolWords(text: string): string {
+  return text.replace(/\b(completePhase|retryPhase)\b/g, (command) => ACTION_OF_COMMAND[command] ?? command);
+}
+
+function shorten(text: string): string {
+  return text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX)}… (${text.length - MESSAGE_MAX} more characters)`;
+}

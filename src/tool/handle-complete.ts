@@ -1,0 +1,83 @@
+import type { CompleteResult } from "../engine/complete-phase.js";
+import type { ParametersOf } from "./actions.js";
+import { phaseCall } from "./next-call.js";
+import type { ToolContext } from "./tool-context.js";
+import { compact, phaseHeading, problemEntry, type WireObject } from "./wire.js";
+
+/** As many problems as an answer lists; `get_errors` has them all. */
+const PROBLEMS_MAX = 25;
+
+export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
+  const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
+  const request = { phase, evidence, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
+  const result = await context.engine.completePhase(sessionId, request);
+  return result.passed ? passed(result) : failed(context, result);
+}
+
+function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase } = result;
+  const done = nextPhase === null;
+  return compact({
+    status: "success",
+    action: "complete_phase",
+    session_id: sessionId,
+    phase_completed: phase,
+    checkpoint_passed: true,
+    evidence_accepted: evidenceAccepted.slice(0, 200),
+    warnings: warnings.length === 0 ? undefined : warnings.map(({ message }) => message),
+    workflow_complete: done || undefined,
+    next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
+    next: done ? { action: "get_history", session_id: sessionId } : phaseCall(sessionId),
+  });
+}
+
+function failed(context: ToolContext, result: Extract<CompleteResult, { passed: false }>): WireObject {
+  const { sessionId, phase, problems, attemptsLeft, attempt, status } = result;
+  const listed = problems.slice(0, PROBLEMS_MAX);
+  const missing = problems.filter(({ problem }) => problem === "missing").map(({ field }) => field);
+  const more = problems.length - listed.length;
+  const answer = compact({
+    status: "error",
+    action: "complete_phase",
+    session_id: sessionId,
+    error: `Phase ${phase} is not complete: ${problems.length} problem${problems.length === 1 ? "" : "s"} with the evidence`,
+    error_type: "ValidationError",
+    code: "GATE_FAILED",
+    phase,
+    checkpoint_passed: false,
+    missing_evidence: missing.slice(0, PROBLEMS_MAX * 4),
+    validation_errors: listed.map(({ message }) => message),
+    problems: listed.map(problemEntry),
+    more_problems: more === 0 ? undefined : `${more} more: see get_errors`,
+    attempt,
+    attempts_left: attemptsLeft,
+    session_status: status,
+    remediation: remediation(result),
+    next: nextCall(result),
+  });
+  return withFormat(context, answer, result);
+}
+
+function remediation({ status, phase, problems }: Extract<CompleteResult, { passed: false }>): string {
+  const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, PROBLEMS_MAX);
+  const mend = `Do what is missing, then submit evidence for phase ${phase} with all required fields: ${fields.join(", ")}`;
+  if (status === "active") return mend;
+  return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
+}
+
+function nextCall({ status, sessionId, phase, requiredFormat }: Extract<CompleteResult, { passed: false }>): WireObject {
+  if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
+  const names = typeof requiredFormat === "object" ? "<see required_format>" : "<evidence>";
+  return { action: "complete_phase", session_id: sessionId, phase, evidence: { [names]: "<value>" } };
+}
+
+/** The format and an example, where they fit; the phase's own answer has the format too. */
+function withFormat(
+  { room }: ToolContext,
+  answer: WireObject,
+  { requiredFormat, example, sessionId, phase }: Extract<CompleteResult, { passed: false }>,
+): WireObject {
+  const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
+  if (JSON.stringify(whole).length <= room) return whole;
+  return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
+}

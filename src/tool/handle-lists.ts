@@ -1,0 +1,97 @@
+import { formatDiagnostic } from "../definition/diagnostic.js";
+import type { WorkflowListing } from "../ports/content-provider.js";
+import type { ParametersOf } from "./actions.js";
+import { pageItems } from "./paging.js";
+import type { ToolContext } from "./tool-context.js";
+import { compact, sessionEntry, type WireObject } from "./wire.js";
+
+/** How many sessions a page asks for; fewer where they would not fit. */
+const SESSIONS_A_PAGE = 25;
+/** Room for what a list's answer has beside its items. */
+const ENVELOPE = 600;
+
+export async function listWorkflows(
+  context: ToolContext,
+  { category, cursor }: ParametersOf<"list_workflows">,
+): Promise<WireObject> {
+  const listings = await context.engine.listWorkflows();
+  const ready = listings.filter((listing) => listing.status === "ready");
+  const categories = [...new Set(ready.flatMap(({ definition }) => definition.structure.category ?? []))].sort();
+  const unknown = category !== undefined && !categories.includes(category);
+  const chosen =
+    category === undefined || unknown
+      ? listings
+      : ready.filter(({ definition }) => definition.structure.category === category);
+  const page = pageItems(chosen.map(workflowEntry), context.room - ENVELOPE, cursor);
+  const first = ready[0];
+  return compact({
+    status: "success",
+    action: "list_workflows",
+    workflows: page.items,
+    count: page.items.length,
+    total: chosen.length,
+    warning: unknown ? `unknown category '${category}': all workflows are listed; there are ${categories.join(", ") || "none"}` : undefined,
+    cursor: page.cursor,
+    next:
+      page.cursor !== undefined
+        ? compact({ action: "list_workflows", category, cursor: page.cursor })
+        : first === undefined
+          ? undefined
+          : { action: "start", workflow_type: first.type, target_file: "<path of what to work on>" },
+  });
+}
+
+export async function listSessions(
+  context: ToolContext,
+  { status, cursor }: ParametersOf<"list_sessions">,
+): Promise<WireObject> {
+  const filter = status === undefined ? (["active", "paused", "completed", "failed"] as const) : [status];
+  for (let limit = SESSIONS_A_PAGE; ; limit = Math.floor(limit / 2)) {
+    const page = await context.engine.listSessions({ status: filter, limit, ...(cursor === undefined ? {} : { cursor }) });
+    const sessions = page.items.map(sessionEntry);
+    if (limit > 1 && JSON.stringify(sessions).length > context.room - ENVELOPE) continue;
+    const first = page.items[0];
+    return compact({
+      status: "success",
+      action: "list_sessions",
+      sessions,
+      count: sessions.length,
+      total: page.total,
+      has_more: page.total === undefined || page.cursor !== undefined ? page.cursor !== undefined : undefined,
+      cursor: page.cursor,
+      next:
+        page.cursor !== undefined
+          ? compact({ action: "list_sessions", status, cursor: page.cursor })
+          : first === undefined
+            ? { action: "list_workflows" }
+            : { action: "get_state", session_id: first.sessionId, brief: true },
+    });
+  }
+}
+
+/** As many diagnostics of a broken workflow as a list shows. */
+const DIAGNOSTICS_MAX = 5;
+
+function workflowEntry(listing: WorkflowListing): WireObject {
+  if (listing.status === "broken") {
+    const errors = listing.diagnostics.filter(({ severity }) => severity === "error");
+    const more = errors.length - DIAGNOSTICS_MAX;
+    return compact({
+      workflow_type: listing.type,
+      broken: true,
+      errors: errors.slice(0, DIAGNOSTICS_MAX).map(formatDiagnostic),
+      more_errors: more > 0 ? more : undefined,
+    });
+  }
+  const { structure } = listing.definition;
+  return compact({
+    workflow_type: structure.type,
+    name: structure.name,
+    description: structure.description,
+    category: structure.category,
+    phases: structure.phases.length,
+    estimated_duration: structure.estimatedDuration,
+    target_languages: structure.targetLanguages,
+    artifacts: structure.artifacts,
+  });
+}

@@ -1,0 +1,51 @@
+import type { PhaseDefinition } from "../definition/structure.js";
+import type { WireObject } from "./wire.js";
+
+/** A call of the tool, as its `next` shows it: the parameters, to be passed on as they are. */
+export type NextCall = WireObject;
+
+/** What an agent calls first in a phase: its first task, or its gate where it has none. */
+export function firstCallIn(sessionId: string, phase: PhaseDefinition): NextCall {
+  const task = phase.tasks[0];
+  return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
+}
+
+/** What an agent calls when a task is done: the one after it, or the phase's gate. */
+export function callAfterTask(sessionId: string, phase: PhaseDefinition, task: number): NextCall {
+  const position = phase.tasks.findIndex(({ number }) => number === task);
+  const following = phase.tasks[position + 1];
+  return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);
+}
+
+/**
+ * The call that hands in evidence. The values say what is wanted and would not pass: a call that
+ * could be sent as it stands would be an invitation to claim what was not done.
+ */
+export function gateCall(sessionId: string, phase: PhaseDefinition): NextCall {
+  return { action: "complete_phase", session_id: sessionId, phase: phase.number, evidence: blanks(phase) };
+}
+
+/** The call that shows a phase; the current one if none is named. */
+export function phaseCall(sessionId: string, phase?: number): NextCall {
+  return { action: "get_phase", session_id: sessionId, ...(phase === undefined ? {} : { phase }) };
+}
+
+function taskCall(sessionId: string, phase: number, task: number): NextCall {
+  return { action: "get_task", session_id: sessionId, phase, task_number: task };
+}
+
+/** As many fields as an answer can carry; all of them stand in the checkpoint. */
+const BLANKS_MAX = 12;
+
+function blanks({ gate }: PhaseDefinition): WireObject {
+  switch (gate.kind) {
+    case "open":
+      return { "<what was done>": "<result>" };
+    case "schema":
+      return { "<see checkpoint.evidence_schema>": "<value>" };
+    case "fields": {
+      const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
+      return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));
+    }
+  }
+}

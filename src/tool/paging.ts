@@ -1,0 +1,110 @@
+/**
+ * Keeps answers inside their budget without dropping anything: long texts and lists come in pages,
+ * and every page but the last says how to get the next one.
+ */
+import * as z from "zod";
+import { revisionOf } from "../definition/digest.js";
+import { shown } from "../definition/names.js";
+import { PhasegateError } from "../errors.js";
+
+/** Characters of JSON that count as one token. */
+const CHARACTERS_PER_TOKEN = 4;
+/** Room for what a page adds to an answer: cursor, range and the next call. */
+const PAGE_OVERHEAD = 700;
+
+/** How many tokens a text is, as answers are measured. */
+export function tokensOf(text: string): number {
+  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
+}
+
+/** How many characters of JSON an answer may have. */
+export function charactersFor(tokens: number): number {
+  return tokens * CHARACTERS_PER_TOKEN;
+}
+
+/** What a text is: a part of an answer, or the whole answer as JSON. */
+type TextKind = "text" | "json";
+
+/** Whether a cursor points into the JSON of a whole answer. */
+export function isJsonCursor(cursor: string): boolean {
+  return cursorSchema.safeParse(decode(cursor)).data?.[0] === "json";
+}
+
+/** A part of a text. */
+export interface TextPage {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+  readonly total: number;
+  /** Missing on the last page. */
+  readonly cursor?: string;
+}
+
+/** The part of a text that fits into so many characters of JSON, from where the cursor points. */
+export function pageText(text: string, room: number, cursor: string | undefined, kind: TextKind = "text"): TextPage {
+  const from = cursor === undefined ? 0 : offsetOf(cursor, kind, revisionOf(text));
+  const rest = text.slice(from);
+  if (JSON.stringify(rest).length <= room) return { text: rest, from, to: text.length, total: text.length };
+  const part = cut(rest, Math.max(room - PAGE_OVERHEAD, 200));
+  const to = from + part.length;
+  return { text: part, from, to, total: text.length, cursor: cursorOf(kind, to, revisionOf(text)) };
+}
+
+/** The items that fit, from where the cursor points; at least one. */
+export function pageItems<T>(items: readonly T[], room: number, cursor: string | undefined): ItemsPage<T> {
+  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", "");
+  let used = 0;
+  let to = from;
+  while (to < items.length) {
+    used += JSON.stringify(items[to]).length + 1;
+    if (used > room - PAGE_OVERHEAD && to > from) break;
+    to += 1;
+  }
+  return { items: items.slice(from, to), ...(to < items.length ? { cursor: cursorOf("items", to, "") } : {}) };
+}
+
+/** Some of a list's items. */
+export interface ItemsPage<T> {
+  readonly items: readonly T[];
+  /** Missing on the last page. */
+  readonly cursor?: string;
+}
+
+/** At most `room` characters of JSON: up to the last line that ends in it, and no half character. */
+function cut(text: string, room: number): string {
+  let length = Math.min(text.length, room);
+  while (JSON.stringify(text.slice(0, length)).length > room) length = Math.floor(length * 0.9);
+  const line = text.lastIndexOf("\n", length - 1);
+  if (line > length * 0.7) return text.slice(0, line + 1);
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
+}
+
+const cursorSchema = z.tuple([z.enum(["text", "json", "items"]), z.int().nonnegative(), z.string()]);
+
+function cursorOf(kind: TextKind | "items", offset: number, revision: string): string {
+  return btoa(JSON.stringify([kind, offset, revision]));
+}
+
+function offsetOf(cursor: string, kind: TextKind | "items", revision: string): number {
+  const parsed = cursorSchema.safeParse(decode(cursor));
+  if (!parsed.success || parsed.data[0] !== kind) throw invalidCursor(cursor, "it is none of this action's");
+  if (parsed.data[2] !== revision) throw invalidCursor(cursor, "what it points into has changed");
+  return parsed.data[1];
+}
+
+/** Anything that is not one of our cursors decodes to undefined, which no schema takes. */
+function decode(cursor: string): unknown {
+  try {
+    return JSON.parse(atob(cursor));
+  } catch {
+    return undefined;
+  }
+}
+
+function invalidCursor(cursor: string, why: string): PhasegateError<"CURSOR_INVALID"> {
+  return new PhasegateError("CURSOR_INVALID", `the cursor ${shown(cursor)} can't be used: ${why}`, {
+    remedy: "Call again without a cursor to begin at the first page.",
+    details: { cursor: shown(cursor) },
+  });
+}

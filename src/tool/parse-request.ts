@@ -1,0 +1,107 @@
+import * as z from "zod";
+import { shown } from "../definition/names.js";
+import { nearest } from "../definition/nearest.js";
+import { type Action, exampleCall, isAction, PARAMETERS, type Parameter, parametersOf, type Request } from "./actions.js";
+
+/** A call that can't be carried out, with what is wrong and a right one. */
+export interface BadRequest {
+  readonly action: string;
+  readonly message: string;
+  readonly remediation: string;
+  /** A right call of the action that was meant. */
+  readonly example?: Record<string, unknown>;
+  /** For an unknown action. */
+  readonly validActions?: readonly Action[];
+}
+
+/** Reads a call: everything that is wrong with it at once, or its checked parameters. */
+export function parseRequest(input: unknown, allowed: readonly Action[]): Request | BadRequest {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return unknownAction(undefined, "the input must be an object with an 'action'", allowed);
+  }
+  const entries = Object.entries(input).filter(([, value]) => value !== undefined && value !== null);
+  const action = new Map(entries).get("action");
+  if (!isAction(action) || !allowed.includes(action)) {
+    const problem = action === undefined ? "'action' is missing" : `Unknown action: ${shown(action)}`;
+    return unknownAction(action, problem, allowed);
+  }
+  const given = entries.filter(([name]) => name !== "action");
+  const problems = problemsOf(action, given);
+  if (problems.length > 0) return badParameters(action, problems, given.map(([name]) => name));
+  return checked(action, Object.fromEntries(given));
+}
+
+/** Whether a call was refused. */
+export function isBadRequest(parsed: Request | BadRequest): parsed is BadRequest {
+  return "message" in parsed;
+}
+
+/** The one place where checked values get the types of their action. */
+function checked(action: Action, params: object): Request {
+  const request: { action: Action; params: object } = { action, params };
+  if (isChecked(request)) return request;
+  throw new Error("an action that is none");
+}
+
+function isChecked(request: { action: Action; params: object }): request is Request {
+  return parametersOf(request.action).required.every((name) => Object.hasOwn(request.params, name));
+}
+
+function problemsOf(action: Action, given: readonly (readonly [string, unknown])[]): string[] {
+  const { required, all } = parametersOf(action);
+  const names = given.map(([name]) => name);
+  const missing = required.filter((name) => !names.includes(name)).map((name) => `'${name}' is missing`);
+  const wrong = given.flatMap(([name, value]) => {
+    if (!isParameter(name)) return [unknownParameter(name, all)];
+    if (!all.includes(name)) return [`${action} does not take '${name}'`];
+    return typeProblem(name, value);
+  });
+  return [...missing, ...wrong];
+}
+
+function typeProblem(name: Parameter, value: unknown): string[] {
+  const result = PARAMETERS[name].safeParse(value);
+  if (result.success) return [];
+  return [`'${name}' must be ${expected(name)}, got ${shown(value)}`];
+}
+
+function expected(name: Parameter): string {
+  const schema: z.ZodType = PARAMETERS[name];
+  if (schema instanceof z.ZodEnum) return `one of ${schema.options.join(", ")}`;
+  if (schema instanceof z.ZodRecord) return "an object";
+  if (schema instanceof z.ZodBoolean) return "true or false";
+  return schema instanceof z.ZodNumber ? "a whole number" : "a string";
+}
+
+function unknownParameter(name: string, all: readonly Parameter[]): string {
+  const meant = nearest(name, all);
+  return `${shown(name)} is unknown${meant === undefined ? "" : `: did you mean '${meant}'?`}`;
+}
+
+function isParameter(name: string): name is Parameter {
+  return Object.hasOwn(PARAMETERS, name);
+}
+
+function badParameters(action: Action, problems: readonly string[], given: readonly string[]): BadRequest {
+  const { all } = parametersOf(action);
+  const example = exampleCall(action, all.filter((name) => given.includes(name)));
+  const takes = all.length === 0 ? "no parameters" : all.join(", ");
+  return {
+    action,
+    message: `${action}: ${problems.join("; ")}`,
+    remediation: `${action} takes ${takes}. Call it like the example.`,
+    example,
+  };
+}
+
+function unknownAction(action: unknown, message: string, allowed: readonly Action[]): BadRequest {
+  const meant = typeof action === "string" ? nearest(action, allowed) : undefined;
+  const example = meant === undefined || !isAction(meant) ? undefined : exampleCall(meant);
+  return {
+    action: typeof action === "string" ? shown(action).slice(1, -1) : "",
+    message,
+    remediation: meant === undefined ? "Use one of valid_actions." : `Did you mean '${meant}'?`,
+    validActions: allowed,
+    ...(example === undefined ? {} : { example }),
+  };
+}

@@ -1,0 +1,52 @@
+import * as z from "zod";
+import { type Action, PARAMETERS } from "./actions.js";
+
+/** A JSON Schema as MCP lists it: an object's. */
+export interface ObjectSchema {
+  readonly type: "object";
+  readonly [key: string]: unknown;
+}
+
+/** What the tool says of itself; short, for it is in every context all the time. */
+export function toolDescription(actions: readonly Action[]): string {
+  return [
+    "Runs phase-gated workflows. You see one phase at a time and pass its checkpoint with evidence; phases can't be skipped.",
+    "list_workflows → start → get_phase/get_task, do the work → complete_phase with evidence; repeat until workflow_complete.",
+    "Every answer's `next` is the call to make. After a context loss: list_sessions, then get_state with brief.",
+    `Actions: ${actions.join(", ")}.`,
+  ].join("\n");
+}
+
+/** The input of all actions in one object; which action takes what is checked by `dispatch`. */
+export function inputSchema(actions: readonly Action[]): ObjectSchema {
+  const schema = z.object({ action: z.enum(actions), ...optionalParameters() });
+  return objectSchema(z.toJSONSchema(schema, { io: "input", override: dropBounds }));
+}
+
+/** The envelope that all answers share. */
+export function outputSchema(): ObjectSchema {
+  const schema = z.looseObject({
+    status: z.enum(["success", "error"]),
+    action: z.string(),
+    next: z.record(z.string(), z.unknown()).optional(),
+    error: z.string().optional(),
+    remediation: z.string().optional(),
+  });
+  return objectSchema(z.toJSONSchema(schema, { override: dropBounds }));
+}
+
+function optionalParameters(): Record<string, z.ZodType> {
+  return Object.fromEntries(Object.entries(PARAMETERS).map(([name, schema]) => [name, schema.optional()]));
+}
+
+/** The bounds of safe integers and the names of free keys cost tokens and say nothing. */
+function dropBounds({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  delete jsonSchema.minimum;
+  delete jsonSchema.maximum;
+  delete jsonSchema.propertyNames;
+  delete jsonSchema.additionalProperties;
+}
+
+function objectSchema({ $schema: _, ...schema }: z.core.JSONSchema.BaseSchema): ObjectSchema {
+  return { ...schema, type: "object" };
+}

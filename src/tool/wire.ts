@@ -1,0 +1,118 @@
+/** How the engine's views look on the wire: seed 000's names and nesting. */
+import { shown } from "../definition/names.js";
+import type { PhaseDefinition, TaskDefinition } from "../definition/structure.js";
+import type { PhaseView, TaskView } from "../engine/phase-view.js";
+import { evidenceNames, requiredFormat } from "../gate/required-format.js";
+import type { Problem } from "../gate/verdict.js";
+import type { SessionSummary } from "../ports/storage-adapter.js";
+import type { PhaseAttempt } from "../session/history.js";
+
+/** An answer of the tool: always `status` and `action`, the rest as the action has it. */
+export type WireObject = { [key: string]: unknown };
+
+/** How many earlier phases' artifacts are named; the others are counted. */
+const ARTIFACTS_NAMED = 20;
+
+/** A phase without its text, which is paged in by whoever answers. */
+export function phaseContent(view: PhaseView): WireObject {
+  const { phase, facts, content, contentChanged, artifacts } = view;
+  return compact({
+    phase_number: phase.number,
+    title: phase.name,
+    description: phase.purpose ?? facts.description,
+    estimated_duration: phase.estimatedEffort ?? facts.estimatedDuration,
+    tasks: phase.tasks.map(taskLabel),
+    checkpoint: checkpoint(phase, facts.validation),
+    artifacts_from_previous_phases: artifactNames(artifacts),
+    content_changed: contentChanged || undefined,
+    sources: content.sources,
+  });
+}
+
+/** The few words about a phase that stand in the answer to a passed gate. */
+export function phaseHeading(phase: PhaseDefinition): WireObject {
+  return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose });
+}
+
+/** A task without its text. */
+export function taskContent({ task, facts, content, contentChanged }: TaskView): WireObject {
+  return compact({
+    title: facts.title ?? task.name,
+    description: task.purpose ?? facts.description,
+    execution_steps: facts.executionSteps?.map(({ step, description, command, expectedOutput }) =>
+      compact({ step, command, description, expected_output: expectedOutput }),
+    ),
+    artifacts_to_produce: facts.artifactsToProduce,
+    estimated_duration: facts.estimatedDuration,
+    content_changed: contentChanged || undefined,
+    sources: content.sources,
+  });
+}
+
+/** A session as lists show it. */
+export function sessionEntry(summary: SessionSummary): WireObject {
+  return compact({
+    session_id: summary.sessionId,
+    workflow_type: summary.workflowType,
+    target_file: summary.target,
+    current_phase: summary.current,
+    total_phases: summary.total,
+    status: summary.status,
+    created_at: summary.createdAt,
+    last_updated: summary.updatedAt,
+    completed_at: summary.completedAt,
+  });
+}
+
+/** One try at one phase. */
+export function historyEntry(attempt: PhaseAttempt): WireObject {
+  const { phase, startedAt, completedAt, durationSeconds, status, problems } = attempt;
+  return compact({
+    phase,
+    started_at: startedAt,
+    completed_at: completedAt,
+    duration_seconds: durationSeconds,
+    attempt: attempt.attempt,
+    status,
+    problems: problems?.map(({ message }) => message),
+  });
+}
+
+/** A problem beside its sentence, which stands in `validation_errors`. */
+export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
+  return compact({ field, problem, got, expected, example });
+}
+
+/** A text from a definition, short enough for a brief answer. */
+export function brief(text: string, length: number): string {
+  return text.length <= length ? text : shown(text).slice(1, length).concat("…");
+}
+
+/** An object without the keys that have no value. */
+export function compact(entries: WireObject): WireObject {
+  const object: WireObject = {};
+  for (const key in entries) if (entries[key] !== undefined) object[key] = entries[key];
+  return object;
+}
+
+/** The file's name where it tells the number, as seed 000 has it; else number and name. */
+function taskLabel({ number, name, file }: TaskDefinition): string {
+  const base = file?.slice(file.lastIndexOf("/") + 1);
+  return base?.startsWith(`task-${number}-`) ? base : `${number}: ${name}`;
+}
+
+function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
+  const validation = phase.validationCriteria ?? fromText;
+  return compact({
+    required_evidence: evidenceNames(phase.gate),
+    validation: validation?.join("; "),
+    evidence_schema: requiredFormat(phase.gate),
+  });
+}
+
+function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
+  const named = [...artifacts].slice(-ARTIFACTS_NAMED);
+  const entries = Object.fromEntries(named.map(([number, names]) => [`phase_${number}`, names]));
+  const earlier = artifacts.size - named.length;
+  return earlier === 0 ? entries : { ...entries, earlier: `${earlier} more phases: see get_state` };
+}
