@@ -6,17 +6,7 @@
  */
 export { MemoryContent } from "./adapters/memory/memory-content.js";
 export { MemoryStorage } from "./adapters/memory/memory-storage.js";
-export {
-  defineWorkflow,
-  type EvidenceOf,
-  type GateInput,
-  type PhaseInput,
-  type PhaseNumberOf,
-  type TaskInput,
-  type TextInput,
-  type Workflow,
-  type WorkflowInput,
-} from "./definition/define-workflow.js";
+export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./definition/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
 export type { JsonObject, JsonValue } from "./definition/json.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
@@ -32,6 +22,7 @@ export type {
   WorkflowStructure,
 } from "./definition/structure.js";
 export type { WorkflowDefinition } from "./definition/workflow-definition.js";
+export type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./definition/workflow-input.js";
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
 export type { CompleteRequest, CompleteResult } from "./engine/complete-phase.js";
@@ -43,6 +34,7 @@ export type { PhaseView, TaskView, TextView } from "./engine/phase-view.js";
 export type {
   DeleteResult,
   Keyed,
+  MoveRequest,
   MoveResult,
   PauseResult,
   ResumeResult,

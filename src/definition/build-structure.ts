@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./define-workflow.js";
 import { revisionOf } from "./digest.js";
 import { isJsonObject, type JsonObject } from "./json.js";
 import type { GateDefinition, PhaseDefinition, TaskDefinition, WorkflowStructure } from "./structure.js";
+import type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./workflow-input.js";
 
 /** The plain-JSON part of a workflow in code; keys that were not given are left out. */
 export function buildStructure(input: WorkflowInput): WorkflowStructure {
@@ -73,7 +73,10 @@ function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
   if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;
   try {
     const found: unknown = JSON.parse(JSON.stringify(standard.jsonSchema.input({ target: "draft-2020-12" })));
-    return isJsonObject(found) ? found : undefined;
+    if (!isJsonObject(found)) return undefined;
+    // The dialect is always the same, and every word of this is read by an agent.
+    delete found.$schema;
+    return found;
   } catch {
     return undefined;
   }

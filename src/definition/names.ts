@@ -47,7 +47,9 @@ export const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor"
 export function sessionIdFor(workflowType: string, target: string, suffix: string): SessionId {
   const room = SESSION_ID_MAX - suffix.length - 2;
   const type = slug(workflowType).slice(0, Math.floor(room / 2)) || "workflow";
-  const name = slug(target).slice(-(room - type.length)).replace(/^_+/, "");
+  const name = slug(target)
+    .slice(-(room - type.length))
+    .replace(/^_+/, "");
   return parseSessionId(`${type}_${name || "target"}_${suffix}`);
 }
 

@@ -43,14 +43,19 @@ const taskSchema = z.object({
   number: z.int().nonnegative(),
   name: z.string(),
   purpose: z.string().optional(),
+  /** Where its text lies, relative to the workflow's folder. */
   file: z.string().optional(),
   /** The revision of the task's text when the definition was read. */
   textRevision: z.string().optional(),
+  /** Keys of the source that this version doesn't know, kept. */
+  extra: storedObjectSchema.optional(),
 });
 
 const phaseSchema = z.object({
   number: z.int().nonnegative(),
   name: z.string(),
+  /** Where its text lies, relative to the workflow's folder. */
+  file: z.string().optional(),
   purpose: z.string().optional(),
   estimatedEffort: z.string().optional(),
   keyDeliverables: z.array(z.string()).optional(),

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from "../definition/json.js";
 import { parseSessionId, type SessionId } from "../definition/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
+import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence-safety.js";
 import { exampleEvidence, requiredFormat } from "../gate/required-format.js";
 import type { Problem } from "../gate/verdict.js";
 import { keyedRequest } from "../kernel/idempotency.js";
@@ -9,7 +10,7 @@ import { type SessionHead, spentAt } from "../session/head.js";
 import { submissionRefusal } from "../session/refusals.js";
 import { loadEvidence } from "./artifacts.js";
 import { type EngineContext, type PhasedOutcome, requirePhase, sessionNotFound } from "./context.js";
-import { type Evaluation, evaluate, mergeSubmission, type Submission, takeSubmission } from "./evaluate.js";
+import { type Evaluation, evaluate } from "./evaluate.js";
 import type { PhasedSession } from "./pinned.js";
 
 /** Evidence for a phase. */
@@ -55,9 +56,11 @@ export async function completePhase(
   { phase, evidence, idempotencyKey }: CompleteRequest,
 ): Promise<CompleteResult> {
   const id = parseSessionId(sessionId);
-  const submission = takeSubmission(evidence, context.options);
+  const submission = checkEvidenceSafety(evidence, context.options.evidenceLimits);
   const request =
-    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, ["completePhase", phase, submission.json]);
+    idempotencyKey === undefined
+      ? undefined
+      : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
   const judge = createJudge(context, phase, submission);
   const outcome = await context.kernel.execute(
     id,
@@ -74,7 +77,7 @@ export async function completePhase(
  * Judges a submission on the state at hand. After a conflict it is asked again, and keeps its verdict
  * if nothing that the verdict rests on has changed: verifying may be slow, or not repeatable.
  */
-function createJudge(context: EngineContext, number: number, submission: Submission) {
+function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
   let kept: { readonly ground: string; readonly evaluation: Evaluation } | undefined;
   return async (session: PhasedSession) => {
@@ -95,13 +98,14 @@ function createJudge(context: EngineContext, number: number, submission: Submiss
 }
 
 /** After a retry without a reset, a submission stands on the one before it. */
-async function mergeLast(context: EngineContext, session: PhasedSession, submission: Submission): Promise<Submission> {
+async function mergeLast(context: EngineContext, session: PhasedSession, submission: SafeEvidence): Promise<SafeEvidence> {
   const last = session.head.submission;
   if (last?.merge !== true) return submission;
   const { events } = await context.kernel.at(session.sessionId, last.version);
   const event = events.find(({ type }) => type === "gate_failed");
   if (event?.type !== "gate_failed") return submission;
-  return mergeSubmission(await loadEvidence(context, session.sessionId, event.evidence), submission, context.options);
+  const earlier = await loadEvidence(context, session.sessionId, event.evidence);
+  return checkEvidenceSafety({ ...earlier, ...submission.evidence }, context.options.evidenceLimits);
 }
 
 /** The answer to a commit: the same when the call that led to it is repeated. */

@@ -69,7 +69,7 @@ export async function sessionNotFound(
     items.map((summary) => summary.sessionId),
   );
   return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId}`, {
-    remedy: similar === undefined ? "List the sessions, or start one." : `Did you mean ${similar}? List the sessions.`,
+    remedy: similar === undefined ? "List the sessions, or start one." : `Did you mean ${similar}?`,
     details: { sessionId, ...(similar === undefined ? {} : { nearest: similar }) },
   });
 }

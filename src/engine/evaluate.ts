@@ -1,20 +1,13 @@
 import { digest } from "../definition/digest.js";
-import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
+import { isJsonObject, type JsonValue } from "../definition/json.js";
 import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
 import { PhasegateError } from "../errors.js";
 import { checkGate } from "../gate/check-gate.js";
-import { checkEvidenceSafety } from "../gate/evidence-safety.js";
+import type { SafeEvidence } from "../gate/evidence-safety.js";
 import type { Enforcement, Verdict } from "../gate/verdict.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { EvidenceRef } from "../session/events.js";
-import type { ResolvedOptions } from "./options.js";
 import type { Pinned } from "./pinned.js";
-
-/** Evidence as it was when it was handed in, with its JSON. */
-export interface Submission {
-  readonly evidence: JsonObject;
-  readonly json: string;
-}
 
 /** A gate's word on a submission, ready to be decided on. */
 export interface Evaluation {
@@ -27,54 +20,51 @@ export interface Evaluation {
 /** Evidence with more characters of JSON than this is stored by its content, beside the log. */
 const INLINE_MAX = 64 * 1024;
 
-/**
- * Takes evidence over from the caller: checked for safety, and copied, so that what is verified is
- * what is stored, whatever the caller does with its object meanwhile.
- */
-export function takeSubmission(value: unknown, options: ResolvedOptions): Submission {
-  const { evidence } = checkEvidenceSafety(value, options.evidenceLimits);
-  const json = JSON.stringify(evidence);
-  return { evidence: parseObject(json), json };
-}
-
-/** A submission merged over an earlier one: what a retry without a reset asks for. */
-export function mergeSubmission(earlier: JsonObject, later: Submission, options: ResolvedOptions): Submission {
-  return takeSubmission({ ...earlier, ...later.evidence }, options);
-}
-
 /** Runs what a gate needs that is not pure, and asks the gate. */
 export async function evaluate(
-  { evidence, json }: Submission,
+  submission: SafeEvidence,
   structure: WorkflowStructure,
   phase: PhaseDefinition,
   pinned: Pinned,
   enforcement: Enforcement,
 ): Promise<Evaluation> {
-  const stored = storeEvidence(evidence, json);
+  const { evidence } = submission;
+  const stored = storeEvidence(submission);
   const schema = phase.gate.kind === "schema" ? await pinned.schema(structure, phase) : undefined;
   if (schema === undefined) return { verdict: checkGate(phase.gate, evidence, { enforcement }), ...stored };
   const schemaResult = await schema["~standard"].validate(evidence);
   const verdict = checkGate(phase.gate, evidence, { schemaResult });
-  const output = schemaResult.issues === undefined ? outputOf(schemaResult.value, json, phase.number) : undefined;
+  const output = schemaResult.issues === undefined ? outputOf(schemaResult.value, submission, structure) : undefined;
   return { verdict, ...stored, ...(output === undefined ? {} : { output }) };
 }
 
 /** Evidence as the log holds it. */
-export function storeEvidence(evidence: JsonObject, json: string): Pick<Evaluation, "evidence" | "payloads"> {
-  if (json.length <= INLINE_MAX) return { evidence: { inline: evidence }, payloads: [] };
-  const hash = digest(json);
-  return { evidence: { payload: hash, characters: json.length }, payloads: [{ hash, body: json }] };
+function storeEvidence({ evidence, characters }: SafeEvidence): Pick<Evaluation, "evidence" | "payloads"> {
+  if (characters <= INLINE_MAX) return { evidence: { inline: evidence }, payloads: [] };
+  const body = JSON.stringify(evidence);
+  const hash = digest(body);
+  return { evidence: { payload: hash, characters: body.length }, payloads: [{ hash, body }] };
 }
 
 /** What a schema made of the evidence, where that is something else; it must be JSON to be kept. */
-function outputOf(value: unknown, json: string, phase: number): JsonValue | undefined {
-  const text: string | undefined = JSON.stringify(value);
-  if (text === json) return undefined;
-  if (text !== undefined && isSame(value, JSON.parse(text))) return JSON.parse(text);
-  throw new PhasegateError("DEFINITION_INVALID", `the schema of phase ${phase} gives something that is not JSON`, {
-    remedy: "Let the schema's output be plain JSON: no Date, Map, class or undefined in it.",
-    details: { workflowType: "", diagnostics: [`phase ${phase}: the output of the evidence schema is not JSON`] },
+function outputOf(value: unknown, { evidence }: SafeEvidence, structure: WorkflowStructure): JsonValue | undefined {
+  if (isSame(value, evidence)) return undefined;
+  const output = throughJson(value);
+  if (output !== undefined && isSame(value, output)) return output;
+  throw new PhasegateError("DEFINITION_INVALID", `a schema of ${structure.type} gives something that is not JSON`, {
+    remedy: "Let the output of evidence schemas be plain JSON: no Date, Map, class or undefined in it.",
+    details: { workflowType: structure.type, diagnostics: ["the output of the evidence schema is not JSON"] },
   });
+}
+
+/** A value as JSON gives it back; undefined if JSON can't hold it at all. */
+function throughJson(value: unknown): JsonValue | undefined {
+  try {
+    const text: string | undefined = JSON.stringify(value);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether a value came through JSON as it was. Keys with undefined are as good as left out. */
@@ -86,11 +76,7 @@ function isSame(before: unknown, after: unknown): boolean {
   if (!isJsonObject(after)) return false;
   const prototype: unknown = Object.getPrototypeOf(before);
   if (prototype !== Object.prototype && prototype !== null) return false;
-  return Object.entries(before).every(([key, value]) => value === undefined || isSame(value, after[key]));
-}
-
-function parseObject(json: string): JsonObject {
-  const parsed: unknown = JSON.parse(json);
-  if (isJsonObject(parsed)) return parsed;
-  throw new Error("an object did not come back as one");
+  const keys = Object.keys(before).filter((key) => Reflect.get(before, key) !== undefined);
+  if (keys.length !== Object.keys(after).length) return false;
+  return keys.every((key) => isSame(Reflect.get(before, key), after[key]));
 }

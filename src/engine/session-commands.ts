@@ -1,5 +1,5 @@
 import type { SessionId } from "../definition/names.js";
-import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
+import type { PhaseDefinition } from "../definition/structure.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Actor } from "../session/commands.js";
 import type { EventOf, SessionEvent } from "../session/events.js";
@@ -7,6 +7,8 @@ import { gateFailures } from "../session/history.js";
 import { readEvents } from "./artifacts.js";
 import { type EngineContext, executeCommand, loadSession, type PhasedOutcome, requirePhase } from "./context.js";
 import { type PhaseView, viewPhase } from "./phase-view.js";
+import { requireWorkflow } from "./start-session.js";
+import { type StateView, viewState } from "./state-view.js";
 
 /** A call that may be repeated: the same key gives the same answer. */
 export interface Keyed {
@@ -45,6 +47,12 @@ export interface RollbackResult {
   /** The phases that are no longer completed. */
   readonly cleared: readonly number[];
   readonly phase: PhaseView;
+}
+
+/** Who moves a session past a gate, and why: both are recorded. */
+export interface MoveRequest extends Keyed {
+  readonly by: string;
+  readonly reason: string;
 }
 
 /** A session that the host has moved on. */
@@ -109,7 +117,7 @@ export async function movePast(
   context: EngineContext,
   id: string,
   type: "overrideGate" | "skipPhase",
-  request: Keyed & { readonly phase: number; readonly by: string; readonly reason: string },
+  request: MoveRequest & { readonly phase: number },
 ): Promise<MoveResult> {
   const { phase, by, reason, idempotencyKey } = request;
   const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
@@ -122,10 +130,12 @@ export async function movePast(
 export async function migrate(
   context: EngineContext,
   id: string,
-  structure: WorkflowStructure,
   { by, idempotencyKey }: Keyed & { readonly by: string },
-): Promise<PhasedOutcome> {
-  return executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
+): Promise<StateView> {
+  const { session } = await loadSession(context, id);
+  const { structure } = await requireWorkflow(context.options, session.head.workflowType);
+  await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
+  return viewState(await loadSession(context, id));
 }
 
 /** The tombstone first: if the removal behind it is interrupted, `cleanup` finishes it. */

@@ -1,85 +1,159 @@
 import type { JsonObject } from "../definition/json.js";
-import type { SessionId } from "../definition/names.js";
-import type { GateFailure, PhaseAttempt } from "../session/history.js";
-import type { CompleteRequest, CompleteResult } from "./complete-phase.js";
-import type { Engine } from "./engine.js";
-import type { PhaseView, TaskView } from "./phase-view.js";
-import type { DeleteResult, Keyed, PauseResult, ResumeResult, RetryResult, RollbackResult } from "./session-commands.js";
-import type { FullStateView, StateView } from "./state-view.js";
+import { parseSessionId, type SessionId } from "../definition/names.js";
+import type { AuditReport, Receipt } from "../kernel/audit.js";
+import type { Actor } from "../session/commands.js";
+import { type GateFailure, gateFailures, type PhaseAttempt, phaseHistory } from "../session/history.js";
+import { readEvents } from "./artifacts.js";
+import { type CompleteResult, completePhase } from "./complete-phase.js";
+import { type EngineContext, loadSession } from "./context.js";
+import type { Operations } from "./operations.js";
+import { type PhaseView, type TaskView, viewPhase, viewTask } from "./phase-view.js";
+import {
+  type DeleteResult,
+  deleteSession,
+  type Keyed,
+  type MoveRequest,
+  type MoveResult,
+  migrate,
+  movePast,
+  type PauseResult,
+  pause,
+  type ResumeResult,
+  type RetryResult,
+  type RollbackResult,
+  resume,
+  retryPhase,
+  rollback,
+} from "./session-commands.js";
+import { type FullStateView, type StateView, viewFullState, viewState } from "./state-view.js";
 
 /**
  * One session of an engine, with no id to pass on: what a host holds while it works with one agent.
- * It keeps nothing itself, so it may be thrown away and made again at any time.
+ * It keeps nothing itself, so it may be thrown away and made again at any time. Methods reject with
+ * {@link PhasegateError}.
  */
-export class Session<Phase extends number = number, Evidence extends Record<Phase, unknown> = Record<Phase, JsonObject>> {
+export class Session<
+  Phase extends number = number,
+  Evidence extends Record<Phase, unknown> = Record<Phase, JsonObject>,
+> {
   readonly id: SessionId;
-  readonly #engine: Engine;
+  readonly #context: EngineContext;
+  readonly #operations: Operations;
 
-  constructor(engine: Engine, id: SessionId) {
-    this.#engine = engine;
-    this.id = id;
+  /** @internal Sessions are made by {@link Engine.session}. */
+  constructor(context: EngineContext, operations: Operations, id: string) {
+    this.#context = context;
+    this.#operations = operations;
+    this.id = parseSessionId(id);
   }
 
   /** The phase that the session is in. */
   currentPhase(): Promise<PhaseView> {
-    return this.#engine.getPhase(this.id);
+    return this.#phase(undefined);
   }
 
   /** The current phase, or one that is done. */
   phase(number: Phase): Promise<PhaseView> {
-    return this.#engine.getPhase(this.id, number);
+    return this.#phase(number);
   }
 
   /** A task of the current phase, or of one that is done. */
   task(phase: Phase, task: number): Promise<TaskView> {
-    return this.#engine.getTask(this.id, phase, task);
+    return this.#operations.run("getTask", async () =>
+      viewTask(this.#context, await loadSession(this.#context, this.id), phase, task),
+    );
   }
 
   /** Takes evidence to the gate of the current phase: exactly what that phase's schema takes. */
   completePhase<N extends Phase>(phase: N, evidence: Evidence[N], request: Keyed = {}): Promise<CompleteResult> {
-    const complete: CompleteRequest<N, unknown> = { phase, evidence, ...request };
-    return this.#engine.completePhase(this.id, complete);
+    return this.#operations.run(
+      "completePhase",
+      () => completePhase(this.#context, this.id, { phase, evidence, ...request }),
+      ({ passed }) => passed,
+    );
   }
 
-  /** Where the session stands. */
+  /** Where the session stands, from its head alone. */
   state(): Promise<StateView> {
-    return this.#engine.getState(this.id);
+    return this.#operations.run("getState", async () => viewState(await loadSession(this.#context, this.id)));
   }
 
-  /** Where the session stands, with its artifacts and options. */
+  /** Where the session stands, with its artifacts and options; reads the whole log. */
   fullState(): Promise<FullStateView> {
-    return this.#engine.getFullState(this.id);
+    return this.#operations.run("getFullState", async () =>
+      viewFullState(this.#context, await loadSession(this.#context, this.id)),
+    );
   }
 
   /** Every try at every phase, oldest first. */
   history(): Promise<readonly PhaseAttempt[]> {
-    return this.#engine.history(this.id);
+    return this.#operations.run("history", async () => phaseHistory(await this.#events()));
   }
 
   /** Every refusal at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
-    return this.#engine.errors(this.id);
+    return this.#operations.run("errors", async () => gateFailures(await this.#events()));
   }
 
+  /** Sets an active session aside. */
   pause(request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
-    return this.#engine.pause(this.id, request);
+    return this.#operations.run("pause", () => pause(this.#context, this.id, request));
   }
 
+  /** Takes a paused session up again. */
   resume(request: Keyed = {}): Promise<ResumeResult> {
-    return this.#engine.resume(this.id, request);
+    return this.#operations.run("resume", () => resume(this.#context, this.id, request));
   }
 
-  /** Gives the current phase its attempts back, as the host. */
-  retryPhase(phase: Phase, request: Keyed & { readonly resetEvidence?: boolean } = {}): Promise<RetryResult> {
-    return this.#engine.retryPhase(this.id, { phase, ...request });
+  /** Gives the current phase its attempts back. `by` is `host` if not given; an agent's retries are bounded. */
+  retryPhase(
+    phase: Phase,
+    request: Keyed & { readonly resetEvidence?: boolean; readonly by?: Actor } = {},
+  ): Promise<RetryResult> {
+    return this.#operations.run("retryPhase", () => retryPhase(this.#context, this.id, { phase, ...request }));
   }
 
-  /** Goes back to an earlier phase, as the host. */
-  rollback(to: Phase, request: Keyed = {}): Promise<RollbackResult> {
-    return this.#engine.rollback(this.id, { to, ...request });
+  /** Goes back to an earlier phase; it and all after it must be done again. */
+  rollback(to: Phase, request: Keyed & { readonly by?: Actor } = {}): Promise<RollbackResult> {
+    return this.#operations.run("rollback", () => rollback(this.#context, this.id, { to, ...request }));
   }
 
+  /** Lets the current phase pass without evidence, where its gate allows it. For the host alone. */
+  overrideGate(phase: Phase, request: MoveRequest): Promise<MoveResult> {
+    return this.#operations.run("overrideGate", () =>
+      movePast(this.#context, this.id, "overrideGate", { phase, ...request }),
+    );
+  }
+
+  /** Skips the current phase, where the definition allows it. For the host alone. */
+  skipPhase(phase: Phase, request: MoveRequest): Promise<MoveResult> {
+    return this.#operations.run("skipPhase", () => movePast(this.#context, this.id, "skipPhase", { phase, ...request }));
+  }
+
+  /** Moves the session to the newest definition of its workflow, which is recorded. For the host alone. */
+  migrate(request: Keyed & { readonly by: string }): Promise<StateView> {
+    return this.#operations.run("migrate", () => migrate(this.#context, this.id, request));
+  }
+
+  /** Deletes the session, with a tombstone that says why; its id is never used again. */
   delete(request: { readonly reason?: string } = {}): Promise<DeleteResult> {
-    return this.#engine.deleteSession(this.id, request);
+    return this.#operations.run("deleteSession", () => deleteSession(this.#context, this.id, request));
+  }
+
+  /** Checks the session's log, against a receipt kept elsewhere if there is one. */
+  audit(receipt?: Receipt): Promise<AuditReport> {
+    return this.#operations.run("audit", () => this.#context.kernel.audit(this.id, receipt));
+  }
+
+  #phase(number: number | undefined): Promise<PhaseView> {
+    return this.#operations.run("getPhase", async () => {
+      const loaded = await loadSession(this.#context, this.id);
+      return viewPhase(this.#context, loaded, number ?? loaded.session.head.phase);
+    });
+  }
+
+  async #events() {
+    const { session } = await loadSession(this.#context, this.id);
+    return readEvents(this.#context, session.sessionId);
   }
 }

@@ -29,10 +29,17 @@ export function exampleOf(field: FieldDefinition): JsonValue {
   return field.example ?? EXAMPLES[field.type];
 }
 
-/** What is wrong with one field of evidence; undefined if nothing is. */
-export function checkField(field: FieldDefinition, evidence: JsonObject): Problem | undefined {
+/**
+ * What is wrong with one field of evidence; undefined if nothing is. `strangers` are the keys of the
+ * evidence that no field of the gate has: one of them may have been meant.
+ */
+export function checkField(
+  field: FieldDefinition,
+  evidence: JsonObject,
+  strangers: readonly string[],
+): Problem | undefined {
   const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
-  if (value === undefined || value === null) return field.required ? missing(field, evidence, value) : undefined;
+  if (value === undefined || value === null) return field.required ? missing(field, value, strangers) : undefined;
   if (!HOLDS[field.type](value)) {
     return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
   }
@@ -46,9 +53,9 @@ export function checkField(field: FieldDefinition, evidence: JsonObject): Proble
   return undefined;
 }
 
-function missing(field: FieldDefinition, evidence: JsonObject, value: null | undefined): Problem {
-  const similar = nearest(field.name, Object.keys(evidence));
-  const meant = similar === undefined || similar === field.name ? "" : ` (you sent '${similar}')`;
+function missing(field: FieldDefinition, value: null | undefined, strangers: readonly string[]): Problem {
+  const similar = nearest(field.name, strangers);
+  const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
   return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
 }
 
@@ -64,7 +71,7 @@ function problem(
     problem: kind,
     message: `${message}${because}`,
     got: value === undefined ? "nothing" : shown(value),
-    expected: field.type === "boolean" ? "true" : article(field.type),
+    expected: field.type === "boolean" && field.required ? "true" : article(field.type),
     example: exampleOf(field),
   };
 }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { JsonObject } from "../definition/json.js";
+import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
 import type { FieldGate, GateDefinition } from "../definition/structure.js";
 import { checkField } from "./check-field.js";
@@ -12,6 +12,9 @@ export interface GateContext {
   /** `strict` if not given. */
   readonly enforcement?: Enforcement;
 }
+
+/** A schema names each bad item of a list, of which there may be a million; the log is to stay readable. */
+const ISSUES_MAX = 100;
 
 /**
  * Checks evidence against a gate, purely: the same arguments give the same verdict. The evidence
@@ -30,7 +33,9 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
 }
 
 function checkFields(gate: FieldGate, evidence: JsonObject, enforcement: Enforcement): Verdict {
-  const found = gate.fields.flatMap((field) => checkField(field, evidence) ?? []);
+  const names = new Set(gate.fields.map(({ name }) => name));
+  const strangers = Object.keys(evidence).filter((key) => !names.has(key));
+  const found = gate.fields.flatMap((field) => checkField(field, evidence, strangers) ?? []);
   const lenient = enforcement === "as-defined" && !gate.strict;
   const problems = lenient ? found.filter(({ problem }) => problem === "missing") : found;
   return verdict(problems, lenient ? found.filter((problem) => !problems.includes(problem)) : []);
@@ -41,17 +46,21 @@ function checkSchema(
   evidence: JsonObject,
   result: StandardSchemaV1.Result<unknown> | undefined,
 ): Verdict {
-  if (result === undefined) {
-    return verdict([{ field: "", problem: "invalid", message: "The gate's schema was not run, so it stays shut" }]);
-  }
-  return verdict((result.issues ?? []).map((issue) => issueProblem(issue, evidence, example)));
+  if (result === undefined) return verdict([whole("The gate's schema was not run, so it stays shut")]);
+  const { issues } = result;
+  if (!issues) return verdict([]);
+  if (issues.length === 0) return verdict([whole("The gate's schema refused the evidence without saying why")]);
+  const named = issues.slice(0, ISSUES_MAX).map((issue) => issueProblem(issue, evidence, example));
+  const others = issues.length - named.length;
+  return verdict(others === 0 ? named : [...named, whole(`${others} more problems are not listed`)]);
 }
 
-function issueProblem(
-  issue: StandardSchemaV1.Issue,
-  evidence: JsonObject,
-  example: JsonObject | undefined,
-): Problem {
+/** A problem with the evidence as a whole. */
+function whole(message: string): Problem {
+  return { field: "", problem: "invalid", message };
+}
+
+function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, example: JsonObject | undefined): Problem {
   const path = (issue.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
   const field = path.map(String).join(".");
   const value = at(evidence, path);
@@ -65,18 +74,14 @@ function issueProblem(
   };
 }
 
-function at(value: unknown, path: readonly PropertyKey[]): Problem["example"] {
-  let current: unknown = value;
+/** What lies at a path; own keys only. */
+function at(value: JsonValue | undefined, path: readonly PropertyKey[]): JsonValue | undefined {
+  let current = value;
   for (const key of path) {
     if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
     current = Reflect.get(current, key);
   }
-  return isJson(current) ? current : undefined;
-}
-
-/** Everything inside checked evidence, or an author's example, is JSON or absent. */
-function isJson(value: unknown): value is NonNullable<Problem["example"]> {
-  return value !== undefined;
+  return current;
 }
 
 function verdict(problems: readonly Problem[], warnings: readonly Problem[] = []): Verdict {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../definition/json.js";
+import type { JsonObject, JsonValue } from "../definition/json.js";
 import { RESERVED, shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
 
@@ -12,6 +12,7 @@ export interface EvidenceLimits {
 
 /** Evidence that was looked through, with about how many characters of JSON it is. */
 export interface SafeEvidence {
+  /** A copy, in which each value was read once: what was looked at is what is there. */
   readonly evidence: JsonObject;
   readonly characters: number;
 }
@@ -19,12 +20,18 @@ export interface SafeEvidence {
 interface Walk {
   readonly limits: EvidenceLimits;
   readonly problems: { path: string; reason: string }[];
+  /** The objects and lists around the value at hand. */
   readonly above: Set<object>;
+  /** The keys that lead to the value at hand. */
+  readonly path: (string | number)[];
+  /** How long the JSON is so far, if nothing in it need be escaped: never more than its bytes. */
   characters: number;
 }
 
 /** As many problems as are named; the rest would say the same. */
 const PROBLEMS_MAX = 20;
+/** How far beyond the limit evidence is still measured, so that a refusal can say how large it is. */
+const MEASURED_TIMES = 4;
 
 /**
  * Whether a value is plain, finite, bounded JSON: an object without keys that reach a prototype,
@@ -33,80 +40,112 @@ const PROBLEMS_MAX = 20;
  * before the gate and counts as no attempt.
  */
 export function checkEvidenceSafety(value: unknown, limits: EvidenceLimits): SafeEvidence {
-  const walk: Walk = { limits, problems: [], above: new Set(), characters: 0 };
+  const walk: Walk = { limits, problems: [], above: new Set(), path: [], characters: 0 };
   if (!isPlainObject(value)) {
     throw unsafe([{ path: "evidence", reason: `it must be an object, got ${kindOf(value)}` }]);
   }
-  visit(walk, value, "evidence", 1);
+  const evidence = copyObject(walk, value);
   if (walk.problems.length > 0) throw unsafe(walk.problems);
-  checkSize(value, walk.characters, limits.maxBytes);
-  return { evidence: value, characters: walk.characters };
+  checkSize(evidence, walk);
+  return { evidence, characters: walk.characters };
 }
 
-function visit(walk: Walk, value: unknown, path: string, depth: number): void {
-  if (walk.problems.length >= PROBLEMS_MAX) return;
+function copy(walk: Walk, value: unknown): JsonValue {
   switch (typeof value) {
     case "string":
-      walk.characters += value.length + 3;
-      return;
+      walk.characters += value.length + 2;
+      return value;
     case "boolean":
-      walk.characters += 6;
-      return;
+      walk.characters += value ? 4 : 5;
+      return value;
     case "number":
-      walk.characters += 12;
-      if (!Number.isFinite(value)) walk.problems.push({ path, reason: `${value} is not a JSON number` });
-      return;
+      walk.characters += String(value).length;
+      if (!Number.isFinite(value)) refuse(walk, `${value} is not a JSON number`);
+      return value;
     case "object":
-      if (value === null) walk.characters += 5;
-      else visitObject(walk, value, path, depth);
-      return;
+      if (Array.isArray(value)) return copyList(walk, value);
+      if (isPlainObject(value)) return copyObject(walk, value);
+      if (value !== null) refuse(walk, `${kindOf(value)} is not JSON`);
+      walk.characters += 4;
+      return null;
     default:
-      walk.problems.push({ path, reason: `${kindOf(value)} is not JSON` });
+      refuse(walk, `${kindOf(value)} is not JSON`);
+      return null;
   }
 }
 
-function visitObject(walk: Walk, value: object, path: string, depth: number): void {
-  if (walk.above.has(value)) {
-    walk.problems.push({ path, reason: "it holds itself" });
-  } else if (depth > walk.limits.maxDepth) {
-    walk.problems.push({ path, reason: `it is nested more than ${walk.limits.maxDepth} deep` });
-  } else {
-    walk.above.add(value);
-    walk.characters += 3;
-    if (Array.isArray(value)) visitList(walk, value, path, depth);
-    else if (isPlainObject(value)) visitEntries(walk, value, path, depth);
-    else walk.problems.push({ path, reason: `${kindOf(value)} is not JSON` });
-    walk.above.delete(value);
+function copyList(walk: Walk, list: readonly unknown[]): JsonValue[] {
+  const copied: JsonValue[] = [];
+  if (!enter(walk, list, list.length)) return copied;
+  for (let index = 0; index < list.length && !isOver(walk); index += 1) {
+    walk.path.push(index);
+    copied.push(copy(walk, list[index]));
+    walk.path.pop();
   }
+  walk.above.delete(list);
+  return copied;
 }
 
-function visitList(walk: Walk, list: readonly unknown[], path: string, depth: number): void {
-  for (let index = 0; index < list.length; index += 1) visit(walk, list[index], `${path}[${index}]`, depth + 1);
-}
-
-function visitEntries(walk: Walk, value: JsonObject, path: string, depth: number): void {
-  for (const key of Reflect.ownKeys(value)) {
-    if (typeof key === "symbol" || RESERVED.has(key)) {
-      walk.problems.push({ path: `${path}.${shown(String(key))}`, reason: "this key is refused" });
-      continue;
+function copyObject(walk: Walk, object: Readonly<Record<string, unknown>>): JsonObject {
+  const copied: JsonObject = {};
+  const keys = Reflect.ownKeys(object);
+  if (!enter(walk, object, keys.length)) return copied;
+  for (const key of keys) {
+    if (isOver(walk)) break;
+    walk.path.push(String(key));
+    if (typeof key === "symbol" || RESERVED.has(key)) refuse(walk, "this key is refused");
+    else {
+      walk.characters += key.length + 3;
+      copied[key] = copy(walk, object[key]);
     }
-    walk.characters += key.length + 4;
-    visit(walk, value[key], `${path}.${key}`, depth + 1);
+    walk.path.pop();
   }
+  walk.above.delete(object);
+  return copied;
+}
+
+/** Goes into an object or list of so many values, unless it holds itself or lies too deep. */
+function enter(walk: Walk, value: object, size: number): boolean {
+  const { above, limits } = walk;
+  if (above.has(value)) refuse(walk, "it holds itself");
+  else if (above.size >= limits.maxDepth) refuse(walk, `it is nested more than ${limits.maxDepth} deep`);
+  else {
+    above.add(value);
+    walk.characters += 2 + Math.max(0, size - 1);
+    return true;
+  }
+  return false;
+}
+
+/** Whether enough is known to refuse: a value may be endless to walk through, shared parts being walked each time. */
+function isOver({ problems, characters, limits }: Walk): boolean {
+  return problems.length >= PROBLEMS_MAX || characters > limits.maxBytes * MEASURED_TIMES;
+}
+
+function refuse(walk: Walk, reason: string): void {
+  walk.problems.push({ path: walk.path.reduce<string>(below, "evidence"), reason });
+}
+
+function below(path: string, key: string | number): string {
+  if (typeof key === "number") return `${path}[${key}]`;
+  return `${path}.${/^[\w-]{1,60}$/.test(key) ? key : shown(key)}`;
 }
 
 /** Counted exactly only where the estimate comes near: a character is at most six bytes of JSON. */
-function checkSize(value: JsonObject, characters: number, maxBytes: number): void {
-  if (characters * 6 <= maxBytes) return;
-  const bytes = new TextEncoder().encode(JSON.stringify(value)).length;
+function checkSize(evidence: JsonObject, walk: Walk): void {
+  const { maxBytes } = walk.limits;
+  if (walk.characters * 6 <= maxBytes) return;
+  const whole = !isOver(walk);
+  const bytes = whole ? new TextEncoder().encode(JSON.stringify(evidence)).length : walk.characters;
   if (bytes <= maxBytes) return;
-  throw new PhasegateError("EVIDENCE_TOO_LARGE", `the evidence is ${bytes} bytes of JSON; ${maxBytes} are allowed`, {
+  const size = `${whole ? "" : "more than "}${bytes} bytes`;
+  throw new PhasegateError("EVIDENCE_TOO_LARGE", `the evidence is ${size} of JSON; ${maxBytes} are allowed`, {
     remedy: "Save large results to files and hand in their paths and a summary.",
     details: { bytes, limit: maxBytes },
   });
 }
 
-function isPlainObject(value: unknown): value is JsonObject {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -116,7 +155,8 @@ function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   if (typeof value !== "object") return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
-  return `a ${value.constructor?.name ?? "foreign object"}`;
+  const name = value.constructor?.name ?? "Object";
+  return name === "Object" ? "a foreign object" : `a ${name}`;
 }
 
 function unsafe(problems: { path: string; reason: string }[]): PhasegateError<"EVIDENCE_UNSAFE"> {

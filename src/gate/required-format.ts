@@ -36,9 +36,10 @@ export function evidenceNames(gate: GateDefinition): readonly string[] {
     case "schema":
       return schemaNames(gate.jsonSchema);
     case "fields":
-      return [...gate.fields.filter(({ required }) => required), ...gate.fields.filter(({ required }) => !required)].map(
-        ({ name }) => name,
-      );
+      return [
+        ...gate.fields.filter(({ required }) => required),
+        ...gate.fields.filter(({ required }) => !required),
+      ].map(({ name }) => name);
   }
 }
 

@@ -16,10 +16,7 @@ export type AuditReport =
  * Reads a whole log and checks its chain, and that a receipt's commit is in it. Without a receipt
  * a log whose newest commits were taken away is a shorter log that holds together.
  */
-export async function audit(
-  log: AsyncIterable<Recorded<unknown, unknown>>,
-  receipt?: Receipt,
-): Promise<AuditReport> {
+export async function audit(log: AsyncIterable<Recorded<unknown, unknown>>, receipt?: Receipt): Promise<AuditReport> {
   let last: Receipt = { version: 0, hash: "" };
   let found = receipt === undefined;
   try {

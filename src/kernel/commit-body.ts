@@ -51,10 +51,14 @@ export function tampered(
   place: { readonly sessionId: SessionId; readonly version: number },
   reason: string,
 ): PhasegateError<"TAMPERED"> {
-  return new PhasegateError("TAMPERED", `commit ${place.version} of session ${place.sessionId} was changed: ${reason}`, {
-    remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
-    details: { sessionId: place.sessionId, version: place.version, reason },
-  });
+  return new PhasegateError(
+    "TAMPERED",
+    `commit ${place.version} of session ${place.sessionId} was changed: ${reason}`,
+    {
+      remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
+      details: { sessionId: place.sessionId, version: place.version, reason },
+    },
+  );
 }
 
 function parseJson(commit: Commit): unknown {

@@ -4,6 +4,7 @@ import type { Clock } from "../ports/clock.js";
 import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { type AuditReport, audit, type Receipt } from "./audit.js";
 import { type CommitBody, commitHash, readBody, tampered } from "./commit-body.js";
+import { freeze } from "./freeze.js";
 import { addKey, findKey, type KeyedRequest, type Keys } from "./idempotency.js";
 import type { Machine } from "./machine.js";
 import { RecentMap } from "./recent-map.js";
@@ -83,7 +84,7 @@ export class Kernel<Command, Event, Head> {
   /** One commit of a session. */
   async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
     for await (const commit of this.#options.storage.log(id, { after: version - 1, limit: 1 })) {
-      return this.#read(commit);
+      if (commit.version === version) return this.#read(id, commit);
     }
     throw tampered({ sessionId: id, version }, "it is missing");
   }
@@ -95,7 +96,7 @@ export class Kernel<Command, Event, Head> {
       if (commit.version !== (previous?.version ?? 0) + 1 || commit.previousHash !== (previous?.hash ?? "")) {
         throw tampered(commit, "it does not follow the one before it");
       }
-      yield this.#read(commit);
+      yield this.#read(id, commit);
       previous = commit;
     }
   }
@@ -125,16 +126,20 @@ export class Kernel<Command, Event, Head> {
     if (commit === undefined) return undefined;
     const known = this.#heads.get(id);
     if (known !== undefined && known.hash === commit.hash && known.body === commit.body) return known;
-    const newest = this.#read(commit);
+    const newest = this.#read(id, commit);
     this.#heads.set(id, newest);
     return newest;
   }
 
-  #read(commit: Commit): Newest<Event, Head> {
+  /** The summary is made anew: the one beside the body is for lists, and no hash covers it. */
+  #read(sessionId: SessionId, commit: Commit): Newest<Event, Head> {
     const { machine, hashKey } = this.#options;
-    const { sessionId, version, at, hash, summary, body } = commit;
+    const { version, at, hash, body } = commit;
+    if (commit.sessionId !== sessionId) throw tampered({ sessionId, version }, "it belongs to another session");
     const { keys, ...stored } = readBody(commit, machine.schema, hashKey);
-    return { sessionId, version, at, hash, summary, body, keys, ...this.#parse(commit, stored) };
+    const { events, head } = this.#parse(commit, stored);
+    const summary = this.#summary(sessionId, head, at, version, commit.summary);
+    return { sessionId, version, at, hash, summary, body, keys, events, head: freeze(head) };
   }
 
   #parse(commit: Commit, stored: Pick<CommitBody, "events" | "head">) {
@@ -165,7 +170,7 @@ export class Kernel<Command, Event, Head> {
     const hash = commitHash(previousHash, body, hashKey);
     const summary = this.#summary(sessionId, head, at, version, newest?.summary);
     const commit = { sessionId, version, at, schema: machine.schema, previousHash, hash, summary, body, payloads };
-    return { commit, newest: { sessionId, version, at, hash, summary, body, keys, events, head } };
+    return { commit, newest: { sessionId, version, at, hash, summary, body, keys, events, head: freeze(head) } };
   }
 
   #summary(sessionId: SessionId, head: Head, at: string, version: number, before?: SessionSummary): SessionSummary {

@@ -32,7 +32,7 @@ export interface Machine<Command, Event, Head> {
   readonly kind: string;
   /** The version of the format of events and heads. */
   readonly schema: number;
-  /** Pure: the same arguments give the same decision. */
+  /** Pure: the same arguments give the same decision. A head is frozen once it is decided. */
   decide(head: Head | undefined, command: Command, context: DecisionContext): Decision<Event, Head>;
   /** Reads events and head out of a stored body; throws if they are none. */
   parse(events: unknown, head: unknown): { readonly events: readonly Event[]; readonly head: Head };

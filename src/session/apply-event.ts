@@ -1,7 +1,7 @@
-import type { SessionEvent } from "./events.js";
+import type { EventOf, SessionEvent } from "./events.js";
 import type { HeadFacts, SessionHead } from "./head.js";
 import { spentAt } from "./head.js";
-import { addToRanges, cutRanges, inRanges } from "./ranges.js";
+import { addToRanges, cutRanges } from "./ranges.js";
 
 /** When and in which commit an event came to be. */
 export interface EventContext {
@@ -29,7 +29,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "gate_failed":
       return { status: "active", ...facts, ...failedOnce(facts), submission: { version, merge: false } };
     case "phase_skipped":
-      return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position) };
+      return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position), attempts: 0 };
     case "paused":
       return { status: "paused", ...facts, pausedAt: at, ...(event.note === undefined ? {} : { note: event.note }) };
     case "resumed":
@@ -54,7 +54,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
   }
 }
 
-function start(event: Extract<SessionEvent, { type: "started" }>, { at, version }: EventContext): SessionHead {
+function start(event: EventOf<"started">, { at, version }: EventContext): SessionHead {
   const { structure } = event;
   return {
     status: "active",
@@ -127,17 +127,15 @@ function rolledBack(facts: HeadFacts, position: number) {
   return { completed: cutRanges(facts.completed, position), skipped: cutRanges(facts.skipped, position) };
 }
 
-function migrated(facts: HeadFacts, event: Extract<SessionEvent, { type: "migrated" }>, version: number) {
+/** The phases up to this one are the same ones (see {@link migration}); those ahead are new, and untried. */
+function migrated(facts: HeadFacts, event: EventOf<"migrated">, version: number) {
   const { structure, position } = event;
-  const places = structure.phases.map((_, place) => place).filter((place) => place < position);
-  const skipped = places.filter((place) => inRanges(facts.skipped, place));
   return {
     workflowType: structure.type,
     revision: structure.revision,
     structureVersion: version,
     position,
     total: structure.phases.length,
-    completed: places.filter((place) => !skipped.includes(place)).reduce(addToRanges, []),
-    skipped: skipped.reduce(addToRanges, []),
+    spent: facts.spent.filter(([place]) => place <= position),
   };
 }

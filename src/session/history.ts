@@ -1,5 +1,6 @@
 import type { JsonValue } from "../definition/json.js";
 import type { Problem } from "../gate/verdict.js";
+import { secondsBetween } from "./duration.js";
 import type { EvidenceRef, SessionEvent } from "./events.js";
 
 /** An event with when and in which commit it came to be. */
@@ -70,10 +71,10 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
         close(at, "completed");
         break;
       case "gate_overridden":
-        close(at, "overridden");
-        break;
       case "phase_skipped":
-        close(at, "skipped");
+        // Where the session had failed, nobody was trying: the host's word is an attempt of its own.
+        open ??= { phase: event.phase, attempt: nextAttempt(done, event.phase), startedAt: at };
+        close(at, event.type === "gate_overridden" ? "overridden" : "skipped");
         break;
       case "rolled_back":
         markRolledBack(done, event.to);
@@ -106,7 +107,7 @@ export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact
 }
 
 function closed(open: Open, at: string, status: PhaseAttempt["status"], problems?: readonly Problem[]): PhaseAttempt {
-  const durationSeconds = Math.round((Date.parse(at) - Date.parse(open.startedAt)) / 1000);
+  const durationSeconds = secondsBetween(open.startedAt, at);
   return { ...open, status, completedAt: at, durationSeconds, ...(problems === undefined ? {} : { problems }) };
 }
 

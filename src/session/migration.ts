@@ -1,17 +1,20 @@
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import type { CommandOf, TransitionContext } from "./commands.js";
-import type { SessionEvent } from "./events.js";
+import type { EventOf } from "./events.js";
 import type { SessionHead } from "./head.js";
+import { invalidTransition } from "./refusals.js";
 
 /**
  * Moves a session to another structure of the same workflow. Its phase must still be there, and so
- * must all that it has done, in the same order: what was completed stays completed.
+ * must all that it has done, in the same order: what was completed stays completed. A session that
+ * is complete stays what it was completed on.
  */
 export function migration(
   head: SessionHead,
   command: CommandOf<"migrate">,
   context: TransitionContext,
-): readonly SessionEvent[] | AnyPhasegateError {
+): readonly [EventOf<"migrated">] | AnyPhasegateError {
+  if (head.status === "completed") return invalidTransition(head, context.structure, "migrate");
   const { structure } = command;
   const done = context.structure.phases.slice(0, head.position + 1).map(({ number }) => number);
   const kept = structure.phases.slice(0, head.position + 1).map(({ number }) => number);

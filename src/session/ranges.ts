@@ -23,7 +23,5 @@ export function addToRanges(ranges: Ranges, value: number): Ranges {
 
 /** The set without the numbers from a limit on. */
 export function cutRanges(ranges: Ranges, limit: number): Ranges {
-  return ranges
-    .filter(([from]) => from < limit)
-    .map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
+  return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);
 }

@@ -41,9 +41,14 @@ export function invalidTransition(
   const allowed = allowedCommands(head, structure);
   const because = why ?? `the session is ${head.status}`;
   return new PhasegateError("INVALID_TRANSITION", `${command} is not possible: ${because}`, {
-    remedy: allowed.length === 0 ? "Start a new session." : `Possible now: ${allowed.join(", ")}.`,
+    remedy: isOver(head) ? "It is over: start a new session for more." : `Possible now: ${allowed.join(", ")}.`,
     details: { command, status: head.status, allowed },
   });
+}
+
+/** Whether nothing but a deletion can follow, which nobody should be led to. */
+function isOver({ status }: SessionHead): boolean {
+  return status === "completed" || status === "deleted";
 }
 
 /**
@@ -60,7 +65,7 @@ export function submissionRefusal(
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (head.status !== "active") return invalidTransition(head, structure, "completePhase");
   if (position > head.position) return phaseLocked(phase, head.phase);
-  if (position < head.position) return alreadyCompleted(phase, head.phase);
+  if (position < head.position) return behind(head, phase, structure);
   return exhausted(head, limits);
 }
 
@@ -89,7 +94,7 @@ export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateEr
 export function notCurrent(head: SessionHead, phase: number, structure: WorkflowStructure): AnyPhasegateError {
   const position = structure.phases.findIndex(({ number }) => number === phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
-  return position > head.position ? phaseLocked(phase, head.phase) : alreadyCompleted(phase, head.phase);
+  return position > head.position ? phaseLocked(phase, head.phase) : behind(head, phase, structure);
 }
 
 /** There is no phase of that number. */
@@ -108,13 +113,28 @@ function phaseLocked(requested: number, current: number): PhasegateError<"PHASE_
   });
 }
 
-function alreadyCompleted(requested: number, current: number): PhasegateError<"PHASE_ALREADY_COMPLETED"> {
+/** A phase before the first one of the session lies behind it too, but there is no way back to it. */
+function behind(
+  head: SessionHead,
+  requested: number,
+  structure: WorkflowStructure,
+): PhasegateError<"PHASE_ALREADY_COMPLETED"> {
+  const current = head.phase;
+  const back = rollbackTargets(head, structure).includes(requested);
   return new PhasegateError(
     "PHASE_ALREADY_COMPLETED",
     `phase ${requested} is behind this session: it is in phase ${current} now`,
     {
-      remedy: `Go on with phase ${current}, or roll back to phase ${requested} to do it again.`,
+      remedy: `Go on with phase ${current}${back ? `, or roll back to phase ${requested} to do it again` : ""}.`,
       details: { requested, current },
     },
   );
+}
+
+/** A text that would stand in the head is too long for it. */
+export function tooLong(field: "note" | "reason", limit: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `the ${field} is longer than ${limit} characters`, {
+    remedy: `Shorten it to ${limit} characters; what is longer belongs in a file.`,
+    details: { field, expected: `at most ${limit} characters` },
+  });
 }

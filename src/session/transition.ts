@@ -2,11 +2,12 @@ import type { PhaseDefinition } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import { applyEvent } from "./apply-event.js";
 import type { CommandOf, SessionCommand, TransitionContext } from "./commands.js";
-import type { SessionEvent } from "./events.js";
+import { secondsBetween } from "./duration.js";
+import type { EventOf, SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { migration } from "./migration.js";
 import { inRanges } from "./ranges.js";
-import { exhausted, invalidTransition, notCurrent, rollbackTargets, submissionRefusal } from "./refusals.js";
+import { exhausted, invalidTransition, notCurrent, rollbackTargets, submissionRefusal, tooLong } from "./refusals.js";
 
 /** What a transition gives: what happened and where the session stands then, or why nothing did. */
 export type Transition =
@@ -24,13 +25,15 @@ export function transition(
 ): Transition {
   const decided = decide(head, command, context);
   if (decided instanceof Error) return { ok: false, error: decided };
-  let next = head;
-  for (const event of decided) next = applyEvent(next, event, context);
-  if (next === undefined) throw new Error("a transition without events");
-  return { ok: true, events: decided, head: next };
+  const [first, ...others] = decided;
+  const begun = applyEvent(head, first, context);
+  return { ok: true, events: decided, head: others.reduce((next, event) => applyEvent(next, event, context), begun) };
 }
 
-type Decided = readonly SessionEvent[] | AnyPhasegateError;
+type Decided = readonly [SessionEvent, ...SessionEvent[]] | AnyPhasegateError;
+
+/** The longest note or reason, in characters: it stands in the head, which stays small. */
+const NOTE_MAX = 2000;
 
 function decide(head: SessionHead | undefined, command: SessionCommand, context: TransitionContext): Decided {
   if (command.type === "start") return head === undefined ? start(command, context) : exists(head);
@@ -39,11 +42,10 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "completePhase":
       return completePhase(head, command, context);
     case "pause":
-      if (head.status !== "active") return invalidTransition(head, context.structure, "pause");
-      return [{ type: "paused", ...(command.note === undefined ? {} : { note: command.note }) }];
+      return pause(head, command, context);
     case "resume":
       if (head.status !== "paused") return invalidTransition(head, context.structure, "resume");
-      return [{ type: "resumed", pausedSeconds: Math.round((Date.parse(context.at) - Date.parse(head.pausedAt)) / 1000) }];
+      return [{ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }];
     case "retryPhase":
       return retryPhase(head, command, context);
     case "rollback":
@@ -55,7 +57,7 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "migrate":
       return migration(head, command, context);
     case "delete":
-      return [{ type: "deleted", ...(command.reason === undefined ? {} : { reason: command.reason }) }];
+      return remove(command);
   }
 }
 
@@ -83,7 +85,7 @@ function completePhase(head: SessionHead, command: CommandOf<"completePhase">, c
 
 function gateFailed(
   head: SessionHead,
-  event: Omit<Extract<SessionEvent, { type: "gate_failed" }>, "type">,
+  event: Omit<EventOf<"gate_failed">, "type">,
   { limits }: TransitionContext,
 ): Decided {
   const spent = spentAt(head, head.position) + 1;
@@ -99,16 +101,29 @@ function ahead(position: number, { structure }: TransitionContext): SessionEvent
   return { type: "phase_entered", phase: next.number, position: position + 1 };
 }
 
+function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure }: TransitionContext): Decided {
+  if (head.status !== "active") return invalidTransition(head, structure, "pause");
+  if (note === undefined) return [{ type: "paused" }];
+  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "paused", note }];
+}
+
+function remove({ reason }: CommandOf<"delete">): Decided {
+  if (reason === undefined) return [{ type: "deleted" }];
+  return reason.length > NOTE_MAX ? tooLong("reason", NOTE_MAX) : [{ type: "deleted", reason }];
+}
+
 function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context: TransitionContext): Decided {
   const { structure, limits } = context;
   if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, "retryPhase");
   if (command.phase !== head.phase) return notCurrent(head, command.phase, structure);
-  if (head.status === "active" && head.attempts === 0) {
-    return invalidTransition(head, structure, "retryPhase", `no attempt at phase ${head.phase} has failed`);
-  }
-  const refusal = command.by === "agent" ? exhausted(head, limits) : undefined;
   const { phase, resetEvidence, by } = command;
-  return refusal ?? [{ type: "retried", phase, resetEvidence, by }];
+  const refusal = exhausted(head, limits);
+  if (refusal !== undefined && by === "agent") return refusal;
+  // Whoever comes back to a phase whose attempts are used up has failed nothing since, and needs the host all the same.
+  if (refusal === undefined && head.status === "active" && head.attempts === 0) {
+    return invalidTransition(head, structure, "retryPhase", `no attempt at phase ${phase} has failed`);
+  }
+  return [{ type: "retried", phase, resetEvidence, by }];
 }
 
 function rollback(head: SessionHead, command: CommandOf<"rollback">, { structure }: TransitionContext): Decided {

@@ -1,6 +1,7 @@
 import type { Engine } from "../engine/engine.js";
+import { Metrics } from "../engine/metrics.js";
 import { isPhasegateError } from "../errors.js";
-import { ACTION_NAMES, type Action, type Request } from "./actions.js";
+import { ACTION_NAMES, type Action, isAction, type Request } from "./actions.js";
 import { errorAnswer } from "./errors-on-wire.js";
 import { handle } from "./handlers.js";
 import { type BadRequest, isBadRequest, parseRequest } from "./parse-request.js";
@@ -48,22 +49,30 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
   const actions = options.actions ?? ACTION_NAMES;
   const name = options.name ?? "pos_workflow";
   const room = charactersFor(Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS));
-  const context: ToolContext = { engine, name, room, rejected: new Map() };
+  const context: ToolContext = { engine, name, room, metrics: new Metrics() };
   return {
     name,
     description: options.description ?? toolDescription(actions),
     inputSchema: inputSchema(actions),
     outputSchema: outputSchema(),
     actions,
-    dispatch: async (input) => asResponse(await dispatch(context, input, actions)),
+    dispatch: (input) => measured(context, input, actions),
   };
+}
+
+async function measured(context: ToolContext, input: unknown, actions: readonly Action[]): Promise<WorkflowResponse> {
+  const begun = performance.now();
+  const response = asResponse(await dispatch(context, input, actions));
+  const action = isAction(response.action) ? response.action : "unknown";
+  context.metrics.record(action, performance.now() - begun, response.status === "success");
+  return response;
 }
 
 async function dispatch(context: ToolContext, input: unknown, actions: readonly Action[]): Promise<WireObject> {
   let request: Request | BadRequest | undefined;
   try {
     request = parseRequest(input, actions);
-    if (isBadRequest(request)) return badRequestAnswer(context, request);
+    if (isBadRequest(request)) return badRequestAnswer(request);
     return await answer(context, request);
   } catch (error) {
     return refusalAnswer(context, request, error);
@@ -78,13 +87,11 @@ async function answer(context: ToolContext, request: Request): Promise<WireObjec
     return pageAnswer(await handle(context, request), context.room, call, undefined);
   }
   const uncut = parseRequest(call, [request.action]);
-  if (isBadRequest(uncut)) return badRequestAnswer(context, uncut);
+  if (isBadRequest(uncut)) return badRequestAnswer(uncut);
   return pageAnswer(await handle(context, uncut), context.room, call, cursor);
 }
 
-function badRequestAnswer({ rejected }: ToolContext, bad: BadRequest): WireObject {
-  const action = bad.validActions === undefined ? bad.action : "unknown";
-  rejected.set(action, (rejected.get(action) ?? 0) + 1);
+function badRequestAnswer(bad: BadRequest): WireObject {
   return compact({
     status: "error",
     action: bad.action,

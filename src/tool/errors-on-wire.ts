@@ -6,7 +6,8 @@ import { compact, type WireObject } from "./wire.js";
 /** Seed 000's words for kinds of errors. */
 type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
 
-const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
+/** How each code is told to agents: its keys are all codes there are. */
+export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   INVALID_INPUT: "ValueError",
   CURSOR_INVALID: "ValueError",
   WORKFLOW_NOT_FOUND: "NotFoundError",

@@ -6,6 +6,8 @@ import { compact, phaseHeading, problemEntry, type WireObject } from "./wire.js"
 
 /** As many problems as an answer lists; `get_errors` has them all. */
 const PROBLEMS_MAX = 25;
+/** As many fields as the call that comes next shows. */
+const BLANKS_MAX = 12;
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
@@ -65,10 +67,13 @@ function remediation({ status, phase, problems }: Extract<CompleteResult, { pass
   return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
 }
 
-function nextCall({ status, sessionId, phase, requiredFormat }: Extract<CompleteResult, { passed: false }>): WireObject {
+function nextCall({ status, sessionId, phase, problems }: Extract<CompleteResult, { passed: false }>): WireObject {
   if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
-  const names = typeof requiredFormat === "object" ? "<see required_format>" : "<evidence>";
-  return { action: "complete_phase", session_id: sessionId, phase, evidence: { [names]: "<value>" } };
+  const wanted = problems.slice(0, BLANKS_MAX).map(({ field, expected }) => [
+    field.split(".")[0] || "<field>",
+    `<${expected ?? "see required_format"}>`,
+  ]);
+  return { action: "complete_phase", session_id: sessionId, phase, evidence: Object.fromEntries(wanted) };
 }
 
 /** The format and an example, where they fit; the phase's own answer has the format too. */

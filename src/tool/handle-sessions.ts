@@ -125,19 +125,17 @@ export async function getHistory(context: ToolContext, params: ParametersOf<"get
   });
 }
 
-export async function getMetrics({ engine, rejected }: ToolContext): Promise<WireObject> {
-  const metrics = Object.entries(engine.metrics()).map(([operation, { count, errors, mean, p50, p95 }]) => [
-    operation.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+export async function getMetrics(context: ToolContext): Promise<WireObject> {
+  const metrics = Object.entries(context.metrics.report()).map(([action, { count, errors, mean, p50, p95 }]) => [
+    action,
     { count, errors, mean_ms: rounded(mean), p50_ms: rounded(p50), p95_ms: rounded(p95) },
   ]);
-  const refused = rejected.size === 0 ? undefined : Object.fromEntries(rejected);
-  return compact({
+  return {
     status: "success",
     action: "get_metrics",
     metrics: Object.fromEntries(metrics),
-    rejected_calls: refused,
     next: { action: "list_sessions" },
-  });
+  };
 }
 
 /** Where am I, what is done, what is next: all that is needed after a context was compacted. */
@@ -176,7 +174,7 @@ function nextCall({ sessionId, head, structure }: StateView): WireObject {
     case "failed":
       return { action: "retry_phase", session_id: sessionId, phase: head.phase };
     case "completed":
-      return { action: "get_history", session_id: sessionId };
+      return { action: "list_workflows" };
     default:
       return phase === undefined || phase.tasks.length > 0 ? phaseCall(sessionId) : firstCallIn(sessionId, phase);
   }
@@ -195,7 +193,8 @@ function executed(artifacts: readonly { phase: number; outputs?: unknown; comman
 }
 
 function nextPage(action: string, sessionId: string, cursor: string | undefined): WireObject {
-  return cursor === undefined ? phaseCall(sessionId) : { action, session_id: sessionId, cursor };
+  if (cursor !== undefined) return { action, session_id: sessionId, cursor };
+  return { action: "get_state", session_id: sessionId, brief: true };
 }
 
 function rounded(milliseconds: number): number {

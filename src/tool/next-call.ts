@@ -1,4 +1,5 @@
 import type { PhaseDefinition } from "../definition/structure.js";
+import { evidenceNames } from "../gate/required-format.js";
 import type { WireObject } from "./wire.js";
 
 /** A call of the tool, as its `next` shows it: the parameters, to be passed on as they are. */
@@ -41,8 +42,11 @@ function blanks({ gate }: PhaseDefinition): WireObject {
   switch (gate.kind) {
     case "open":
       return { "<what was done>": "<result>" };
-    case "schema":
-      return { "<see checkpoint.evidence_schema>": "<value>" };
+    case "schema": {
+      const names = evidenceNames(gate).slice(0, BLANKS_MAX);
+      if (names.length === 0) return { "<see checkpoint.evidence_schema>": "<value>" };
+      return Object.fromEntries(names.map((name) => [name, "<see checkpoint.evidence_schema>"]));
+    }
     case "fields": {
       const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
       return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));

@@ -1,4 +1,4 @@
-import { pageText } from "./paging.js";
+import { pageText, surelyFits } from "./paging.js";
 import { compact, type WireObject } from "./wire.js";
 
 /** Room for what stands around a page of JSON. */
@@ -10,6 +10,7 @@ const ENVELOPE = 700;
  * are the whole answer; `call` is what was asked, without a cursor.
  */
 export function pageAnswer(answer: WireObject, room: number, call: WireObject, cursor: string | undefined): WireObject {
+  if (cursor === undefined && surelyFits(answer, room)) return answer;
   const json = JSON.stringify(answer);
   if (cursor === undefined && json.length <= room) return answer;
   const page = pageText(json, room - ENVELOPE, cursor, "json");

@@ -7,6 +7,10 @@ import { revisionOf } from "../definition/digest.js";
 import { shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
 
+/** The longest that one character can be in JSON: `\u0000`. */
+const ESCAPE_MAX = 6;
+/** The longest that a number, a boolean or null can be. */
+const NUMBER_MAX = 25;
 /** Characters of JSON that count as one token. */
 const CHARACTERS_PER_TOKEN = 4;
 /** Room for what a page adds to an answer: cursor, range and the next call. */
@@ -28,6 +32,28 @@ type TextKind = "text" | "json";
 /** Whether a cursor points into the JSON of a whole answer. */
 export function isJsonCursor(cursor: string): boolean {
   return cursorSchema.safeParse(decode(cursor)).data?.[0] === "json";
+}
+
+/**
+ * Whether a value is certainly no longer than so many characters of JSON: without writing it, by
+ * taking every character for the longest escape. Most answers are short enough to be known so.
+ */
+export function surelyFits(value: unknown, room: number): boolean {
+  return longest(value, room) >= 0;
+}
+
+/** What is left of the room when a value is written at its longest; negative if it may not fit. */
+function longest(value: unknown, room: number): number {
+  if (room < 0) return room;
+  if (typeof value === "string") return room - ESCAPE_MAX * value.length - 2;
+  if (typeof value !== "object" || value === null) return room - NUMBER_MAX;
+  let left = room - 2;
+  if (Array.isArray(value)) {
+    for (const item of value) left = longest(item, left) - 1;
+    return left;
+  }
+  for (const key in value) left = longest(Reflect.get(value, key), left - ESCAPE_MAX * key.length - 4);
+  return left;
 }
 
 /** A part of a text. */

@@ -1,5 +1,6 @@
 import type { Engine } from "../engine/engine.js";
-import { pageText } from "./paging.js";
+import type { Metrics } from "../engine/metrics.js";
+import { pageText, surelyFits } from "./paging.js";
 import { compact, type WireObject } from "./wire.js";
 
 /** What the handlers of a tool share. */
@@ -9,8 +10,8 @@ export interface ToolContext {
   readonly name: string;
   /** How many characters of JSON an answer may have. */
   readonly room: number;
-  /** Calls that were refused before an engine saw them, by action. */
-  readonly rejected: Map<string, number>;
+  /** What each action has cost; calls that were no calls count as `unknown`. */
+  readonly metrics: Metrics;
 }
 
 /**
@@ -26,13 +27,17 @@ export function withText(
   cursor?: string,
 ): WireObject {
   const object = answer[key];
-  const used = JSON.stringify(answer).length;
-  const page = pageText(text, context.room - used - 40, cursor);
-  const whole = page.cursor === undefined && page.from === 0;
-  const range = whole ? undefined : { from: page.from, to: page.to, total: page.total };
+  const whole = { ...answer, [key]: { ...(typeof object === "object" ? object : {}), content: text } };
+  if (cursor === undefined && surelyFits(whole, context.room)) return whole;
+  const page = pageText(text, context.room - JSON.stringify(answer).length - 40, cursor);
+  if (page.cursor === undefined && page.from === 0) return whole;
   return compact({
     ...answer,
-    [key]: { ...(typeof object === "object" ? object : {}), content: page.text, ...compact({ content_range: range }) },
+    [key]: {
+      ...(typeof object === "object" ? object : {}),
+      content: page.text,
+      content_range: { from: page.from, to: page.to, total: page.total },
+    },
     cursor: page.cursor,
     ...(page.cursor === undefined ? {} : { next: { ...nextPage, cursor: page.cursor } }),
   });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Action, PARAMETERS } from "./actions.js";
+import { type Action, PARAMETERS, parametersOf } from "./actions.js";
 
 /** A JSON Schema as MCP lists it: an object's. */
 export interface ObjectSchema {
@@ -19,7 +19,7 @@ export function toolDescription(actions: readonly Action[]): string {
 
 /** The input of all actions in one object; which action takes what is checked by `dispatch`. */
 export function inputSchema(actions: readonly Action[]): ObjectSchema {
-  const schema = z.object({ action: z.enum(actions), ...optionalParameters() });
+  const schema = z.object({ action: z.enum(actions), ...optionalParameters(actions) });
   return objectSchema(z.toJSONSchema(schema, { io: "input", override: dropBounds }));
 }
 
@@ -35,8 +35,10 @@ export function outputSchema(): ObjectSchema {
   return objectSchema(z.toJSONSchema(schema, { override: dropBounds }));
 }
 
-function optionalParameters(): Record<string, z.ZodType> {
-  return Object.fromEntries(Object.entries(PARAMETERS).map(([name, schema]) => [name, schema.optional()]));
+function optionalParameters(actions: readonly Action[]): Record<string, z.ZodType> {
+  const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
+  const entries = Object.entries(PARAMETERS).filter(([name]) => used.has(name));
+  return Object.fromEntries(entries.map(([name, schema]) => [name, schema.optional()]));
 }
 
 /** The bounds of safe integers and the names of free keys cost tokens and say nothing. */

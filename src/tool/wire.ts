@@ -19,7 +19,7 @@ export function phaseContent(view: PhaseView): WireObject {
   return compact({
     phase_number: phase.number,
     title: phase.name,
-    description: phase.purpose ?? facts.description,
+    description: phase.purpose ?? excerpt(facts.description),
     estimated_duration: phase.estimatedEffort ?? facts.estimatedDuration,
     tasks: phase.tasks.map(taskLabel),
     checkpoint: checkpoint(phase, facts.validation),
@@ -38,11 +38,13 @@ export function phaseHeading(phase: PhaseDefinition): WireObject {
 export function taskContent({ task, facts, content, contentChanged }: TaskView): WireObject {
   return compact({
     title: facts.title ?? task.name,
-    description: task.purpose ?? facts.description,
-    execution_steps: facts.executionSteps?.map(({ step, description, command, expectedOutput }) =>
-      compact({ step, command, description, expected_output: expectedOutput }),
+    description: task.purpose ?? excerpt(facts.description),
+    execution_steps: unlessLong(
+      facts.executionSteps?.map(({ step, description, command, expectedOutput }) =>
+        compact({ step, command, description, expected_output: expectedOutput }),
+      ),
     ),
-    artifacts_to_produce: facts.artifactsToProduce,
+    artifacts_to_produce: unlessLong(facts.artifactsToProduce),
     estimated_duration: facts.estimatedDuration,
     content_changed: contentChanged || undefined,
     sources: content.sources,
@@ -95,6 +97,18 @@ export function compact(entries: WireObject): WireObject {
   return object;
 }
 
+/** How much of what was read out of a text stands beside it; the text itself is in `content`, whole. */
+const EXCERPT_MAX = 400;
+const LIST_MAX = 2400;
+
+function excerpt(text: string | undefined): string | undefined {
+  return text === undefined || text.length <= EXCERPT_MAX ? text : `${text.slice(0, EXCERPT_MAX)}…`;
+}
+
+function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | undefined {
+  return list !== undefined && JSON.stringify(list).length <= LIST_MAX ? list : undefined;
+}
+
 /** The file's name where it tells the number, as seed 000 has it; else number and name. */
 function taskLabel({ number, name, file }: TaskDefinition): string {
   const base = file?.slice(file.lastIndexOf("/") + 1);
@@ -102,7 +116,7 @@ function taskLabel({ number, name, file }: TaskDefinition): string {
 }
 
 function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
-  const validation = phase.validationCriteria ?? fromText;
+  const validation = phase.validationCriteria ?? unlessLong(fromText);
   return compact({
     required_evidence: evidenceNames(phase.gate),
     validation: validation?.join("; "),

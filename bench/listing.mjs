@@ -1,0 +1,56 @@
+/** The first page of 50 active sessions among 100 to 10,000 on disk, against fifty parallel reads of such files. */
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createEngine, MemoryContent } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import { medians, ratio, row, time } from "./measure.mjs";
+import { benchWorkflow } from "./workflow.mjs";
+
+const SIZES = [100, 1000, 10_000];
+/** Sessions come into being two minutes apart, so that 10,000 of them span two weeks. */
+const STEP = 2 * 60 * 1000;
+
+/** Fifty commit files, wherever the storage keeps them. */
+async function someCommitFiles(root) {
+  const names = await readdir(join(root, "sessions"), { recursive: true });
+  return names.filter((name) => name.endsWith("1.json")).slice(0, 50).map((name) => join(root, "sessions", name));
+}
+
+export async function run() {
+  const root = await mkdtemp(join(tmpdir(), "phasegate-list-"));
+  const storage = await FileStorage.open(root);
+  const clock = { time: Date.UTC(2026, 0, 1), now: () => clock.time };
+  const content = new MemoryContent({ workflows: [benchWorkflow(4)] });
+  const engine = createEngine({ storage, content, clock, limits: { maxActiveSessions: Infinity } });
+  const rows = [];
+  let made = 0;
+  for (const size of SIZES) {
+    for (; made < size; made += 1) {
+      clock.time += STEP;
+      await engine.start({ workflowType: "bench_4", target: `src/${made}.ts` });
+    }
+    const files = await someCommitFiles(root);
+    const found = await medians({
+      reads: { fn: async () => Promise.all(files.map((file) => readFile(file, "utf8"))) },
+      list: {
+        fn: async () => {
+          const page = await storage.list({ status: ["active"], limit: 50 });
+          if (page.items.length !== 50) throw new Error(`a page of ${page.items.length}`);
+        },
+      },
+    });
+    rows.push(
+      row(
+        `first 50 active of ${size.toLocaleString("en")} sessions on disk`,
+        time(found.list),
+        `50 parallel readFile ${time(found.reads)}`,
+        ratio(found.list, found.reads),
+        4,
+      ),
+    );
+  }
+  await engine.close();
+  await rm(root, { recursive: true, force: true });
+  return rows;
+}

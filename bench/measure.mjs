@@ -1,0 +1,39 @@
+/** Medians with tinybench, several tasks in one run, and ratios between them. */
+import { Bench } from "tinybench";
+
+/** A row of the table. */
+export function row(what, figure, baseline, ratio, bar) {
+  return { what, figure, baseline, ratio, bar };
+}
+
+/** Runs named tasks in turn and gives the median of each, in microseconds. */
+export async function medians(tasks, options = {}) {
+  const bench = new Bench({ time: 1500, warmupTime: 400, ...options });
+  for (const [name, { fn, beforeEach }] of Object.entries(tasks)) {
+    bench.add(name, fn, beforeEach === undefined ? {} : { beforeEach });
+  }
+  await bench.run();
+  return Object.fromEntries(
+    bench.tasks.map(({ name, result }) => {
+      if (result.state === "errored") throw result.error;
+      return [name, result.latency.p50 * 1000];
+    }),
+  );
+}
+
+/** The median of numbers. */
+export function median(numbers) {
+  const sorted = [...numbers].sort((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+/** Microseconds as people read them. */
+export function time(microseconds) {
+  if (microseconds >= 1e6) return `${(microseconds / 1e6).toFixed(2)} s`;
+  return microseconds >= 1000 ? `${(microseconds / 1000).toFixed(2)} ms` : `${microseconds.toFixed(1)} µs`;
+}
+
+/** A ratio to two digits. */
+export function ratio(measured, baseline) {
+  return Number((measured / baseline).toFixed(2));
+}

@@ -1,0 +1,29 @@
+/** Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those. */
+import { writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+
+const SUITES = ["transitions", "long-sessions", "durable", "listing", "memory", "import-time"];
+const chosen = process.argv.slice(2);
+const rows = [];
+for (const suite of SUITES.filter((name) => chosen.length === 0 || chosen.includes(name))) {
+  const { run } = await import(`./${suite}.mjs`);
+  for (const found of await run()) {
+    rows.push(found);
+    console.log(`${found.ratio <= found.bar ? "ok  " : "OVER"} ${found.ratio} (bar ${found.bar})  ${found.what}: ${found.figure}; ${found.baseline}`);
+  }
+}
+
+const lines = rows.map(
+  ({ what, figure, baseline, ratio, bar }) => `| ${what} | ${figure} | ${baseline} | ${ratio} | ${bar} | ${ratio <= bar ? "yes" : "no"} |`,
+);
+const table = `# Results
+
+Medians of one run of \`npm start\` in this folder, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version}.
+Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
+
+| what | measured | baseline | ratio | bar | held |
+|---|---|---|---|---|---|
+${lines.join("\n")}
+`;
+if (chosen.length === 0) await writeFile(new URL("RESULTS.md", import.meta.url), table);
+else console.log(`\n${table}`);

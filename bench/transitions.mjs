@@ -1,0 +1,67 @@
+/** One phase completed in memory, through the whole tool, against XState's restore + send + persist. */
+import { createActor, createMachine, assign } from "xstate";
+import { medians, ratio, row, time } from "./measure.mjs";
+import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
+
+const PHASES = 8;
+const EVIDENCE = 300;
+
+/** A machine with one state a phase, which keeps the evidence; what XState is made for. */
+function phaseMachine(phases, context) {
+  const states = {};
+  for (let phase = 1; phase <= phases; phase += 1) {
+    states[`phase${phase}`] = {
+      on: { complete: { target: `phase${phase + 1}`, actions: assign({ evidence: ({ event }) => event.evidence }) } },
+    };
+  }
+  states[`phase${phases + 1}`] = { type: "final" };
+  return createMachine({ id: "phases", initial: "phase1", context, states });
+}
+
+/** One XState round: JSON in, one transition, JSON out. */
+export function xstateRound(phases, contextBytes) {
+  const machine = phaseMachine(phases, { filler: "x".repeat(contextBytes), evidence: null });
+  const first = JSON.stringify(createActor(machine).start().getPersistedSnapshot());
+  const evidence = evidenceOf(EVIDENCE);
+  return () => {
+    const actor = createActor(machine, { snapshot: JSON.parse(first) }).start();
+    actor.send({ type: "complete", evidence });
+    return JSON.stringify(actor.getPersistedSnapshot());
+  };
+}
+
+/** A session that is always in a phase that can be completed. */
+function rolling(host, submitted) {
+  const place = { sessionId: "", phase: PHASES + 1 };
+  return {
+    beforeEach: async () => {
+      if (place.phase <= PHASES) return;
+      place.sessionId = await startSession(host);
+      place.phase = 1;
+    },
+    fn: async () => {
+      await completePhase(host, place.sessionId, place.phase, submitted);
+      place.phase += 1;
+    },
+  };
+}
+
+export async function run() {
+  const host = benchTool(PHASES);
+  const reader = benchTool(PHASES);
+  const sessionId = await startSession(reader);
+  const contextBytes = 700;
+  const found = await medians({
+    xstate: { fn: xstateRound(PHASES, contextBytes) },
+    complete: rolling(host, evidenceOf(EVIDENCE)),
+    get_phase: { fn: async () => reader.tool.dispatch({ action: "get_phase", session_id: sessionId }) },
+    get_task: { fn: async () => reader.tool.dispatch({ action: "get_task", session_id: sessionId, phase: 1, task_number: 1 }) },
+  });
+  const against = (what, key, bar) =>
+    row(what, time(found[key]), `XState round ${time(found.xstate)}`, ratio(found[key], found.xstate), bar);
+  return [
+    against("complete_phase, memory, through dispatch", "complete", 3),
+    against("get_phase, warm", "get_phase", 1.5),
+    against("get_task, warm", "get_task", 1.5),
+  ];
+}

@@ -1,0 +1,51 @@
+/** The other side: an MCP client that starts the server as its child, as an agent's host does. */
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { type Answer, event, showAnswer, showCall } from "./screen.ts";
+
+/** An agent with its server. */
+export interface Agent {
+  /** Calls the tool, and shows the call and its answer. */
+  call(input: Answer): Promise<Answer>;
+  /** Calls the tool and shows nothing. */
+  ask(input: Answer): Promise<Answer>;
+  /** Kills the server as a power cut would: it gets no chance to put anything in order. */
+  kill(): void;
+  /** Closes the connection, whereupon the server ends. */
+  close(): Promise<void>;
+}
+
+/** Starts a server on these folders and connects to it. */
+export async function connectAgent(project: string, state: string): Promise<Agent> {
+  const server = fileURLToPath(new URL("./server.ts", import.meta.url));
+  const transport = new StdioClientTransport({ command: process.execPath, args: [server, project, state] });
+  const client = new Client({ name: "demo-agent", version: "1.0.0" });
+  await client.connect(transport);
+  const { pid } = transport;
+  event(`server started as process ${pid}`);
+
+  async function ask(input: Answer): Promise<Answer> {
+    const { structuredContent } = await client.callTool({ name: "pos_workflow", arguments: input });
+    if (!isAnswer(structuredContent)) throw new Error("an answer without structured content");
+    return structuredContent;
+  }
+
+  async function call(input: Answer): Promise<Answer> {
+    showCall(input);
+    const answer = await ask(input);
+    showAnswer(answer);
+    return answer;
+  }
+
+  function kill(): void {
+    if (pid !== null) process.kill(pid, "SIGKILL");
+    event(`server ${pid} killed (SIGKILL)`);
+  }
+
+  return { call, ask, kill, close: () => client.close() };
+}
+
+function isAnswer(value: unknown): value is Answer {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

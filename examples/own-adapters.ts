@@ -1,0 +1,119 @@
+/**
+ * A host brings its own StorageAdapter and ContentProvider, and puts both through the contract
+ * suites before it trusts them. Any test runner can run the cases; here a loop does.
+ */
+import assert from "node:assert/strict";
+import {
+  type Commit,
+  type Content,
+  type ContentPart,
+  type ContentProvider,
+  createEngine,
+  defineWorkflow,
+  MemoryContent,
+  MemoryStorage,
+  type Page,
+  type SessionId,
+  type SessionQuery,
+  type SessionSummary,
+  type StorageAdapter,
+  type WorkflowDefinition,
+  type WorkflowListing,
+} from "phasegate";
+import { contentContract, storageContract } from "phasegate/testing";
+
+/** A storage that counts what it is asked, in front of another one: caches and metrics look like this. */
+class CountingStorage implements StorageAdapter {
+  readonly counts: Record<string, number> = {};
+  readonly #inner: StorageAdapter;
+
+  constructor(inner: StorageAdapter) {
+    this.#inner = inner;
+  }
+
+  get capabilities(): StorageAdapter["capabilities"] {
+    return this.#inner.capabilities;
+  }
+
+  read(id: SessionId): Promise<Commit | undefined> {
+    this.#count("read");
+    return this.#inner.read(id);
+  }
+
+  append(commit: Commit): Promise<void> {
+    this.#count("append");
+    return this.#inner.append(commit);
+  }
+
+  log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit> {
+    this.#count("log");
+    return this.#inner.log(id, options);
+  }
+
+  payload(id: SessionId, hash: string): Promise<string | undefined> {
+    this.#count("payload");
+    return this.#inner.payload(id, hash);
+  }
+
+  list(query: SessionQuery): Promise<Page<SessionSummary>> {
+    this.#count("list");
+    return this.#inner.list(query);
+  }
+
+  countActive(upTo: number): Promise<number> {
+    this.#count("countActive");
+    return this.#inner.countActive(upTo);
+  }
+
+  remove(id: SessionId): Promise<void> {
+    this.#count("remove");
+    return this.#inner.remove(id);
+  }
+
+  #count(method: string): void {
+    this.counts[method] = (this.counts[method] ?? 0) + 1;
+  }
+}
+
+const hello = defineWorkflow({
+  type: "hello",
+  revision: "1",
+  name: "Hello",
+  description: "One phase",
+  phases: [{ number: 1, name: "Say hello", content: "# Say hello to NAME", tasks: [{ name: "say it", content: "# Now" }] }],
+});
+
+/** A provider that fills in a name; everything else comes from another one. */
+class GreetingContent implements ContentProvider {
+  readonly #inner = new MemoryContent({ workflows: [hello] });
+
+  list(): Promise<readonly WorkflowListing[]> {
+    return this.#inner.list();
+  }
+
+  definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
+    return this.#inner.definition(type, revision);
+  }
+
+  async text(type: string, part: ContentPart): Promise<Content> {
+    const content = await this.#inner.text(type, part);
+    const text = content.text.replace("NAME", "Ada!");
+    return { ...content, text, tokens: Math.ceil(text.length / 4) };
+  }
+}
+
+const cases = [
+  ...storageContract({ open: async () => new CountingStorage(new MemoryStorage()) }),
+  ...contentContract({ open: async () => new GreetingContent() }),
+];
+for (const { name, run } of cases) {
+  await run();
+  console.log(`kept: ${name}`);
+}
+
+const storage = new CountingStorage(new MemoryStorage());
+const engine = createEngine({ storage, content: new GreetingContent() });
+const { phase } = await engine.start({ workflowType: "hello", target: "greeting.txt" });
+assert.equal(phase.content.text, "# Say hello to Ada!");
+assert.equal(storage.counts.append, 1);
+console.log(`${cases.length} promises kept.`);

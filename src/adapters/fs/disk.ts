@@ -1,0 +1,147 @@
+import type { Stats } from "node:fs";
+import * as nodeFs from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { errnoOf, isMissing } from "./fs-failure.js";
+
+/** The part of `node:fs/promises` that the store uses; a test may give one that fails. */
+export type FileSystem = Pick<
+  typeof nodeFs,
+  "link" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "rmdir" | "stat" | "unlink"
+>;
+
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+const NO_FOLDER_SYNC: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EISDIR", "EINVAL"]);
+const OPEN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
+const RENAME_ATTEMPTS = 6;
+
+/** The few things that the store does with files, and what differs between systems in doing them. */
+export class Disk {
+  readonly #windows: boolean;
+
+  constructor(
+    readonly fs: FileSystem = nodeFs,
+    platform: string = process.platform,
+  ) {
+    this.#windows = platform === "win32";
+  }
+
+  /** Writes a new file and brings it to the disk; leaves none behind if that fails. */
+  async writeNew(path: string, data: string | Uint8Array): Promise<void> {
+    const handle = await this.fs.open(path, "wx", FILE_MODE);
+    try {
+      await closing(handle, async () => {
+        await handle.writeFile(data);
+        await handle.sync();
+      });
+    } catch (error) {
+      await this.drop(path);
+      throw error;
+    }
+  }
+
+  /** Makes an empty file; no error if it is there. */
+  async touch(path: string): Promise<void> {
+    const handle = await this.fs.open(path, "a", FILE_MODE);
+    await handle.close();
+  }
+
+  /** Brings a folder's entries to the disk. Windows can't, and does it by itself. */
+  async syncFolder(path: string): Promise<void> {
+    try {
+      const handle = await this.fs.open(path, "r");
+      await closing(handle, () => handle.sync());
+    } catch (error) {
+      if (!this.#windows || !NO_FOLDER_SYNC.has(errnoOf(error))) throw error;
+    }
+  }
+
+  /** Makes a folder; false if it is there already. */
+  async makeFolder(path: string): Promise<boolean> {
+    try {
+      await this.fs.mkdir(path, { mode: FOLDER_MODE });
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === "EEXIST") return false;
+      throw error;
+    }
+  }
+
+  /** Makes a folder and those above it, and brings each new entry to the disk. */
+  async makeFolders(path: string): Promise<void> {
+    const first = await this.fs.mkdir(path, { recursive: true, mode: FOLDER_MODE });
+    if (first === undefined) return;
+    for (let made = path; made.length >= first.length; made = dirname(made)) await this.syncFolder(dirname(made));
+  }
+
+  /** What a file or folder is; undefined if it isn't there. */
+  async stat(path: string): Promise<Stats | undefined> {
+    return orMissing(this.fs.stat(path));
+  }
+
+  async exists(path: string): Promise<boolean> {
+    return (await this.stat(path)) !== undefined;
+  }
+
+  /** A whole file; undefined if it isn't there. */
+  async read(path: string): Promise<Buffer | undefined> {
+    return orMissing(this.fs.readFile(path));
+  }
+
+  /** The first bytes of a file; undefined if it isn't there. */
+  async readStart(path: string, bytes: number): Promise<Buffer | undefined> {
+    const handle = await orMissing(this.fs.open(path, "r"));
+    if (handle === undefined) return undefined;
+    return closing(handle, async () => {
+      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, 0);
+      return buffer.subarray(0, bytesRead);
+    });
+  }
+
+  /** The names in a folder; none if it isn't there. All names are ASCII, and latin1 is read faster. */
+  async names(path: string): Promise<readonly string[]> {
+    return (await orMissing(this.fs.readdir(path, { encoding: "latin1" }))) ?? [];
+  }
+
+  /** Renames over what is there. On Windows that fails while somebody reads the old file, so try again. */
+  async replace(from: string, to: string): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.fs.rename(from, to);
+      } catch (error) {
+        if (!this.#windows || attempt === RENAME_ATTEMPTS || !OPEN_ELSEWHERE.has(errnoOf(error))) throw error;
+        await delay(2 ** attempt);
+      }
+    }
+  }
+
+  /** Unlinks a file whose being there does no harm. */
+  async drop(path: string): Promise<void> {
+    await this.fs.unlink(path).catch(ignore);
+  }
+
+  /** Deletes a folder whose being there does no harm. */
+  async dropFolder(path: string): Promise<void> {
+    await this.fs.rm(path, { recursive: true, force: true }).catch(ignore);
+  }
+}
+
+async function closing<T>(handle: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,28 @@
+import { randomUUID } from "node:crypto";
+
+/** What temporary names begin with; anything of that name that is old was left by a crash. */
+export const TEMPORARY = "tmp-";
+
+/** A fresh temporary name. */
+export function temporaryName(): string {
+  return `${TEMPORARY}${randomUUID()}`;
+}
+
+/**
+ * How a commit appears under its version: whole, on the disk, and only if nobody was first. A staged commit lies in
+ * the session's own folder, so a writer that was overtaken by a removal finds its folder gone.
+ */
+export interface Publisher {
+  /** Which system call does it. */
+  readonly way: "link" | "rename";
+  /** Where a version is. */
+  path(folder: string, version: number): string;
+  /** Writes a commit under a temporary name, which it gives back. */
+  stage(folder: string, text: string): Promise<string>;
+  /** Gives a staged commit its version; false if that is taken, or the folder is gone. */
+  publish(folder: string, staged: string, version: number): Promise<boolean>;
+  /** Makes a published commit the hint. */
+  point(folder: string, staged: string, text: string): Promise<void>;
+  /** Clears a staged commit away. */
+  discard(staged: string): Promise<void>;
+}

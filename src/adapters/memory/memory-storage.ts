@@ -1,0 +1,142 @@
+import type { SessionId } from "../../definition/names.js";
+import { PhasegateError } from "../../errors.js";
+import type {
+  Commit,
+  Page,
+  SessionQuery,
+  SessionStatus,
+  SessionSummary,
+  StorageAdapter,
+} from "../../ports/storage-adapter.js";
+import { comparePositions, decodeCursor, matchesQuery, pageLimit, pageOf } from "../session-query.js";
+
+interface StoredSession {
+  readonly commits: Commit[];
+  readonly payloads: Map<string, string>;
+}
+
+/**
+ * Sessions in this process's memory: for tests, and for hosts that keep nothing. Reading and appending cost the same
+ * however many sessions and commits there are; what is given back is frozen.
+ */
+export class MemoryStorage implements StorageAdapter {
+  readonly capabilities: StorageAdapter["capabilities"] = {
+    durability: "memory",
+    multiProcess: false,
+    maxCommitBytes: Number.MAX_SAFE_INTEGER,
+  };
+  readonly #sessions = new Map<SessionId, StoredSession>();
+  readonly #removed = new Set<SessionId>();
+  /** How many sessions stand how. */
+  readonly #counts = new Map<SessionStatus, number>();
+  /** The first summaries of all sessions, in the order of a list backwards, so that a new one goes to the end. */
+  readonly #order: SessionSummary[] = [];
+
+  async read(id: SessionId): Promise<Commit | undefined> {
+    return this.#sessions.get(id)?.commits.at(-1);
+  }
+
+  async append(commit: Commit): Promise<void> {
+    const { payloads = [], ...rest } = commit;
+    const { sessionId: id, version } = rest;
+    const session = this.#sessions.get(id);
+    const newest = session?.commits.at(-1);
+    if (version !== (newest?.version ?? 0) + 1 || rest.previousHash !== (newest?.hash ?? "")) {
+      throw conflict(commit, "it does not follow the newest version");
+    }
+    if (this.#removed.has(id)) throw conflict(commit, "the session was removed");
+    const summary = Object.freeze({ ...rest.summary });
+    const { commits, payloads: texts } = session ?? this.#begin(id, summary);
+    for (const { hash, body } of payloads) texts.set(hash, body);
+    commits.push(Object.freeze({ ...rest, summary }));
+    if (newest !== undefined) this.#count(newest.summary.status, -1);
+    this.#count(summary.status, 1);
+  }
+
+  async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
+    const { after = 0, limit = Number.POSITIVE_INFINITY } = options;
+    const commits = this.#sessions.get(id)?.commits ?? [];
+    for (let index = after; index < after + limit; index++) {
+      const commit = commits[index];
+      if (commit === undefined) return;
+      yield commit;
+    }
+  }
+
+  async payload(id: SessionId, hash: string): Promise<string | undefined> {
+    return this.#sessions.get(id)?.payloads.get(hash);
+  }
+
+  async list(query: SessionQuery): Promise<Page<SessionSummary>> {
+    const limit = pageLimit(query);
+    const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+    const found: SessionSummary[] = [];
+    for (let index = this.#order.length - 1; index >= 0 && found.length <= limit; index--) {
+      const summary = this.#newestAt(index);
+      if (summary === undefined || !matchesQuery(summary, query)) continue;
+      if (after === undefined || comparePositions(summary, after) > 0) found.push(summary);
+    }
+    const total = this.#total(query);
+    return { ...pageOf(found, limit), ...(total === undefined ? {} : { total }) };
+  }
+
+  async countActive(upTo: number): Promise<number> {
+    return Math.min(this.#counts.get("active") ?? 0, upTo);
+  }
+
+  async remove(id: SessionId): Promise<void> {
+    const commits = this.#sessions.get(id)?.commits ?? [];
+    const [first, newest] = [commits[0], commits.at(-1)];
+    if (first === undefined || newest === undefined) return;
+    this.#sessions.delete(id);
+    this.#count(newest.summary.status, -1);
+    this.#removed.add(id);
+    this.#order.splice(this.#place(first.summary), 1);
+  }
+
+  #begin(id: SessionId, summary: SessionSummary): StoredSession {
+    const session: StoredSession = { commits: [], payloads: new Map() };
+    this.#sessions.set(id, session);
+    this.#order.splice(this.#place(summary), 0, summary);
+    return session;
+  }
+
+  #count(status: SessionStatus, difference: number): void {
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + difference);
+  }
+
+  /** How many sessions a query finds, where the counts tell. */
+  #total({ status, workflowType, target, kind, updatedBefore }: SessionQuery): number | undefined {
+    if ((workflowType ?? target ?? kind ?? updatedBefore) !== undefined) return undefined;
+    if (status === undefined) return this.#sessions.size;
+    return [...new Set(status)].reduce((total, one) => total + (this.#counts.get(one) ?? 0), 0);
+  }
+
+  #newestAt(index: number): SessionSummary | undefined {
+    const first = this.#order[index];
+    return first && this.#sessions.get(first.sessionId)?.commits.at(-1)?.summary;
+  }
+
+  /** Where a session is in the order, or would be. */
+  #place(summary: SessionSummary): number {
+    let [low, high] = [0, this.#order.length];
+    if (isBefore(this.#order.at(-1), summary)) return high;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isBefore(this.#order[middle], summary)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function isBefore(one: SessionSummary | undefined, other: SessionSummary): boolean {
+  return one !== undefined && comparePositions(one, other) > 0;
+}
+
+function conflict({ sessionId, version }: Commit, reason: string): PhasegateError {
+  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
+    remedy: "Read the session again and repeat the command on its newest version.",
+    details: { sessionId, version },
+  });
+}

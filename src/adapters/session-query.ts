@@ -1,0 +1,83 @@
+/**
+ * What every adapter's `list` shares: the filters, the order, the cursor. A cursor is a position, not an offset,
+ * so that it stays valid while sessions come and go. Without `node:`.
+ */
+import { isSessionId, shown } from "../definition/names.js";
+import { PhasegateError } from "../errors.js";
+import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
+
+/** Where a session stands in a list. */
+export interface ListPosition {
+  readonly createdAt: string;
+  readonly sessionId: string;
+}
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1000;
+
+/** The order of a list: by creation time, newest first, then by id. */
+export function comparePositions(a: ListPosition, b: ListPosition): number {
+  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -1 : 1;
+  return a.sessionId < b.sessionId ? -1 : a.sessionId > b.sessionId ? 1 : 0;
+}
+
+/** Whether a text is a time as `Date.toISOString` writes it, in the years 0 to 9999. */
+export function isIsoTime(value: unknown): value is string {
+  if (typeof value !== "string" || value.length !== 24) return false;
+  const time = new Date(value);
+  return !Number.isNaN(time.getTime()) && time.toISOString() === value;
+}
+
+/** A position as an opaque text that may stand in a URL. */
+export function encodeCursor(position: ListPosition): string {
+  const text = btoa(`${position.createdAt}~${position.sessionId}`);
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Reads what {@link encodeCursor} wrote; throws `CURSOR_INVALID` for anything else. */
+export function decodeCursor(cursor: string): ListPosition {
+  const [createdAt, sessionId, ...rest] = decodeText(cursor).split("~");
+  if (isIsoTime(createdAt) && isSessionId(sessionId) && rest.length === 0) return { createdAt, sessionId };
+  throw new PhasegateError("CURSOR_INVALID", `The cursor is not valid: ${shown(cursor)}`, {
+    remedy: "Use the cursor as the page before gave it, or leave it out to begin with the first page.",
+    details: { cursor: String(cursor) },
+  });
+}
+
+function decodeText(cursor: string): string {
+  try {
+    return atob(cursor.replaceAll("-", "+").replaceAll("_", "/"));
+  } catch {
+    return "";
+  }
+}
+
+/** How many items a page of this query holds; throws `INVALID_INPUT` for a limit that is none. */
+export function pageLimit(query: SessionQuery): number {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new PhasegateError("INVALID_INPUT", `limit is not valid: ${shown(limit)}`, {
+    remedy: `Ask for 1 to ${MAX_LIMIT} sessions a page.`,
+    details: { field: "limit", expected: `an integer from 1 to ${MAX_LIMIT}` },
+  });
+}
+
+/** Whether a session passes the filters of a query. */
+export function matchesQuery(summary: SessionSummary, query: SessionQuery): boolean {
+  const { status, workflowType, target, kind, updatedBefore } = query;
+  return (
+    (status === undefined || status.includes(summary.status)) &&
+    (workflowType === undefined || summary.workflowType === workflowType) &&
+    (target === undefined || summary.target === target) &&
+    (kind === undefined || summary.kind === kind) &&
+    (updatedBefore === undefined || summary.updatedAt < updatedBefore)
+  );
+}
+
+/** A page of at most `limit` of the sessions found; one found beyond the limit says that there is a next page. */
+export function pageOf(found: readonly SessionSummary[], limit: number): Page<SessionSummary> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  if (last === undefined || found.length <= limit) return { items };
+  return { items, cursor: encodeCursor(last) };
+}

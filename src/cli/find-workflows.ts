@@ -1,0 +1,57 @@
+import { realpath } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { WorkflowFolder } from "../adapters/fs/workflow-folder.js";
+import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../definition/read-workflow.js";
+import { FILE_MAX, withoutMark } from "../definition/workflow-files.js";
+import { isPhasegateError } from "../errors.js";
+import { openWall } from "../walls/open-wall.js";
+import type { Wall } from "../walls/wall.js";
+
+/** A workflow's folder, read. */
+export interface FoundWorkflow {
+  readonly type: string;
+  /** Its folder below the one that was asked for; `""` if that is the workflow itself. */
+  readonly folder: string;
+  readonly read: ReadWorkflow;
+  /** A file of it as text; undefined where it can't be read. */
+  source(file: string): Promise<string | undefined>;
+}
+
+/** The workflow that a folder is, or all of those in it, by type. */
+export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
+  const path = await realpath(folder);
+  const inside = await openWall(path);
+  if ((await kindOf(inside, METADATA_FILE)) === "file") {
+    const found = await readFolder(await openWall(dirname(path)), basename(path), "");
+    return found === undefined ? [] : [found];
+  }
+  const workflows: FoundWorkflow[] = [];
+  for (const { path: type, kind } of await inside.list(".")) {
+    const found = kind !== "folder" || type.startsWith(".") ? undefined : await readFolder(inside, type, type);
+    if (found !== undefined) workflows.push(found);
+  }
+  return workflows;
+}
+
+/** Undefined for a folder that is no workflow; one with phases and no metadata was meant to be one. */
+async function readFolder(wall: Wall, type: string, folder: string): Promise<FoundWorkflow | undefined> {
+  const meant = async () => ((await kindOf(wall, `${type}/phases`)) === "folder" ? readWorkflow(type, []) : undefined);
+  const read = (await new WorkflowFolder(wall, type).read()) ?? (await meant());
+  if (read === undefined) return undefined;
+  return { type, folder, read, source: (file) => sourceOf(wall, `${type}/${file}`) };
+}
+
+async function sourceOf(wall: Wall, path: string): Promise<string | undefined> {
+  try {
+    return withoutMark((await wall.read(path, { maxBytes: FILE_MAX })).text);
+  } catch (error) {
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+}
+
+async function kindOf(wall: Wall, path: string): Promise<string | undefined> {
+  const parent = dirname(path);
+  const entry = (await wall.list(parent)).find((candidate) => candidate.path === path);
+  return entry?.kind;
+}

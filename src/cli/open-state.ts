@@ -1,0 +1,32 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { FileStorage } from "../adapters/fs/file-storage.js";
+import { createEngine, type Engine } from "../engine/engine.js";
+import { PhasegateError } from "../errors.js";
+import type { ContentProvider } from "../ports/content-provider.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { requireFolder } from "./require-folder.js";
+
+/**
+ * An engine that only looks at sessions: it needs no workflows, since what a session was started on is
+ * in its log. A folder that holds no sessions is refused and left as it is.
+ */
+export async function openState(path: string): Promise<Engine> {
+  const folder = await requireFolder(path, "the state folder");
+  await access(join(folder, "format.json")).catch((cause: unknown) => {
+    const hint = "Name the folder that `phasegate serve --state` was given.";
+    throw new CommandFailure(`there are no sessions in ${folder}`, EXIT.environment, hint, { cause });
+  });
+  return createEngine({ storage: await FileStorage.open(folder), content: NO_WORKFLOWS });
+}
+
+const NO_WORKFLOWS: ContentProvider = {
+  list: async () => [],
+  definition: async () => undefined,
+  text: async (workflowType, { phase, task }) => {
+    throw new PhasegateError("CONTENT_UNAVAILABLE", "texts are not shown here", {
+      remedy: "Serve the workflow, and read the phase there.",
+      details: { workflowType, phase, ...(task === undefined ? {} : { task }) },
+    });
+  },
+};

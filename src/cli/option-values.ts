@@ -1,0 +1,39 @@
+import { InvalidArgumentError, Option } from "commander";
+
+/** The levels of the log, most of all first. */
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+/** A level of the log. */
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Reads a whole number of at least `least`. */
+export function wholeNumber(least: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (/^[0-9]+$/.test(value) && Number.isSafeInteger(number) && number >= least) return number;
+    throw new InvalidArgumentError(`It must be a whole number of at least ${least}.`);
+  };
+}
+
+/** Reads a text that is not empty: an empty path would be the current folder. */
+export function notEmpty(value: string): string {
+  if (value !== "") return value;
+  throw new InvalidArgumentError("It must not be empty.");
+}
+
+/** The folder of the sessions, which most commands need. */
+export function stateOption(): Option {
+  return new Option("--state <dir>", "folder of the sessions").env("PHASEGATE_STATE").argParser(notEmpty);
+}
+
+/** `--json`, for machines. */
+export function jsonOption(): Option {
+  return new Option("--json", "print JSON, for machines");
+}
+
+/** How much is told on stderr; at `debug`, errors come with their stack. */
+export function logLevelOption(): Option {
+  return new Option("--log-level <level>", "how much is told on stderr")
+    .env("PHASEGATE_LOG_LEVEL")
+    .choices(LOG_LEVELS)
+    .default("info");
+}

@@ -1,0 +1,49 @@
+import { Command } from "commander";
+import type { ExitCode } from "./exit-codes.js";
+import { packageVersion } from "./package-version.js";
+import { serveCommand } from "./serve-command.js";
+import { sessionsCommand } from "./sessions-command.js";
+import { showCommand } from "./show-command.js";
+import type { Terminal } from "./terminal.js";
+import { validateCommand } from "./validate-command.js";
+
+/** Takes the exit code of a command that has run to its end. */
+export type SetExitCode = (code: ExitCode) => void;
+
+const EXIT_CODES = `
+Exit codes:
+  0  done
+  1  problems were found, or there is no such session
+  2  wrong usage: an option is missing, unknown or of the wrong kind
+  3  the environment failed: a folder, a disk, a package that isn't installed`;
+
+const EXAMPLES = `
+Examples:
+  phasegate validate workflows
+  phasegate serve --workflows workflows --state .phasegate --project .
+  phasegate sessions --state .phasegate --status active
+  phasegate show my_workflow_readme_20260101_120000 --state .phasegate`;
+
+/** The commands and their options. Throws a `CommanderError` where commander would end the process. */
+export function createProgram(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const program = new Command("phasegate")
+    .description("Phase-gated workflows for AI agents: work done in order, and proved at every gate.")
+    .version(packageVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print help")
+    .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
+  for (const command of [serveCommand, validateCommand, sessionsCommand, showCommand]) {
+    program.addCommand(command(terminal, setExitCode));
+  }
+  for (const command of [program, ...program.commands]) settle(command, terminal);
+  return program;
+}
+
+/** Added commands take nothing from the program that they are added to. */
+function settle(command: Command, { stdout, stderr }: Terminal): void {
+  command.exitOverride().showHelpAfterError("(add --help for what there is)");
+  command.configureOutput({
+    writeOut: (text) => void stdout.write(text),
+    writeErr: (text) => void stderr.write(text),
+    outputError: (text, write) => write(`phasegate: ${text}`),
+  });
+}

@@ -1,0 +1,56 @@
+import type { StateView } from "../engine/state-view.js";
+import type { PhaseAttempt } from "../session/history.js";
+
+/** A phase with what happened in it. */
+export interface PhaseReport {
+  readonly number: number;
+  readonly name: string;
+  readonly status: "completed" | "skipped" | "current" | "failed" | "ahead";
+  readonly attempts: readonly PhaseAttempt[];
+}
+
+/** A session as `show --json` prints it. */
+export interface SessionReport {
+  readonly sessionId: string;
+  readonly workflowType: string;
+  readonly name: string;
+  readonly revision: string;
+  readonly target: string;
+  readonly status: StateView["head"]["status"];
+  readonly phase: number;
+  readonly note?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly phases: readonly PhaseReport[];
+}
+
+/** Brings a session's state and its history together, phase by phase. */
+export function sessionReport(view: StateView, history: readonly PhaseAttempt[]): SessionReport {
+  const { sessionId, head, structure, updatedAt } = view;
+  const note = head.status === "paused" ? head.note : undefined;
+  return {
+    sessionId,
+    workflowType: head.workflowType,
+    name: structure.name,
+    revision: head.revision,
+    target: head.target,
+    status: head.status,
+    phase: head.phase,
+    ...(note === undefined ? {} : { note }),
+    createdAt: head.createdAt,
+    updatedAt,
+    phases: structure.phases.map(({ number, name }) => ({
+      number,
+      name,
+      status: phaseStatus(view, number),
+      attempts: history.filter(({ phase }) => phase === number),
+    })),
+  };
+}
+
+function phaseStatus({ head, completedPhases, skippedPhases }: StateView, number: number): PhaseReport["status"] {
+  if (skippedPhases.includes(number)) return "skipped";
+  if (completedPhases.includes(number)) return "completed";
+  if (head.phase !== number) return "ahead";
+  return head.status === "failed" ? "failed" : "current";
+}

@@ -1,0 +1,57 @@
+import type { Writable } from "node:stream";
+import type { PhaseAttempt } from "../session/history.js";
+import type { PhaseReport, SessionReport } from "./session-report.js";
+import { STATUS_STYLES } from "./session-table.js";
+import { printable, styled } from "./terminal.js";
+import { durationText, timeText } from "./time-text.js";
+
+const MARKS = {
+  completed: ["green", "✓"],
+  skipped: ["yellow", "»"],
+  current: ["cyan", "▶"],
+  failed: ["red", "✗"],
+  ahead: ["gray", "○"],
+} as const satisfies Record<PhaseReport["status"], readonly [string, string]>;
+
+const ATTEMPT_STYLES = {
+  active: "cyan",
+  completed: "green",
+  failed: "red",
+  rolled_back: "yellow",
+  skipped: "yellow",
+  overridden: "yellow",
+} as const satisfies Record<PhaseAttempt["status"], string>;
+
+/** A session as lines for a terminal: what it is, then its phases, each with its attempts and problems. */
+export function sessionTree(report: SessionReport, stream: Writable): string[] {
+  const phases = report.phases.flatMap((phase, index) => phaseLines(phase, index === report.phases.length - 1, stream));
+  return [...headLines(report, stream), "", ...phases];
+}
+
+function headLines(report: SessionReport, stream: Writable): string[] {
+  const { sessionId, name, workflowType, revision, target, status, phase, note, createdAt, updatedAt } = report;
+  const fields: readonly (readonly [string, string])[] = [
+    ["workflow", `${printable(name)} (${workflowType}, revision ${printable(revision)})`],
+    ["target", printable(target)],
+    ["status", styled(stream, STATUS_STYLES[status], status) + (status === "completed" ? "" : `, in phase ${phase}`)],
+    ["created", timeText(createdAt)],
+    ["updated", timeText(updatedAt)],
+    ...(note === undefined ? [] : [["note", printable(note)] as const]),
+  ];
+  return [styled(stream, "bold", sessionId), ...fields.map(([key, value]) => `  ${key.padEnd(9)} ${value}`)];
+}
+
+function phaseLines({ number, name, status, attempts }: PhaseReport, last: boolean, stream: Writable): string[] {
+  const [style, mark] = MARKS[status];
+  const title = `${styled(stream, style, mark)} Phase ${number}: ${printable(name)}`;
+  const before = last ? "   " : "│  ";
+  return [`${last ? "└─ " : "├─ "}${title}`, ...attempts.flatMap((attempt) => attemptLines(attempt, before, stream))];
+}
+
+function attemptLines(attempt: PhaseAttempt, before: string, stream: Writable): string[] {
+  const { attempt: number, status, startedAt, durationSeconds, problems = [] } = attempt;
+  const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
+  const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
+  const line = `${before}  attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`;
+  return [line, ...problems.map(({ message }) => `${before}    · ${printable(message)}`)];
+}

@@ -1,0 +1,33 @@
+import { Command } from "commander";
+import { EXIT } from "./exit-codes.js";
+import { openState } from "./open-state.js";
+import { jsonOption, logLevelOption, stateOption } from "./option-values.js";
+import type { SetExitCode } from "./program.js";
+import { sessionReport } from "./session-report.js";
+import { sessionTree } from "./session-tree.js";
+import { print, type Terminal } from "./terminal.js";
+
+interface ShowOptions {
+  readonly state: string;
+  readonly json?: true;
+}
+
+/** `phasegate show`. */
+export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  return new Command("show")
+    .summary("show one session: its phases, attempts and problems")
+    .description("Shows one session as a tree of its phases, with times, attempts and problems.")
+    .argument("<session>", "id of the session, as `phasegate sessions` lists it")
+    .addOption(stateOption().makeOptionMandatory())
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .action(async (sessionId: string, { state, json }: ShowOptions) => {
+      const engine = await openState(state);
+      const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
+      await engine.close();
+      const report = sessionReport(view, history);
+      if (json) print(terminal, JSON.stringify(report, undefined, 2));
+      else for (const line of sessionTree(report, terminal.stdout)) print(terminal, line);
+      setExitCode(EXIT.ok);
+    });
+}

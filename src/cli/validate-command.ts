@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { Command } from "commander";
+import { hasErrors } from "../definition/diagnostic.js";
+import { diagnosticLines } from "./diagnostic-lines.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
+import { type FoundWorkflow, findWorkflows } from "./find-workflows.js";
+import { jsonOption, logLevelOption } from "./option-values.js";
+import type { SetExitCode } from "./program.js";
+import { requireFolder } from "./require-folder.js";
+import { print, styled, type Terminal } from "./terminal.js";
+
+/** `phasegate validate`. */
+export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  return new Command("validate")
+    .summary("check workflow definitions")
+    .description("Checks the workflow in a folder, or all workflows in a folder of them.")
+    .argument("<dir>", "a workflow's folder, or a folder of workflows")
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .addHelpText("after", "\nExit code 1 says that there are errors. Warnings keep no workflow from being started.")
+    .action(async (folder: string, { json }: { readonly json?: true }) => {
+      const found = await findWorkflows(await requireFolder(folder, "the workflow folder"));
+      if (found.length === 0) throw noWorkflow(folder);
+      if (json) print(terminal, JSON.stringify(asJson(found), undefined, 2));
+      else await printAll(found, folder, terminal);
+      setExitCode(count(found, "error") > 0 ? EXIT.problems : EXIT.ok);
+    });
+}
+
+async function printAll(found: readonly FoundWorkflow[], folder: string, terminal: Terminal): Promise<void> {
+  for (const workflow of found) await printDiagnostics(workflow, join(folder, workflow.folder), terminal);
+  for (const { type, read } of found) {
+    const { diagnostics } = read;
+    const [style, word] = hasErrors(diagnostics) ? (["red", "broken"] as const) : (["green", "ok"] as const);
+    print(terminal, `${styled(terminal.stdout, style, word.padEnd(6))}  ${type}`);
+  }
+  print(terminal, `${counted(found.length, "workflow")}: ${problemCount(found)}`);
+}
+
+async function printDiagnostics({ read, source }: FoundWorkflow, folder: string, terminal: Terminal): Promise<void> {
+  for (const diagnostic of read.diagnostics) {
+    const { file } = diagnostic;
+    const text = await source(file);
+    for (const line of diagnosticLines(diagnostic, join(folder, file), text, terminal.stdout)) print(terminal, line);
+  }
+}
+
+function asJson(found: readonly FoundWorkflow[]) {
+  const workflows = found.map(({ type, read: { diagnostics } }) => ({
+    type,
+    status: hasErrors(diagnostics) ? "broken" : "ready",
+    diagnostics,
+  }));
+  return { workflows, errors: count(found, "error"), warnings: count(found, "warning") };
+}
+
+function problemCount(found: readonly FoundWorkflow[]): string {
+  return `${counted(count(found, "error"), "error")}, ${counted(count(found, "warning"), "warning")}`;
+}
+
+function count(found: readonly FoundWorkflow[], severity: "error" | "warning"): number {
+  return found.flatMap(({ read }) => read.diagnostics).filter((diagnostic) => diagnostic.severity === severity).length;
+}
+
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+function noWorkflow(folder: string): CommandFailure {
+  const hint = "A workflow is a folder with a metadata.json: name one, or the folder that holds them.";
+  return new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
+}

@@ -1,0 +1,54 @@
+import type { List, Paragraph, RootContent } from "mdast";
+import { fromMarkdown } from "mdast-util-from-markdown";
+import { toString as textOf } from "mdast-util-to-string";
+import { plainText } from "./inline-text.js";
+
+/** A heading and what stands below it, up to the next heading of any depth. */
+export interface Section {
+  /** 0 for what stands before the first heading. */
+  readonly depth: number;
+  readonly heading: string;
+  readonly blocks: readonly RootContent[];
+}
+
+/**
+ * How much of a text is looked at, in characters. What is looked for stands at the beginning, and no
+ * answer shows an agent more of a text at once.
+ */
+const LOOKED_AT = 64 * 1024;
+/** Containers in containers: more than anybody writes, and few enough for a recursion. */
+const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
+
+/** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
+const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
+
+/** The sections of a text, in order. */
+export function sectionsOf(text: string): Section[] {
+  const start = text.slice(0, LOOKED_AT);
+  if (NESTED.test(start)) return [];
+  const root = fromMarkdown(start, { extensions: [{ disable: { null: [...INLINE, "definition"] } }] });
+  const sections: { depth: number; heading: string; blocks: RootContent[] }[] = [{ depth: 0, heading: "", blocks: [] }];
+  for (const block of root.children) {
+    if (block.type === "heading") sections.push({ depth: block.depth, heading: plainText(textOf(block)), blocks: [] });
+    else sections.at(-1)?.blocks.push(block);
+  }
+  return sections;
+}
+
+/** The lines of a paragraph, with their inline marks. */
+export function linesOfParagraph(paragraph: Paragraph): string[] {
+  const text = paragraph.children.map((child) => (child.type === "break" ? "\n" : textOf(child))).join("");
+  return text.split("\n").map((line) => line.trim());
+}
+
+/** A paragraph as one line, without inline marks. */
+export function proseOf(paragraph: Paragraph): string {
+  return plainText(linesOfParagraph(paragraph).join(" "));
+}
+
+/** The first paragraph of each item of a list; empty ones left out. */
+export function itemsOf(list: List): string[] {
+  return list.children
+    .map(({ children: [first] }) => (first?.type === "paragraph" ? proseOf(first) : ""))
+    .filter((item) => item !== "");
+}

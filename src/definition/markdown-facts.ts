@@ -1,0 +1,121 @@
+/**
+ * What a phase's or a task's Markdown says in places where authors are used to saying it. Whatever a
+ * text hasn't got is left out, never made up; the text itself is always shown beside it.
+ */
+import { type ExecutionStep, stepsOf } from "./execution-steps.js";
+import { headingName, plainText, withoutLeadingMarks, withoutTrailingMarks } from "./inline-text.js";
+import { itemsOf, linesOfParagraph, proseOf, type Section, sectionsOf } from "./markdown-blocks.js";
+
+/** What could be read out of a text. */
+export interface MarkdownFacts {
+  /** The first heading, without "Phase N:" or "Task N:". */
+  readonly title?: string;
+  readonly description?: string;
+  readonly estimatedDuration?: string;
+  readonly executionSteps?: readonly ExecutionStep[];
+  readonly artifactsToProduce?: readonly string[];
+  /** What must hold before the phase or task counts as done. */
+  readonly validation?: readonly string[];
+}
+
+const GOALS = new Set(["objective", "phase objective", "task objective", "goal", "purpose"]);
+const OUTPUTS = new Set(["artifacts", "artifacts to produce", "deliverables", "outputs", "phase deliverables"]);
+const CHECKS = ["validation gate", "checkpoint", "completion criteria"];
+const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:\s*(.+)$/i;
+const PURPOSE = /^purpose\s*:\s*(.+)$/i;
+/** `**Any label:** and its value`, or a label alone. */
+const LABEL = /^(?:\*\*|__)[^*_]+(?::(?:\*\*|__)|(?:\*\*|__)\s*:)/;
+
+/** Reads a text. Never throws. */
+export function readMarkdownFacts(text: string): MarkdownFacts {
+  const sections = sectionsOf(text);
+  return known({
+    title: titleOf(sections),
+    description: descriptionOf(sections),
+    estimatedDuration: labelled(sections, DURATION),
+    executionSteps: unlessEmpty(stepsOf(sections)),
+    artifactsToProduce: unlessEmpty(outputsOf(sections)),
+    validation: unlessEmpty(checksOf(sections)),
+  });
+}
+
+/** The first heading of a text, without "Phase N:" or "Task N:"; undefined if it has none. */
+export function readTitle(text: string): string | undefined {
+  return titleOf(sectionsOf(text));
+}
+
+function titleOf(sections: readonly Section[]): string | undefined {
+  const heading = sections.find(({ depth }) => depth === 1)?.heading ?? "";
+  return heading.replace(/^[^\p{L}\p{N}]*(?:phase|task)\s+\d[\d.]*\s*[:.)–—-]\s*/iu, "").trim() || undefined;
+}
+
+function descriptionOf(sections: readonly Section[]): string | undefined {
+  const goal = sections.find(
+    ({ heading, blocks }) => GOALS.has(headingName(heading)) && paragraphs({ blocks }).length > 0,
+  );
+  if (goal !== undefined) return paragraphs(goal).map(proseOf).join("\n\n");
+  const purpose = labelled(sections, PURPOSE);
+  if (purpose !== undefined) return purpose;
+  const first = sections.flatMap(paragraphs).find((paragraph) => !linesOfParagraph(paragraph).every(isLabel));
+  return first === undefined ? undefined : proseOf(first);
+}
+
+function paragraphs({ blocks }: Pick<Section, "blocks">) {
+  return blocks.filter((block) => block.type === "paragraph");
+}
+
+function isLabel(line: string): boolean {
+  return LABEL.test(line);
+}
+
+/** A label's value. Only before the second heading: what comes later is of a part, not of the whole. */
+function labelled(sections: readonly Section[], label: RegExp): string | undefined {
+  const second = sections.findIndex(({ depth }) => depth > 1);
+  const lines = sections
+    .slice(0, second === -1 ? undefined : second)
+    .flatMap(paragraphs)
+    .flatMap(linesOfParagraph);
+  for (const line of lines) {
+    const value = label.exec(plainText(line))?.[1];
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function outputsOf(sections: readonly Section[]): string[] {
+  return sections
+    .filter(({ heading }) => OUTPUTS.has(headingName(heading)))
+    .flatMap(itemsIn)
+    .map(withoutLeadingMarks);
+}
+
+function checksOf(sections: readonly Section[]): string[] {
+  const section = sections.find(
+    ({ heading, blocks }) =>
+      CHECKS.some((check) => headingName(heading).includes(check)) && itemsIn({ blocks }).length > 0,
+  );
+  const items = section === undefined ? [] : itemsIn(section);
+  const boxes = items.filter((item) => /^\[[ xX]\]\s/.test(item));
+  return (boxes.length > 0 ? boxes : items).map((item) => withoutTrailingMarks(withoutLeadingMarks(item)));
+}
+
+function itemsIn({ blocks }: Pick<Section, "blocks">): string[] {
+  return blocks.flatMap((block) => (block.type === "list" ? itemsOf(block) : []));
+}
+
+function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+/** The facts that were found. */
+function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
+  const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
+    ...(executionSteps === undefined ? {} : { executionSteps }),
+    ...(artifactsToProduce === undefined ? {} : { artifactsToProduce }),
+    ...(validation === undefined ? {} : { validation }),
+  };
+}

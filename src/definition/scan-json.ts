@@ -1,0 +1,135 @@
+/**
+ * Where everything stands in a JSON text, and where it stops being JSON: `JSON.parse` tells neither
+ * on every engine, and it takes a key that is there twice.
+ */
+
+/** Where a value stands, and those in it. For a member of an object it is its key's place. */
+export interface JsonPlace {
+  readonly offset: number;
+  readonly entries: ReadonlyMap<string | number, JsonPlace>;
+}
+
+/** What a scan has found. */
+export interface JsonScan {
+  readonly root: JsonPlace;
+  readonly duplicates: readonly { readonly key: string; readonly offset: number }[];
+}
+
+/** Deep enough for every definition, and not so deep that a recursion over the value could fail. */
+export const DEPTH_MAX = 64;
+
+/** Thrown where a text isn't JSON. */
+export class JsonFailure extends Error {
+  readonly reason: "syntax" | "depth";
+  readonly offset: number;
+  readonly hint: string;
+
+  constructor(reason: "syntax" | "depth", offset: number, message: string, hint: string) {
+    super(message);
+    this.reason = reason;
+    this.offset = offset;
+    this.hint = hint;
+  }
+}
+
+const NONE: ReadonlyMap<string, JsonPlace> = new Map();
+const SPACE = /[ \t\r\n]*/y;
+const LITERAL = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const STRICT = "JSON has double quotes only, no comments, and no comma before a closing bracket.";
+
+/** Scans a whole text; throws a {@link JsonFailure} at the first place that isn't JSON. */
+export function scanJson(text: string): JsonScan {
+  const scanner = new Scanner(text);
+  const root = scanner.value(0, 0);
+  scanner.end();
+  return { root, duplicates: scanner.duplicates };
+}
+
+class Scanner {
+  readonly duplicates: { key: string; offset: number }[] = [];
+  private readonly text: string;
+  private at = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** A value; `offset` is where it counts as standing. */
+  value(depth: number, offset: number): JsonPlace {
+    this.match(SPACE);
+    const first = this.text[this.at];
+    if (first === "{") return { offset, entries: this.object(depth + 1) };
+    if (first === "[") return { offset, entries: this.array(depth + 1) };
+    if (first === '"') this.string();
+    else if (this.match(LITERAL) === "") this.fail("expected a value");
+    return { offset, entries: NONE };
+  }
+
+  end(): void {
+    this.match(SPACE);
+    if (this.at < this.text.length) this.fail("expected the end of the file");
+  }
+
+  private object(depth: number): Map<string, JsonPlace> {
+    const entries = new Map<string, JsonPlace>();
+    this.items(depth, "}", () => {
+      const offset = this.at;
+      if (this.text[offset] !== '"') this.fail("expected a key in double quotes");
+      const key = this.string();
+      if (entries.has(key)) this.duplicates.push({ key, offset });
+      if (!this.take(":")) this.fail("expected ':' after the key");
+      entries.set(key, this.value(depth, offset));
+    });
+    return entries;
+  }
+
+  private array(depth: number): Map<number, JsonPlace> {
+    const entries = new Map<number, JsonPlace>();
+    this.items(depth, "]", () => {
+      entries.set(entries.size, this.value(depth, this.at));
+    });
+    return entries;
+  }
+
+  private items(depth: number, close: string, item: () => void): void {
+    if (depth > DEPTH_MAX) this.fail(`nested more than ${DEPTH_MAX} levels deep`, "depth");
+    this.at += 1;
+    if (this.take(close)) return;
+    do {
+      this.match(SPACE);
+      item();
+    } while (this.take(","));
+    if (!this.take(close)) this.fail(`expected ',' or '${close}'`);
+  }
+
+  private string(): string {
+    const start = this.at;
+    this.at += 1;
+    for (let char = this.text[this.at]; char !== '"'; char = this.text[this.at]) {
+      if (char === undefined || char < " ") this.fail("the text in double quotes does not end on its line");
+      else if (char !== "\\") this.at += 1;
+      else if (this.match(ESCAPE) === "") this.fail("no character can be escaped like this");
+    }
+    this.at += 1;
+    return String(JSON.parse(this.text.slice(start, this.at)));
+  }
+
+  private take(char: string): boolean {
+    this.match(SPACE);
+    if (this.text[this.at] !== char) return false;
+    this.at += 1;
+    return true;
+  }
+
+  private match(pattern: RegExp): string {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text)?.[0] ?? "";
+    this.at += found.length;
+    return found;
+  }
+
+  private fail(message: string, reason: JsonFailure["reason"] = "syntax"): never {
+    throw new JsonFailure(reason, this.at, message, reason === "syntax" ? STRICT : "Make it flatter.");
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * The workflow tool on a host's own MCP server. Needs the optional peer `@modelcontextprotocol/server`
+ * and nothing of Node's.
+ *
+ * @packageDocumentation
+ */
+export type { WorkflowPoll } from "./mcp/poll-workflows.js";
+export {
+  type RegisterWorkflowToolOptions,
+  registerWorkflowTool,
+  type WorkflowRegistration,
+} from "./mcp/register-workflow-tool.js";

@@ -1,0 +1,67 @@
+import type { McpServer } from "@modelcontextprotocol/server";
+import type { Engine } from "../engine/engine.js";
+import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tool/create-workflow-tool.js";
+import { callResult } from "./call-result.js";
+import { notifyListChanged } from "./notify-list-changed.js";
+import { passThroughSchema } from "./pass-through-schema.js";
+import type { WorkflowPoll } from "./poll-workflows.js";
+import { registerSessionResources } from "./session-resources.js";
+import { toolAnnotations } from "./tool-annotations.js";
+import { registerWorkflowResources } from "./workflow-resources.js";
+
+/** How a host wants workflows on its MCP server. */
+export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {
+  /** Whether workflows and sessions are resources too; true if not given. */
+  readonly resources?: boolean;
+  /** Looks for changed workflows from time to time, and says so to the client. */
+  readonly poll?: WorkflowPoll;
+}
+
+/** What was registered. */
+export interface WorkflowRegistration {
+  readonly tool: WorkflowTool;
+  /**
+   * Stops the notifications: to be called when the server is done with. A host that makes a server for
+   * each connection, or each request, leaks a listener on the engine without it.
+   */
+  dispose(): void;
+}
+
+/**
+ * Registers the workflow tool with a host's own MCP server (`@modelcontextprotocol/server` 2.x), with
+ * structured output, and workflows and sessions as resources. Resources show no more than the actions
+ * that the host gives: workflows with `list_workflows`, sessions with `get_session`.
+ */
+export function registerWorkflowTool(
+  server: McpServer,
+  engine: Engine,
+  options: RegisterWorkflowToolOptions = {},
+): WorkflowRegistration {
+  const { resources = true, poll, ...toolOptions } = options;
+  const tool = createWorkflowTool(engine, toolOptions);
+  server.registerTool(
+    tool.name,
+    {
+      description: tool.description,
+      inputSchema: passThroughSchema(tool.inputSchema),
+      outputSchema: passThroughSchema(tool.outputSchema),
+      annotations: toolAnnotations(tool.actions),
+    },
+    async (input) => callResult(await tool.dispatch(input)),
+  );
+  const dispose = resources ? registerResources(server, engine, tool, poll) : () => {};
+  return { tool, dispose };
+}
+
+function registerResources(
+  server: McpServer,
+  engine: Engine,
+  { actions }: WorkflowTool,
+  poll: WorkflowPoll | undefined,
+): () => void {
+  const workflows = actions.includes("list_workflows");
+  const sessions = actions.includes("get_session");
+  if (workflows) registerWorkflowResources(server, engine);
+  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions") });
+  return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
+}

@@ -1,0 +1,53 @@
+import { type ListResourcesResult, type McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import type { Engine } from "../engine/engine.js";
+import type { StateView } from "../engine/state-view.js";
+import type { SessionSummary } from "../ports/storage-adapter.js";
+import { compact, historyEntry, type WireObject } from "../tool/wire.js";
+import { guarded, readJson, variable } from "./json-resource.js";
+
+/** As many sessions as are listed: the newest. All others are there by their ids. */
+const LISTED = 50;
+const STATUSES = ["active", "paused", "completed", "failed"] as const;
+
+/** Sessions as `phasegate://session/{id}`: where one stands, and every try at every phase. */
+export function registerSessionResources(server: McpServer, engine: Engine, options: { list: boolean }): void {
+  const list = async (): Promise<ListResourcesResult> => {
+    const { items } = await guarded(undefined, () => engine.listSessions({ status: STATUSES, limit: LISTED }));
+    return { resources: items.map(sessionResource) };
+  };
+  const template = new ResourceTemplate("phasegate://session/{id}", { list: options.list ? list : undefined });
+  const config = { title: "Session", description: "Where a session stands", mimeType: "application/json" };
+  server.registerResource("phasegate-session", template, config, (uri, variables) =>
+    readJson(uri, async () => {
+      const id = variable(variables, "id");
+      const [state, history] = await Promise.all([engine.getState(id), engine.history(id)]);
+      return { ...sessionBody(state), phase_history: history.map(historyEntry) };
+    }),
+  );
+}
+
+function sessionResource(session: SessionSummary) {
+  const { sessionId, workflowType, target, status, updatedAt } = session;
+  return {
+    uri: `phasegate://session/${sessionId}`,
+    name: sessionId,
+    description: `${workflowType} on ${target}: ${status}`,
+    annotations: { lastModified: updatedAt },
+  };
+}
+
+function sessionBody({ sessionId, head, updatedAt, completedPhases, skippedPhases }: StateView): WireObject {
+  return compact({
+    session_id: sessionId,
+    workflow_type: head.workflowType,
+    target_file: head.target,
+    status: head.status,
+    current_phase: head.phase,
+    total_phases: head.total,
+    completed_phases: completedPhases,
+    skipped_phases: skippedPhases.length === 0 ? undefined : skippedPhases,
+    created_at: head.createdAt,
+    last_updated: updatedAt,
+    completed_at: head.status === "completed" ? head.completedAt : undefined,
+  });
+}

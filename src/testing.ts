@@ -1,0 +1,12 @@
+/**
+ * What adapter authors and hosts test themselves with: contract suites for the ports, as cases for
+ * any test runner, and a clock that stands still.
+ *
+ * @packageDocumentation
+ */
+export { type ContentContractOptions, contentContract } from "./testing/content-contract.js";
+export type { ContractCase } from "./testing/contract-case.js";
+export { FakeClock } from "./testing/fake-clock.js";
+export { commitChain, type CommitParts, makeCommit, nextCommit } from "./testing/make-commit.js";
+export type { StorageContractOptions } from "./testing/storage-check.js";
+export { storageContract } from "./testing/storage-contract.js";

@@ -1,0 +1,78 @@
+import { lstat, realpath } from "node:fs/promises";
+import { parseRelativePath } from "../definition/relative-path.js";
+import { isPhasegateError } from "../errors.js";
+import { type FileSignature, signatureOf } from "./file-signature.js";
+import { listFolder } from "./list-folder.js";
+import { type CheckedFile, checkRegular, openChecked } from "./open-checked.js";
+import { readBounded } from "./read-bounded.js";
+import { resolveInside } from "./resolve-inside.js";
+import { walkFolder } from "./walk-folder.js";
+import type { Wall } from "./wall.js";
+import { isMissing, notFound, notText, pathRefused, unreadable } from "./wall-refusals.js";
+
+const MAX_ENTRIES = 10_000;
+const MAX_DEPTH = 16;
+
+/**
+ * Opens a folder as a root. It may be a link itself: where it leads now is where the wall stands.
+ * Throws `FILE_NOT_FOUND` if it isn't there and `PATH_REFUSED` if it is no folder.
+ */
+export async function openWall(folder: string): Promise<Wall> {
+  const root = await guarded(".", () => realRootOf(folder));
+  const on = <T>(path: string, step: (checked: string) => Promise<T>): Promise<T> =>
+    guarded(path, async () => step(parseRelativePath(path)));
+  return {
+    read: (path, { maxBytes }) => on(path, (checked) => readText(root, checked, maxBytes)),
+    readBytes: (path, { maxBytes }) => on(path, (checked) => readFile(root, checked, maxBytes)),
+    list: (path) => on(path, async (checked) => (await listFolder(root, checked)).entries),
+    walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
+      on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth })),
+    signature: (path) => on(path, (checked) => fileSignature(root, checked)),
+    check: (path) => on(path, async (checked) => void (await resolveInside(root, checked))),
+  };
+}
+
+async function realRootOf(folder: string): Promise<string> {
+  const root = await realpath(folder);
+  if (!(await lstat(root)).isDirectory()) throw pathRefused(".", "the root is not a folder");
+  return root;
+}
+
+async function readText(root: string, path: string, maxBytes: number) {
+  const { bytes, signature } = await readFile(root, path, maxBytes);
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), signature };
+  } catch {
+    throw notText(path);
+  }
+}
+
+async function readFile(root: string, path: string, maxBytes: number) {
+  const file = await openChecked(root, path);
+  try {
+    return await readOpen(file, path, maxBytes);
+  } finally {
+    await file.handle.close();
+  }
+}
+
+async function readOpen({ handle, stats }: CheckedFile, path: string, maxBytes: number) {
+  const signature = signatureOf(stats);
+  return { bytes: await readBounded(handle, path, signature.size, maxBytes), signature };
+}
+
+async function fileSignature(root: string, path: string): Promise<FileSignature | undefined> {
+  const { real, exists } = await resolveInside(root, path);
+  const stats = exists ? await checkRegular(real, path) : undefined;
+  return stats === undefined ? undefined : signatureOf(stats);
+}
+
+/** Nothing of what the file system says reaches a caller as it is: its messages hold whole paths. */
+async function guarded<T>(path: string, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (isPhasegateError(error)) throw error;
+    throw isMissing(error) ? notFound(path) : unreadable(path, error);
+  }
+}

@@ -1,0 +1,61 @@
+import { lstat, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { isMissing, notFound, pathRefused } from "./wall-refusals.js";
+
+/** Where a path leads: a real path inside the root, or nothing that exists yet. */
+export interface Resolved {
+  readonly real: string;
+  /** False if `real` is only the nearest ancestor that exists. */
+  readonly exists: boolean;
+}
+
+/**
+ * One reason for every link that can't be followed, whether its end exists or not: two would tell
+ * a caller what there is outside the root.
+ */
+const LEADS_OUT = "it does not lead to a place inside its root";
+
+/**
+ * Follows a relative path (checked for its form already) below a real root. Throws `PATH_REFUSED`
+ * if it ends outside, at a link that leads nowhere, or in a loop; `FILE_NOT_FOUND` if the root has gone.
+ */
+export async function resolveInside(root: string, path: string): Promise<Resolved> {
+  const full = join(root, path);
+  let candidate = full;
+  for (;;) {
+    const real = await realPathOf(candidate, path);
+    if (real !== undefined) {
+      if (!isInside(root, real)) throw pathRefused(path, LEADS_OUT);
+      return { real, exists: candidate === full };
+    }
+    if (candidate === root) throw notFound(".");
+    candidate = dirname(candidate);
+  }
+}
+
+/** Whether a real path is a root or lies below it; a sibling with the root's name as prefix doesn't. */
+export function isInside(root: string, real: string): boolean {
+  const way = relative(root, real);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** The real path, or undefined if nothing has that name. */
+async function realPathOf(candidate: string, path: string): Promise<string | undefined> {
+  try {
+    return await realpath(candidate);
+  } catch (error) {
+    // A name that is there although it has no real path is a link into nothing: whatever is
+    // written through it would be made at its end, wherever that is.
+    if (isMissing(error) && !(await nameExists(candidate))) return undefined;
+    throw pathRefused(path, LEADS_OUT);
+  }
+}
+
+async function nameExists(candidate: string): Promise<boolean> {
+  try {
+    await lstat(candidate);
+    return true;
+  } catch {
+    return false;
+  }
+}

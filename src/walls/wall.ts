@@ -1,0 +1,48 @@
+import type { FileSignature } from "./file-signature.js";
+
+/** What a folder holds under a name. */
+export interface WallEntry {
+  /** Relative to the root, with `/`. */
+  readonly path: string;
+  /** `refused`: a link that leads out or nowhere, a name that no path may have, a device, a FIFO. */
+  readonly kind: "file" | "folder" | "refused";
+  /** Of files and folders. */
+  readonly signature?: FileSignature;
+}
+
+/** What lies below a folder. */
+export interface WallTree {
+  /** Files and refused entries, by path. */
+  readonly entries: readonly WallEntry[];
+  /** Whether there were more, or deeper ones, than the caller wanted to see. */
+  readonly truncated: boolean;
+}
+
+/**
+ * A root, and the only way to the files in it. Paths are relative to the root. Links inside it may
+ * point anywhere inside it; whatever leads out throws `PATH_REFUSED`, and no message says where
+ * the root lies.
+ */
+export interface Wall {
+  /**
+   * A file's text. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE` (over `maxBytes`), and
+   * `INVALID_INPUT` for what isn't UTF-8. A byte order mark stays in the text.
+   */
+  read(
+    path: string,
+    options: { readonly maxBytes: number },
+  ): Promise<{ readonly text: string; readonly signature: FileSignature }>;
+  /** A file's bytes; throws as `read` does. */
+  readBytes(
+    path: string,
+    options: { readonly maxBytes: number },
+  ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
+  /** What a folder holds, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
+  list(folder: string): Promise<readonly WallEntry[]>;
+  /** All files below a folder, names that begin with `.` left out. Throws as `list` does. */
+  walk(folder: string, options?: { readonly maxEntries?: number; readonly maxDepth?: number }): Promise<WallTree>;
+  /** A file's signature without reading it; undefined if there is no such file. Throws `PATH_REFUSED`. */
+  signature(path: string): Promise<FileSignature | undefined>;
+  /** Resolves if the path, or what exists of it, lies inside the root; throws `PATH_REFUSED` if not. */
+  check(path: string): Promise<void>;
+}

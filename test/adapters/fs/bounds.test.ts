@@ -1,0 +1,67 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { Background } from "../../../src/adapters/fs/background.js";
+import { Disk } from "../../../src/adapters/fs/disk.js";
+import { FolderNames } from "../../../src/adapters/fs/folder-names.js";
+import { Folders } from "../../../src/adapters/fs/folders.js";
+import { KnownVersions } from "../../../src/adapters/fs/known-versions.js";
+import { parseSessionId } from "../../../src/definition/names.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+
+it("as many sessions are known as were used lately, each in its newest version", () => {
+  const known = new KnownVersions();
+  const id = (index: number) => parseSessionId(`s${index}`);
+  for (let index = 0; index < 1024; index++) known.note(id(index), { version: 5, hash: "five" });
+  known.note(id(0), { version: 4, hash: "four" });
+  expect(known.get(id(0))).toEqual({ version: 5, hash: "five" });
+  known.note(id(2000), { version: 1, hash: "one" });
+  expect(known.get(id(1))).toBeUndefined();
+  expect(known.get(id(0))?.version).toBe(5);
+  known.forget(id(0));
+  expect(known.get(id(0))).toBeUndefined();
+});
+
+it("folders are made once, until too many are known", async () => {
+  const root = await newRoot();
+  const disk = new Disk();
+  const make = vi.spyOn(disk, "makeFolder");
+  const folders = new Folders(disk);
+  const use = (name: string) => folders.within(join(root, name), async () => name);
+  expect([await use("a"), await use("a")]).toEqual(["a", "a"]);
+  expect(make).toHaveBeenCalledTimes(1);
+  vi.spyOn(disk, "syncFolder").mockResolvedValue();
+  make.mockResolvedValue(true);
+  for (let index = 0; index < 4096; index++) await use(String(index));
+  make.mockClear();
+  await use("a");
+  expect(make).toHaveBeenCalledTimes(1);
+});
+
+it("a folder that isn't there has no names", async () => {
+  const root = await newRoot();
+  const names = new FolderNames(new Disk());
+  expect(await names.read(join(root, "none"))).toEqual([]);
+  await mkdir(join(root, "none"));
+  expect(await names.read(join(root, "none"))).toEqual([]);
+});
+
+it("what follows answers is done in order for each key, and its failures stop nothing", async () => {
+  const background = new Background();
+  const done: string[] = [];
+  const task = (name: string, ms: number) => async () => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    done.push(name);
+  };
+  background.run("a", task("a1", 15));
+  background.run("a", async () => {
+    background.run("a", task("a3", 0));
+    throw new Error("no harm");
+  });
+  background.run("b", task("b1", 1));
+  await background.idle();
+  expect(done).toEqual(["b1", "a1", "a3"]);
+  await background.idle();
+});

@@ -1,0 +1,37 @@
+import * as nodeFs from "node:fs/promises";
+import { describe, it } from "vitest";
+import type { FileSystem } from "../../../src/adapters/fs/disk.js";
+import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/file-storage.js";
+import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
+import { storageContract } from "../../../src/testing/storage-contract.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+
+const withoutLinks: FileSystem = {
+  ...nodeFs,
+  link: async () => {
+    throw Object.assign(new Error("no links"), { code: "EPERM" });
+  },
+};
+
+const VARIANTS: Readonly<Record<string, FileStorageOptions>> = {
+  "with hard links": { maxCommitBytes: 2_000_000 },
+  "without hard links": { fs: withoutLinks, maxCommitBytes: 2_000_000 },
+};
+
+for (const [name, options] of Object.entries(VARIANTS)) {
+  describe(`FileStorage ${name}`, () => {
+    const roots = new WeakMap<StorageAdapter, string>();
+    const openAt = async (root: string) => {
+      const storage = await FileStorage.open(root, options);
+      roots.set(storage, root);
+      return storage;
+    };
+    const cases = storageContract({
+      open: async () => openAt(await newRoot()),
+      reopen: (storage) => openAt(roots.get(storage) ?? ""),
+    });
+    for (const { name, run } of cases) it(name, run);
+  });
+}

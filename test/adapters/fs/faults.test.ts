@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { isPhasegateError } from "../../../src/errors.js";
+import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
+import { collect } from "../../../src/testing/contract-case.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { createFaultyFs, type FaultyFs } from "./faulty-fs.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+
+const payload = { hash: "a".repeat(64), body: "evidence" };
+const first = makeCommit({ payloads: [payload] });
+const newest = nextCommit(first, { body: "second" });
+
+const id = first.sessionId;
+const other = makeCommit({ sessionId: "other" });
+
+/** What is done while one of its calls fails, on a storage that holds `first`, `newest` and `other`. */
+const OPERATIONS: Readonly<Record<string, (storage: StorageAdapter) => Promise<unknown>>> = {
+  "append to a session": (storage) => storage.append(nextCommit(newest)),
+  "append that ends a session, with a payload": (storage) =>
+    storage.append(
+      nextCommit(newest, { summary: { status: "completed" }, payloads: [{ hash: "b".repeat(64), body: "more" }] }),
+    ),
+  "append after a read": async (storage) => {
+    await storage.read(id);
+    await storage.append(nextCommit(newest));
+  },
+  "append to a new session": (storage) => storage.append(makeCommit({ sessionId: "new" })),
+  read: async (storage) => expect(await storage.read(id)).toEqual(newest),
+  log: async (storage) => expect(await collect(storage.log(id))).toHaveLength(2),
+  payload: async (storage) => expect(await storage.payload(id, payload.hash)).toBe(payload.body),
+  list: async (storage) => expect((await storage.list({})).items).toHaveLength(2),
+  "list of the active ones": async (storage) =>
+    expect((await storage.list({ status: ["active"] })).items).toHaveLength(2),
+  countActive: async (storage) => expect(await storage.countActive(5)).toBe(2),
+  remove: (storage) => storage.remove(id),
+};
+
+const CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE"] as const;
+const IS_LONG = process.env.PHASEGATE_LONG === "1";
+
+type Pass = readonly ["before" | "after", ...string[]];
+
+/** How each call of an operation fails: in long mode in every way, else one way each. */
+function passesOf(operation: string): readonly Pass[] {
+  const before = IS_LONG ? CODES.map((code): Pass => ["before", code]) : [["before", ...CODES] as const];
+  const writes = operation.startsWith("append") || operation === "remove";
+  return writes || IS_LONG ? [["after", "EIO"], ...before] : before;
+}
+
+describe("FileStorage with a failing file system", () => {
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    it(name, { timeout: 60_000 }, async () => {
+      const failedCalls = new Set<string>();
+      for (const [when, ...codes] of passesOf(name)) {
+        for (let nth = 1; ; nth++) {
+          const failed = await failNth({ nth, code: codes[nth % codes.length] ?? "EIO", when }, operation);
+          if (failed === undefined) break;
+          failedCalls.add(failed);
+        }
+      }
+      expect(failedCalls.size).toBeGreaterThan(0);
+    });
+  }
+
+  it("open", async () => {
+    for (const code of CODES) {
+      for (let nth = 1; ; nth++) {
+        const root = `${await newRoot()}/a/b`;
+        const faulty = createFaultyFs();
+        faulty.arm(nth, code, "before");
+        const storage = await FileStorage.open(root, { fs: faulty.fs }).catch((error: unknown) =>
+          checkError(error, code),
+        );
+        await storage?.close();
+        const failed = faulty.disarm();
+        await checkUsable(root, undefined);
+        if (failed === undefined) break;
+      }
+    }
+  });
+});
+
+interface Fault {
+  readonly nth: number;
+  readonly code: string;
+  readonly when: "before" | "after";
+}
+
+/** Does an operation of which the nth call fails, and checks what is there then; says which call it was. */
+async function failNth(fault: Fault, operation: (storage: StorageAdapter) => Promise<unknown>) {
+  const root = await newRoot();
+  await fill(root);
+  const faulty = createFaultyFs();
+  const storage = await FileStorage.open(root, { fs: faulty.fs });
+  await storage.close();
+  const failed = await attempt(faulty, storage, fault, operation);
+  await checkUsable(root, storage);
+  return failed;
+}
+
+async function fill(root: string): Promise<void> {
+  const storage = await FileStorage.open(root);
+  for (const commit of [first, newest, other]) await storage.append(commit);
+  await storage.close();
+}
+
+async function attempt(
+  faulty: FaultyFs,
+  storage: StorageAdapter,
+  { nth, code, when }: Fault,
+  operation: (storage: StorageAdapter) => Promise<unknown>,
+): Promise<string | undefined> {
+  faulty.arm(nth, code, when);
+  await operation(storage).catch((error: unknown) => checkError(error, code));
+  // What follows the answer belongs to the operation, and may fail without anybody noticing.
+  await storage.close?.();
+  return faulty.disarm();
+}
+
+function checkError(error: unknown, code: string): undefined {
+  expect(error).toMatchObject({ code: "STORAGE_FAILED", details: { cause: code } });
+  if (!isPhasegateError(error)) return;
+  expect(error.message + error.remedy).not.toMatch(/[/\\]/);
+  expect(error.remedy).toMatch(/repeat the call/);
+}
+
+/** Old or new, but whole; and everything goes on, in the same process and in another. */
+async function checkUsable(root: string, same: StorageAdapter | undefined): Promise<void> {
+  const storage = await FileStorage.open(root);
+  for (const one of same === undefined ? [storage] : [same, storage]) {
+    const read = await one.read(id);
+    const log = await collect(one.log(id));
+    expect(log.at(-1)).toEqual(read);
+    if (same !== undefined && read !== undefined) expect(log[1]).toEqual(newest);
+    const listed = (await one.list({})).items.filter((summary) => summary.sessionId === id);
+    expect(listed).toEqual(read === undefined ? [] : [read.summary]);
+    await goOn(one, read?.version);
+  }
+  await storage.close();
+}
+
+async function goOn(storage: StorageAdapter, version: number | undefined): Promise<void> {
+  const read = await storage.read(id);
+  if (read === undefined) return expect(version).toBeUndefined();
+  const next = nextCommit(read, { summary: { status: "active" } });
+  await storage.append(next);
+  expect(await storage.read(id)).toEqual(next);
+  const active = await storage.list({ status: ["active"] });
+  expect(active.items.filter((summary) => summary.sessionId === id)).toEqual([next.summary]);
+}

@@ -1,0 +1,301 @@
+import { execFileSync } from "node:child_process";
+import { appendFile, mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { FileContent } from "../../../src/adapters/fs/file-content.js";
+import { lookAtFolder, readFolder } from "../../../src/adapters/fs/folder-source.js";
+import { WorkflowFolder } from "../../../src/adapters/fs/workflow-folder.js";
+import { revisionOf } from "../../../src/definition/digest.js";
+import { isPhasegateError, PhasegateError } from "../../../src/errors.js";
+import { openWall } from "../../../src/walls/open-wall.js";
+import type { Wall } from "../../../src/walls/wall.js";
+import { gateFile, metadata, texts } from "../../definition/workflow-texts.js";
+import { temporaryFolder } from "../../walls/temporary-folder.js";
+
+const TYPE = "garden_v1";
+let base: string;
+let root: string;
+let content: FileContent;
+
+beforeEach(async () => {
+  base = await temporaryFolder();
+  root = join(base, "workflows");
+  await place(root);
+  content = new FileContent({ roots: [root] });
+});
+
+/** Writes the small workflow below a root; `changes` go over its files. */
+async function place(into: string, type = TYPE, changes: Record<string, string | undefined> = {}): Promise<void> {
+  const named = { "metadata.json": metadata({ workflow_type: type }), ...changes };
+  for (const { path, text } of texts(named)) await write(join(into, type, path), text);
+}
+
+async function write(path: string, text: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
+
+/** Makes all files look as if they had been left alone for long. */
+async function settle(): Promise<void> {
+  for (const { path } of texts()) await utimes(join(root, TYPE, path), 1, 1);
+}
+
+async function failure(call: Promise<unknown>) {
+  const error: unknown = await call.then(
+    () => expect.fail("did not throw"),
+    (reason: unknown) => reason,
+  );
+  if (!isPhasegateError(error)) throw error;
+  expect(`${error.message} ${JSON.stringify(error.details)}`).not.toContain(base);
+  return error;
+}
+
+const codesOf = async (type = TYPE) => {
+  const listing = (await content.list()).find((item) => item.type === type);
+  return listing?.diagnostics.map(({ code, file }) => `${code} ${file}`);
+};
+
+describe("list and definition", () => {
+  it("gives the workflows of all folders with metadata.json, by type", async () => {
+    await place(root, "a_v1");
+    await write(join(root, "no-workflow", "readme.md"), "x");
+    await write(join(root, ".git", "metadata.json"), "{}");
+    await write(join(root, "loose.md"), "x");
+    const listings = await content.list();
+    expect(listings.map(({ type, status }) => [type, status])).toEqual([
+      ["a_v1", "ready"],
+      [TYPE, "ready"],
+    ]);
+    expect((await content.definition(TYPE))?.structure.phases).toHaveLength(2);
+    for (const type of ["no-workflow", "loose.md", "none", "../workflows", "Garden_v1", "__proto__", ".git"]) {
+      expect(await content.definition(type)).toBeUndefined();
+    }
+  });
+
+  it("gives a revision only while it is the newest", async () => {
+    const revision = (await content.definition(TYPE))?.structure.revision;
+    expect(await content.definition(TYPE, revision)).toBeDefined();
+    await appendFile(join(root, TYPE, "phases/1/phase.md"), "more");
+    expect(await content.definition(TYPE, revision)).toBeUndefined();
+    expect((await content.definition(TYPE))?.structure.revision).not.toBe(revision);
+  });
+
+  it("shows what is broken, and throws when it is asked for", async () => {
+    await write(join(root, TYPE, "phases/1/gate-definition.yaml"), gateFile("a: {type: bolean}"));
+    expect(await content.list()).toMatchObject([{ status: "broken", type: TYPE }]);
+    expect(await codesOf()).toEqual(expect.arrayContaining([`FIELD_TYPE_UNKNOWN phases/1/gate-definition.yaml`]));
+    await rm(join(root, TYPE, "phases/2/phase.md"));
+    const error = await failure(content.definition(TYPE));
+    expect(error).toMatchObject({ code: "DEFINITION_INVALID", details: { workflowType: TYPE } });
+    expect(error.message).toContain(", and 1 more");
+    expect((await failure(content.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
+  });
+
+  it("follows edits, additions and deletions", async () => {
+    await settle();
+    const first = await content.definition(TYPE);
+    await write(join(root, TYPE, "metadata.json"), metadata({ name: "Another name" }));
+    expect((await content.definition(TYPE))?.structure.name).toBe("Another name");
+    await place(root, "late_v1");
+    expect(await content.list()).toHaveLength(2);
+    await rm(join(root, TYPE), { recursive: true });
+    expect(await content.definition(TYPE)).toBeUndefined();
+    expect((await content.list()).map(({ type }) => type)).toEqual(["late_v1"]);
+    expect(first?.structure.name).toBe("Plant a garden");
+  });
+
+  it("takes the first of two roots, and says that the other is hidden", async () => {
+    const later = join(base, "later");
+    await place(later, TYPE, { "metadata.json": metadata({ name: "Hidden" }) });
+    await place(later, "only_here");
+    content = new FileContent({ roots: [join(base, "not-there"), root, later] });
+    expect((await content.definition(TYPE))?.structure.name).toBe("Plant a garden");
+    expect(await codesOf()).toEqual(["WORKFLOW_HIDDEN metadata.json"]);
+    expect(await codesOf("only_here")).toEqual([]);
+    expect((await content.text("only_here", { phase: 1 })).text).toBe("# Phase 1: Dig\n");
+  });
+
+  it("takes a FIFO with a workflow's name for nothing", async () => {
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    expect(await content.definition("pipe")).toBeUndefined();
+  });
+
+  it("needs one root at least, and takes it when it comes", async () => {
+    content = new FileContent({ roots: [join(base, "soon")] });
+    expect((await failure(content.list())).code).toBe("FILE_NOT_FOUND");
+    await place(join(base, "soon"));
+    expect(await content.list()).toHaveLength(1);
+    content = new FileContent({ roots: [join(root, TYPE, "metadata.json")] });
+    expect((await failure(content.list())).code).toBe("PATH_REFUSED");
+  });
+});
+
+describe("files that can't be read", () => {
+  const gate = `${TYPE}/phases/1/gate-definition.yaml`;
+
+  it("never open a gate", async () => {
+    await write(join(base, "outside.yaml"), gateFile("a: {type: bool}"));
+    await symlink(join(base, "outside.yaml"), join(root, gate));
+    expect(await codesOf()).toEqual(["FILE_UNREADABLE phases/1/gate-definition.yaml"]);
+    await rm(join(root, gate));
+    await write(join(root, gate), Uint8Array.of(0xff, 0xfe));
+    expect(await codesOf()).toEqual(["NOT_UTF8 phases/1/gate-definition.yaml"]);
+    await write(join(root, gate), "x".repeat(1024 * 1024 + 1));
+    expect(await codesOf()).toEqual(["FILE_TOO_LARGE phases/1/gate-definition.yaml"]);
+  });
+
+  it("are errors where a whole folder of a phase leads out", async () => {
+    await rename(join(root, TYPE, "phases", "2"), join(base, "two"));
+    await symlink(join(base, "two"), join(root, TYPE, "phases", "2"));
+    expect(await codesOf()).toContain("FILE_UNREADABLE phases/2");
+  });
+
+  it("are followed where their link stays inside the root", async () => {
+    await rename(join(root, TYPE, "phases", "2"), join(root, "shared"));
+    await symlink("../../shared", join(root, TYPE, "phases", "2"));
+    expect(await codesOf()).toEqual([]);
+    expect((await content.text(TYPE, { phase: 2, task: 1 })).text).toBe("# Task 1: Rake\n");
+  });
+
+  it("don't matter where nobody reads them", async () => {
+    await symlink(base, join(root, TYPE, "elsewhere"));
+    await write(join(root, TYPE, "core/huge.bin"), "x".repeat(1024 * 1024 + 1));
+    expect(await codesOf()).toEqual([]);
+  });
+
+  it("make a folder that leads out refused, not absent", async () => {
+    await rename(join(root, TYPE), join(base, TYPE));
+    await symlink(join(base, TYPE), join(root, TYPE));
+    expect(await content.list()).toEqual([]);
+    expect((await failure(content.definition(TYPE))).code).toBe("PATH_REFUSED");
+  });
+
+  it("are too many, or too large together", async () => {
+    let deep = join(root, TYPE);
+    for (let depth = 0; depth < 20; depth += 1) deep = join(deep, "d");
+    await write(join(deep, "x.md"), "x");
+    expect(await codesOf()).toContain("FOLDER_TOO_LARGE metadata.json");
+    await rm(join(root, TYPE, "d"), { recursive: true });
+    const half = "x".repeat(1024 * 1024);
+    await Promise.all(Array.from({ length: 33 }, (_, index) => write(join(root, TYPE, `core/${index}.md`), half)));
+    expect(await codesOf()).toEqual(["FOLDER_TOO_LARGE metadata.json"]);
+  });
+
+  it("don't hide a fault of the wall's own", async () => {
+    const wall = await openWall(root);
+    const state = await lookAtFolder(wall, TYPE);
+    if (state === undefined) return expect.fail("no folder");
+    const fault = () => Promise.reject(new TypeError("a fault"));
+    await expect(readFolder({ ...wall, read: fault }, TYPE, state)).rejects.toThrow(TypeError);
+    await expect(lookAtFolder({ ...wall, walk: fault }, TYPE)).rejects.toThrow(TypeError);
+  });
+
+  it("may go while the folder is read", async () => {
+    const wall = await openWall(root);
+    const state = await lookAtFolder(wall, TYPE);
+    if (state === undefined) return expect.fail("no folder");
+    await rm(join(root, TYPE, "phases/1/phase.md"));
+    const { files, unreadable } = await readFolder(wall, TYPE, state);
+    expect(files).toHaveLength(4);
+    expect(unreadable).toEqual([]);
+  });
+});
+
+describe("text", () => {
+  it("gives phases and tasks as they are now", async () => {
+    await settle();
+    const path = "phases/1/phase.md";
+    const text = "# Phase 1: Dig\n";
+    const expected = { text, revision: revisionOf(text), sources: [path], tokens: 4 };
+    expect(await content.text(TYPE, { phase: 1 })).toEqual(expected);
+    await write(join(root, TYPE, path), "\uFEFF# Changed");
+    const changed = await content.text(TYPE, { phase: 1 });
+    expect(changed.text).toBe("# Changed");
+    expect((await content.definition(TYPE))?.structure.phases[0]?.textRevision).toBe(changed.revision);
+    expect((await content.text(TYPE, { phase: 2, task: 1 })).sources).toEqual(["phases/2/task-1-dig.md"]);
+  });
+
+  it("says so when there is none", async () => {
+    for (const part of [{ phase: 9 }, { phase: 1, task: 9 }, { phase: 9, task: 1 }]) {
+      const error = await failure(content.text(TYPE, part));
+      expect(error).toMatchObject({ code: "CONTENT_UNAVAILABLE", details: { workflowType: TYPE, ...part } });
+    }
+    expect((await failure(content.text("none", { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
+    expect((await failure(content.text("../x", { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
+  });
+});
+
+it("tells a text that has just gone from a fault of its own", async () => {
+  const gone = new PhasegateError("FILE_NOT_FOUND", "there is no such file", { remedy: "", details: { file: "x" } });
+  const reading = vi.spyOn(WorkflowFolder.prototype, "text");
+  reading.mockRejectedValueOnce(gone);
+  expect(await failure(content.text(TYPE, { phase: 1 }))).toMatchObject({ code: "CONTENT_UNAVAILABLE", cause: gone });
+  reading.mockRejectedValueOnce(new TypeError("a fault"));
+  await expect(content.text(TYPE, { phase: 1 })).rejects.toThrow(TypeError);
+  reading.mockRestore();
+});
+
+/** A wall that counts its reads, and may do something between two of them. */
+function watched(wall: Wall, between: () => Promise<void> = async () => {}): Wall & { reads: number } {
+  const counting = {
+    ...wall,
+    reads: 0,
+    read: async (...call: Parameters<Wall["read"]>) => {
+      counting.reads += 1;
+      const result = await wall.read(...call);
+      await between();
+      return result;
+    },
+  };
+  return counting;
+}
+
+describe("what is kept", () => {
+  /** Far enough ahead that everything written now counts as settled. */
+  const later = () => Date.now() + 60_000;
+
+  it("is read once while nothing changes", async () => {
+    const wall = watched(await openWall(root));
+    const folder = new WorkflowFolder(wall, TYPE, later);
+    const first = await folder.read();
+    await folder.text("phases/1/phase.md");
+    const reads = wall.reads;
+    expect(await folder.read()).toBe(first);
+    expect(await folder.text("phases/1/phase.md")).toBe("# Phase 1: Dig\n");
+    expect(wall.reads).toBe(reads);
+    await write(join(root, TYPE, "phases/1/phase.md"), "# Other");
+    expect(await folder.text("phases/1/phase.md")).toBe("# Other");
+    expect(await folder.read()).not.toBe(first);
+  });
+
+  it("is not what was changed a moment ago: its times can't tell a second change", async () => {
+    const wall = watched(await openWall(root));
+    const folder = new WorkflowFolder(wall, TYPE);
+    await folder.read();
+    await folder.text("phases/1/phase.md");
+    const reads = wall.reads;
+    await folder.read();
+    await folder.text("phases/1/phase.md");
+    expect(wall.reads).toBe(reads * 2);
+  });
+
+  it("is no mixture of before and after: a folder that changes is read again, but not for ever", async () => {
+    let changes = 0;
+    const change = (limit: number) => async () => {
+      changes += 1;
+      if (changes <= limit) await appendFile(join(root, TYPE, "phases/2/phase.md"), "x");
+    };
+    const once = new WorkflowFolder(watched(await openWall(root), change(1)), TYPE, later);
+    expect((await once.read())?.definition?.structure.phases[1]?.textRevision).toBe(revisionOf("# Phase 2: Sow\nx"));
+    changes = 0;
+    const always = watched(await openWall(root), change(1000));
+    expect((await new WorkflowFolder(always, TYPE, later).read())?.definition).toBeDefined();
+    expect(always.reads).toBe(15);
+  });
+
+  it("is nothing of a folder that goes while it is read", async () => {
+    const remove = () => rm(join(root, TYPE), { recursive: true, force: true });
+    const folder = new WorkflowFolder(watched(await openWall(root), remove), TYPE, later);
+    expect(await folder.read()).toBeUndefined();
+  });
+});

@@ -1,0 +1,375 @@
+import { createHash } from "node:crypto";
+import * as nodeFs from "node:fs/promises";
+import { join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/file-storage.js";
+import { collect } from "../../../src/testing/contract-case.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { systemError } from "./faulty-fs.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+const HOURS_AGO = new Date(Date.now() - 2 * 3_600_000);
+
+async function openNew(options: FileStorageOptions = {}) {
+  const root = await newRoot();
+  return { root, storage: await FileStorage.open(root, options) };
+}
+
+function folderOf(root: string, id: string): string {
+  return join(root, "sessions", createHash("sha256").update(id).digest("hex").slice(0, 2), id);
+}
+
+/** A store that holds a chain of commits, and has been closed. */
+async function filled(length: number, parts: Parameters<typeof commitChain>[1] = {}) {
+  const { root, storage } = await openNew();
+  const chain = commitChain(length, parts);
+  for (const commit of chain) await storage.append(commit);
+  await storage.close();
+  const newest = chain.at(-1) ?? chain[0];
+  return { root, chain, newest, id: newest.sessionId, folder: folderOf(root, newest.sessionId) };
+}
+
+describe("what lies in the folder", () => {
+  it("is one file for each commit, a hint, payloads and markers, for the owner alone", async () => {
+    const payload = { hash: "a".repeat(64), body: "evidence" };
+    const { root } = await filled(2, { payloads: [payload] });
+    const entries = await nodeFs.readdir(root, { recursive: true, withFileTypes: true });
+    const files = entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+    const session = relative(root, folderOf(root, "session_1"));
+    expect(files.sort()).toEqual([
+      "active/2026-01-02/030405006~session_1~1",
+      "all/2026-01-02/030405006~session_1",
+      "format.json",
+      `${session}/1.json`,
+      `${session}/2.json`,
+      `${session}/head`,
+      `${session}/payloads/${payload.hash}.gz`,
+    ]);
+    for (const entry of entries) {
+      const { mode } = await nodeFs.stat(join(entry.parentPath, entry.name));
+      expect(mode & 0o777).toBe(entry.isFile() ? 0o600 : 0o700);
+    }
+  });
+
+  it("is JSON, and the hint is the newest commit's file", async () => {
+    const { folder, newest } = await filled(3);
+    expect(JSON.parse(await nodeFs.readFile(join(folder, "3.json"), "utf8"))).toEqual(newest);
+    const [hint, file] = await Promise.all(["head", "3.json"].map((name) => nodeFs.stat(join(folder, name))));
+    expect(hint?.ino).toBe(file?.ino);
+  });
+
+  it("is reached through a root that is made if need be, and through links", async () => {
+    const root = await newRoot();
+    await (await FileStorage.open(join(root, "a", "b"))).close();
+    expect((await nodeFs.stat(join(root, "a"))).mode & 0o777).toBe(0o700);
+    await nodeFs.symlink(join(root, "a"), join(root, "link"));
+    const storage = await FileStorage.open(join(root, "link", "b"));
+    await nodeFs.unlink(join(root, "link"));
+    await storage.append(makeCommit());
+    await storage.close();
+  });
+
+  it("has no name that Windows keeps for itself", async () => {
+    const { root } = await filled(1, { sessionId: "con" });
+    const names = await nodeFs.readdir(join(root, "sessions"), { recursive: true });
+    expect(names.map((name) => name.split(/[/\\]/)[1])).toContain("_con");
+  });
+});
+
+describe("the hint", () => {
+  it("may be stale, missing or torn", async () => {
+    const { root, folder, newest, id } = await filled(40);
+    for (const [name, spoil] of Object.entries({
+      stale: () => nodeFs.copyFile(join(folder, "3.json"), join(folder, "head")),
+      missing: async () => {},
+      torn: () => nodeFs.writeFile(join(folder, "head"), '{"sessionId":'),
+      "another session's": async () =>
+        nodeFs.copyFile(join((await filled(1, { sessionId: "x" })).folder, "head"), join(folder, "head")),
+      "no commit": () => nodeFs.writeFile(join(folder, "head"), '{"a":1,\n"body":""}'),
+    })) {
+      // The hint is the newest commit's own file: to write into it would be to write into that.
+      await nodeFs.rm(join(folder, "head"), { force: true });
+      await spoil();
+      const storage = await FileStorage.open(root);
+      expect((await storage.list({})).items, name).toEqual([newest.summary]);
+      expect(await storage.read(id), name).toEqual(newest);
+      await storage.close();
+    }
+  });
+
+  it("isn't needed for what this process has seen", async () => {
+    const { root, folder, newest, id } = await filled(3);
+    const [one, other] = [await FileStorage.open(root), await FileStorage.open(root)];
+    await one.read(id);
+    let last = newest;
+    for (let count = 0; count < 5; count++) {
+      last = nextCommit(last);
+      await other.append(last);
+    }
+    await other.close();
+    await nodeFs.unlink(join(folder, "head"));
+    expect(await one.read(id)).toEqual(last);
+    expect(await one.read(id)).toEqual(last);
+  });
+});
+
+describe("a header", () => {
+  it("may be longer than what is read of it at first", async () => {
+    const { root, newest } = await filled(2, { summary: { target: "é".repeat(5000) } });
+    const storage = await FileStorage.open(root);
+    expect((await storage.list({})).items).toEqual([newest.summary]);
+    await storage.append(nextCommit(newest));
+  });
+});
+
+describe("damage", () => {
+  it("is told with the session and the version, and never passed over", async () => {
+    const { root, folder, id, newest } = await filled(3);
+    const file = join(folder, "3.json");
+    const whole = await nodeFs.readFile(file, "utf8");
+    const damages = [
+      whole.slice(0, 300),
+      whole.slice(0, 20),
+      "",
+      whole.replace('"version":3', '"version":2'),
+      "null\n",
+      "[1]",
+    ];
+    for (const damage of [...damages, whole.replaceAll(id, "session_2"), whole.replace('"body":', '"bod":')]) {
+      await nodeFs.writeFile(file, damage);
+      const storage = await FileStorage.open(root);
+      const told = { code: "TAMPERED", details: { sessionId: id, version: 3 } };
+      await expect(storage.read(id)).rejects.toMatchObject(told);
+      await expect(collect(storage.log(id))).rejects.toMatchObject(told);
+      if (!damage.includes('"summary"') || damage.includes("session_2")) {
+        await expect(storage.list({})).rejects.toMatchObject(told);
+        await expect(storage.append(nextCommit(newest))).rejects.toMatchObject(told);
+      }
+    }
+  });
+
+  it("of a version that is missing is told by the log", async () => {
+    const { root, folder, id } = await filled(30);
+    for (const version of [20, 8, 1]) {
+      await nodeFs.unlink(join(folder, `${version}.json`));
+      const storage = await FileStorage.open(root);
+      await expect(collect(storage.log(id))).rejects.toMatchObject({ code: "TAMPERED", details: { version } });
+    }
+  });
+
+  it("of a payload is told", async () => {
+    const hash = "a".repeat(64);
+    const { root, folder, id } = await filled(1, { payloads: [{ hash, body: "evidence" }] });
+    await nodeFs.truncate(join(folder, "payloads", `${hash}.gz`), 10);
+    const storage = await FileStorage.open(root);
+    await expect(storage.payload(id, hash)).rejects.toMatchObject({ code: "TAMPERED" });
+  });
+
+  it("doesn't keep a session from being removed", async () => {
+    const { root, folder, id } = await filled(1);
+    await nodeFs.writeFile(join(folder, "1.json"), "");
+    const storage = await FileStorage.open(root);
+    await storage.remove(id);
+    expect(await storage.read(id)).toBeUndefined();
+    expect((await storage.list({})).items).toEqual([]);
+  });
+});
+
+describe("a removed session", () => {
+  it("stays away from a writer that has it in mind", async () => {
+    const { root, newest, id, folder } = await filled(2, { payloads: [{ hash: "a".repeat(64), body: "x" }] });
+    const [one, other] = [await FileStorage.open(root), await FileStorage.open(root)];
+    await one.read(id);
+    await other.remove(id);
+    const late = nextCommit(newest, { payloads: [{ hash: "b".repeat(64), body: "y" }] });
+    await expect(one.append(late)).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(one.append(makeCommit())).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await one.read(id)).toBeUndefined();
+    await expect(nodeFs.stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("stays away also if it goes between two steps of an append", async () => {
+    const { root, newest, id } = await filled(2);
+    const other = await FileStorage.open(root);
+    const link: typeof nodeFs.link = async (from, to) => {
+      if (String(to).endsWith("3.json")) await other.remove(id);
+      await nodeFs.link(from, to);
+    };
+    const storage = await FileStorage.open(root, { fs: { ...nodeFs, link } });
+    await expect(storage.append(nextCommit(newest))).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("is used up once its removal has begun", async () => {
+    const { root, folder, newest, id } = await filled(1);
+    const removed = folder.replace("sessions", "removed");
+    await nodeFs.mkdir(join(removed, ".."));
+    await nodeFs.writeFile(removed, "");
+    const storage = await FileStorage.open(root);
+    await expect(storage.append(makeCommit({ body: "x" }))).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await storage.read(id)).toEqual(newest);
+    await storage.remove(id);
+    expect(await storage.read(id)).toBeUndefined();
+  });
+
+  it("leaves nothing behind, also if its removal died half-way", async () => {
+    const { root, id } = await filled(2);
+    await nodeFs.mkdir(join(root, "trash", "left"));
+    const storage = await FileStorage.open(root);
+    await storage.remove(id);
+    await storage.close();
+    for (const folder of ["trash", "all/2026-01-02", "active/2026-01-02"]) {
+      expect(await nodeFs.readdir(join(root, folder))).toEqual([]);
+    }
+  });
+
+  it("may be removed by two at once", async () => {
+    const { root, id } = await filled(2);
+    const storages = await Promise.all([FileStorage.open(root), FileStorage.open(root)]);
+    await Promise.all(storages.map((storage) => storage.remove(id)));
+    expect(await storages[0]?.read(id)).toBeUndefined();
+  });
+
+  it("ends a log that is being read", async () => {
+    const { root, id } = await filled(20);
+    const storage = await FileStorage.open(root);
+    const log = storage.log(id);
+    await log.next();
+    await storage.remove(id);
+    expect((await collect(log)).length).toBeLessThan(19);
+  });
+});
+
+describe("a log that is read while", () => {
+  it("commits come gives them too", async () => {
+    const { root, chain, id } = await filled(2);
+    const other = await FileStorage.open(root);
+    const late = commitChain(4).slice(2);
+    const log = await FileStorage.open(root, { fs: { ...nodeFs, open } });
+    // When the log's end has been seen, before the newest version is looked for.
+    async function open(...args: Parameters<typeof nodeFs.open>) {
+      for (const commit of String(args[0]).endsWith("head") ? late.splice(0) : []) await other.append(commit);
+      return nodeFs.open(...args);
+    }
+    expect(await collect(log.log(id))).toHaveLength(chain.length + 2);
+  });
+
+  it("the session goes just ends", async () => {
+    const { root, folder, id } = await filled(3);
+    await nodeFs.unlink(join(folder, "3.json"));
+    const other = await FileStorage.open(root);
+    let reads = 0;
+    const open: typeof nodeFs.open = async (...args) => {
+      const handle = await nodeFs.open(...args);
+      if (String(args[0]).endsWith("head") && ++reads === 1) await other.remove(id);
+      return handle;
+    };
+    const storage = await FileStorage.open(root, { fs: { ...nodeFs, open } });
+    expect(await collect(storage.log(id))).toHaveLength(2);
+  });
+});
+
+describe("what an append refuses", () => {
+  it("are commits that can't be files", async () => {
+    const { storage } = await openNew();
+    const commit = makeCommit();
+    const refused = [
+      { ...commit, version: 0 },
+      { ...commit, version: 1.5 },
+      makeCommit({ summary: { activeSince: 0 } }),
+      makeCommit({ summary: { createdAt: "../../x" } }),
+      makeCommit({ summary: { sessionId: makeCommit({ sessionId: "x" }).sessionId } }),
+      makeCommit({ payloads: [{ hash: "../x", body: "" }] }),
+      JSON.parse(JSON.stringify(commit).replaceAll("session_1", "../x")),
+    ];
+    for (const one of refused) await expect(storage.append(one)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(storage.read(JSON.parse('"../x"'))).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  it("are commits that are too large, payloads included", async () => {
+    const { storage } = await openNew({ maxCommitBytes: 100 });
+    const payloads = [{ hash: "a".repeat(64), body: "é".repeat(50) }];
+    await expect(storage.append(makeCommit({ body: "x", payloads }))).rejects.toMatchObject({
+      code: "TOO_LARGE",
+      details: { bytes: 101, limit: 100 },
+    });
+    await storage.append(makeCommit({ body: "", payloads }));
+  });
+});
+
+describe("temporary files", () => {
+  it("are gone after an append, whether it was refused or not", async () => {
+    const { root, chain, folder, newest } = await filled(2);
+    const storage = await FileStorage.open(root);
+    await expect(storage.append(nextCommit(chain[0]))).rejects.toMatchObject({ code: "CONFLICT" });
+    await storage.append(nextCommit(newest));
+    await storage.close();
+    expect(await nodeFs.readdir(folder)).toEqual(["1.json", "2.json", "3.json", "head"]);
+  });
+
+  it("that a crash left are swept once in a while, when they are old", async () => {
+    const { root, folder, newest } = await filled(62, { payloads: [{ hash: "a".repeat(64), body: "x" }] });
+    for (const name of ["tmp-old", "tmp-new", "payloads/tmp-old"]) await nodeFs.writeFile(join(folder, name), "");
+    for (const name of ["tmp-old", "payloads/tmp-old"]) await nodeFs.utimes(join(folder, name), HOURS_AGO, HOURS_AGO);
+    const storage = await FileStorage.open(root);
+    const [next, last] = [nextCommit(newest), nextCommit(nextCommit(newest))];
+    await storage.append(next);
+    await storage.append(last);
+    await storage.close();
+    const names = await nodeFs.readdir(folder, { recursive: true });
+    expect(names.filter((name) => name.includes("tmp-"))).toEqual(["tmp-new"]);
+  });
+
+  it("of a crash while the store was opened are swept when it is opened", async () => {
+    const { root } = await filled(1);
+    for (const name of ["tmp-old", "tmp-new"]) await nodeFs.writeFile(join(root, "trash", name), "");
+    await nodeFs.utimes(join(root, "trash", "tmp-old"), HOURS_AGO, HOURS_AGO);
+    await (await FileStorage.open(root)).close();
+    expect(await nodeFs.readdir(join(root, "trash"))).toEqual(["tmp-new"]);
+  });
+});
+
+describe("odd file systems", () => {
+  it("that lose the answer to a link don't make a commit look refused", async () => {
+    const link: typeof nodeFs.link = async (from, to) => {
+      await nodeFs.link(from, to);
+      if (String(to).endsWith(".json")) throw systemError("EEXIST");
+    };
+    const { storage } = await openNew({ fs: { ...nodeFs, link } });
+    await storage.append(makeCommit());
+    await expect(storage.append(makeCommit({ body: "x" }))).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("whose folders are taken away are refused, not waited for", async () => {
+    const { root, storage } = await openNew();
+    await nodeFs.rm(root, { recursive: true });
+    await expect(storage.append(makeCommit())).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      details: { operation: "append", cause: "ENOENT" },
+    });
+    expect(await storage.countActive(5)).toBe(0);
+  });
+
+  it("whose shelves are taken away get new ones", async () => {
+    const { root, storage } = await openNew();
+    await storage.append(makeCommit());
+    for (const folder of ["sessions", "all", "active"]) {
+      await nodeFs.rm(join(root, folder), { recursive: true });
+      await nodeFs.mkdir(join(root, folder));
+    }
+    await storage.append(makeCommit());
+    expect((await storage.list({})).items).toHaveLength(1);
+  });
+
+  it("that fail with something that is no system error are told too", async () => {
+    const odd = { TypeError: new TypeError("odd"), string: "odd", Error: Object.assign(new Error("odd"), { code: 1 }) };
+    for (const [cause, error] of Object.entries(odd)) {
+      await expect(openNew({ fs: { ...nodeFs, link: () => Promise.reject(error) } })).rejects.toMatchObject({
+        code: "STORAGE_FAILED",
+        details: { operation: "open", cause },
+      });
+    }
+  });
+});

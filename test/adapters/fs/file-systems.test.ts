@@ -1,0 +1,139 @@
+import * as nodeFs from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { Disk, type FileSystem } from "../../../src/adapters/fs/disk.js";
+import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { systemError } from "./faulty-fs.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+
+function failing(code: string) {
+  return () => Promise.reject(systemError(code));
+}
+
+describe("a file system without hard links", () => {
+  const fs: FileSystem = { ...nodeFs, link: failing("EPERM") };
+
+  it("keeps each commit in a folder, and a copy as the hint", async () => {
+    const root = await newRoot();
+    const storage = await FileStorage.open(root, { fs });
+    const first = makeCommit();
+    await storage.append(first);
+    await storage.append(nextCommit(first));
+    await storage.close();
+    const names = await nodeFs.readdir(join(root, "sessions"), { recursive: true });
+    const files = names.map((name) => name.split("session_1/")[1]).filter((name) => name !== undefined);
+    expect(files.sort()).toEqual(["1", "1/commit.json", "2", "2/commit.json", "head"]);
+  });
+
+  it("stays as it was chosen, wherever the folder is opened", async () => {
+    const root = await newRoot();
+    const commit = makeCommit();
+    await (await FileStorage.open(root, { fs })).append(commit);
+    const storage = await FileStorage.open(root);
+    await storage.append(nextCommit(commit));
+    expect(await storage.read(commit.sessionId)).toEqual(nextCommit(commit));
+  });
+
+  it("can't take over a store that was made with them", async () => {
+    const root = await newRoot();
+    await FileStorage.open(root);
+    await expect(FileStorage.open(root, { fs })).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      remedy: expect.stringContaining("hard links"),
+    });
+  });
+
+  it("is refused if a rename replaces folders there", async () => {
+    const rename: typeof nodeFs.rename = async (from, to) => {
+      await nodeFs.rm(to, { recursive: true, force: true });
+      await nodeFs.rename(from, to);
+    };
+    await expect(FileStorage.open(await newRoot(), { fs: { ...fs, rename } })).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      message: expect.stringContaining("a rename replaces folders"),
+    });
+  });
+
+  it("tells a version that is taken from a rename that failed", async () => {
+    let code = "";
+    const rename: typeof nodeFs.rename = (from, to) =>
+      code === "" || String(to).endsWith("head") ? nodeFs.rename(from, to) : failing(code)();
+    const storage = await FileStorage.open(await newRoot(), { fs: { ...fs, rename } });
+    const first = makeCommit();
+    await storage.append(first);
+    code = "EPERM";
+    await expect(storage.append(nextCommit(first))).rejects.toMatchObject({ details: { cause: "EPERM" } });
+    code = "ENOENT";
+    await expect(storage.append(nextCommit(first))).rejects.toMatchObject({ code: "CONFLICT" });
+    code = "";
+    await storage.append(nextCommit(first));
+  });
+
+  it("leaves nothing of a commit that couldn't be staged", async () => {
+    const root = await newRoot();
+    let isFull = false;
+    const open: typeof nodeFs.open = (path, flags, mode) =>
+      isFull && String(path).endsWith("commit.json") ? failing("ENOSPC")() : nodeFs.open(path, flags, mode);
+    const storage = await FileStorage.open(root, { fs: { ...fs, open } });
+    isFull = true;
+    await expect(storage.append(makeCommit())).rejects.toMatchObject({ details: { cause: "ENOSPC" } });
+    const names = await nodeFs.readdir(join(root, "sessions"), { recursive: true });
+    expect(names.filter((name) => name.includes("tmp-"))).toEqual([]);
+  });
+});
+
+describe("the format of a store", () => {
+  it("that is newer is refused", async () => {
+    const root = await newRoot();
+    await nodeFs.writeFile(join(root, "format.json"), '{"format":2,"publish":"copy"}');
+    await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "FORMAT_TOO_NEW", details: { found: 2 } });
+  });
+
+  it("that can't be read is refused", async () => {
+    const root = await newRoot();
+    for (const text of ["", "null", "{}", '{"format":1,"publish":"copy"}']) {
+      await nodeFs.writeFile(join(root, "format.json"), text);
+      await expect(FileStorage.open(root)).rejects.toMatchObject({
+        code: "STORAGE_FAILED",
+        message: expect.stringContaining("format.json is damaged"),
+      });
+    }
+  });
+});
+
+describe("on Windows", () => {
+  const unsynced: typeof nodeFs.open = async (path, flags, mode) => {
+    if (flags === "r" && (await nodeFs.stat(path)).isDirectory()) throw systemError("EPERM");
+    return nodeFs.open(path, flags, mode);
+  };
+
+  it("folders needn't be synced", async () => {
+    const fs = { ...nodeFs, open: unsynced };
+    const storage = await FileStorage.open(await newRoot(), { fs, platform: "win32" });
+    await storage.append(makeCommit());
+    await expect(FileStorage.open(await newRoot(), { fs, platform: "linux" })).rejects.toMatchObject({
+      details: { cause: "EPERM" },
+    });
+  });
+
+  it("a rename over a file that is open is tried again, but not for ever", async () => {
+    const rename = vi.fn(nodeFs.rename);
+    const root = await newRoot();
+    const [from, to] = [join(root, "from"), join(root, "to")];
+    await nodeFs.writeFile(from, "");
+    const disk = new Disk({ ...nodeFs, rename }, "win32");
+    rename.mockRejectedValueOnce(systemError("EBUSY")).mockRejectedValueOnce(systemError("EACCES"));
+    await disk.replace(from, to);
+    expect(rename).toHaveBeenCalledTimes(3);
+    rename.mockRejectedValue(systemError("EPERM"));
+    await expect(disk.replace(to, from)).rejects.toMatchObject({ code: "EPERM" });
+    expect(rename).toHaveBeenCalledTimes(9);
+    rename.mockRejectedValue(systemError("EIO"));
+    await expect(disk.replace(to, from)).rejects.toMatchObject({ code: "EIO" });
+    await expect(new Disk({ ...nodeFs, rename }, "linux").replace(to, from)).rejects.toMatchObject({ code: "EIO" });
+    expect(rename).toHaveBeenCalledTimes(11);
+  });
+});

@@ -1,0 +1,79 @@
+import { readdir } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { parseSessionId } from "../../../src/definition/names.js";
+import { collect } from "../../../src/testing/contract-case.js";
+import { nextCommit } from "../../../src/testing/make-commit.js";
+import { temporaryRoots } from "./temporary-root.js";
+import { type Acknowledged, appendWorkers, type Worker } from "./worker-process.js";
+
+const KILLS = process.env.PHASEGATE_LONG === "1" ? 320 : 30;
+const WORKERS = 3;
+
+const newRoot = temporaryRoots();
+const startWorker = appendWorkers();
+
+it(`loses nothing in ${KILLS} kills`, { timeout: 600_000 }, async () => {
+  const root = await newRoot();
+  const acknowledged: Acknowledged[] = [];
+  for (let round = 0; round < KILLS / WORKERS; round++) {
+    // A session of their own for each round, so that beginnings are killed too, and one for all rounds.
+    const ids = ["common", `round_${round}`];
+    const workers = Array.from({ length: WORKERS }, () => startWorker(root, 1e9, ids));
+    acknowledged.push(...(await Promise.all(workers.map(killLater))).flat());
+  }
+  const versions = await check(root, acknowledged);
+  console.log(`${KILLS} kills: ${acknowledged.length} acknowledged commits, ${versions} versions, none lost or torn`);
+});
+
+/** Kills a worker at some instant after its first commit. */
+async function killLater(worker: Worker): Promise<Acknowledged[]> {
+  await new Promise<void>((resolve) => {
+    worker.process.stdout?.once("data", () => resolve());
+    worker.process.once("close", () => resolve());
+  });
+  await delay(Math.random() * 60);
+  worker.process.kill("SIGKILL");
+  const { acknowledged, errors } = await worker.ended;
+  expect(errors).toBe("");
+  return acknowledged;
+}
+
+/** Every acknowledged commit is there once, in logs without gaps, and the indexes agree; gives how many commits are. */
+async function check(root: string, acknowledged: readonly Acknowledged[]): Promise<number> {
+  const storage = await FileStorage.open(root);
+  const ids = [...new Set(acknowledged.map(({ id }) => id))];
+  let versions = 0;
+  for (const id of ids) versions += await checkSession(storage, id, acknowledged);
+  expect((await storage.list({ limit: 1000 })).items.map((summary) => summary.sessionId).sort()).toEqual(ids.sort());
+  await checkActive(storage);
+  await storage.close();
+  expect(await readdir(`${root}/trash`)).toEqual([]);
+  return versions;
+}
+
+async function checkSession(storage: FileStorage, id: string, acknowledged: readonly Acknowledged[]): Promise<number> {
+  const log = await collect(storage.log(parseSessionId(id)));
+  const own = acknowledged.filter((one) => one.id === id);
+  expect(new Set(own.map(({ version }) => version)).size, "no version was acknowledged twice").toBe(own.length);
+  for (const { version, hash } of own) expect(log[version - 1]?.hash).toBe(hash);
+  for (const [index, commit] of log.entries()) {
+    expect(commit.version).toBe(index + 1);
+    expect(commit.previousHash).toBe(log[index - 1]?.hash ?? "");
+    expect(commit.body.split(" ")[0], "no update was lost").toBe(String(index + 1));
+  }
+  const newest = log.at(-1);
+  expect(await storage.read(parseSessionId(id))).toEqual(newest);
+  return log.length;
+}
+
+async function checkActive(storage: FileStorage): Promise<void> {
+  const all = await storage.list({ limit: 1000 });
+  const active = all.items.filter((summary) => summary.status === "active");
+  expect((await storage.list({ status: ["active"], limit: 1000 })).items).toEqual(active);
+  expect(await storage.countActive(1e6)).toBeGreaterThanOrEqual(active.length);
+  // A session goes on after all kills.
+  const common = await storage.read(parseSessionId("common"));
+  if (common !== undefined) await storage.append(nextCommit(common));
+}

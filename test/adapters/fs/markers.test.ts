@@ -1,0 +1,232 @@
+import * as nodeFs from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { firstNames } from "../../../src/adapters/fs/first-names.js";
+import { activeMarker, allMarker, parseMarker } from "../../../src/adapters/fs/marker.js";
+import type { Commit } from "../../../src/ports/storage-adapter.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+const DAY = "2026-01-02";
+const HOURS_AGO = new Date(Date.now() - 2 * 3_600_000);
+
+afterEach(() => vi.useRealTimers());
+
+async function openWith(...commits: Commit[]) {
+  const root = await newRoot();
+  const storage = await FileStorage.open(root);
+  for (const commit of commits) await storage.append(commit);
+  return { root, storage };
+}
+
+/** Makes markers by hand, as a crash may leave them. */
+async function leave(root: string, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    await nodeFs.mkdir(join(root, name, ".."), { recursive: true });
+    await nodeFs.writeFile(join(root, name), "");
+  }
+}
+
+async function markersIn(root: string, tree: string): Promise<string[]> {
+  const names = await nodeFs.readdir(join(root, tree), { recursive: true });
+  return names.filter((name) => name.includes("~"));
+}
+
+describe("markers", () => {
+  const first = makeCommit();
+  const paused = nextCommit(first, { summary: { status: "paused" } });
+  const resumed = nextCommit(paused, { summary: { status: "active" } });
+
+  it("are there while a session is active", async () => {
+    const { root, storage } = await openWith();
+    const seen: string[][] = [];
+    for (const commit of [first, paused, resumed, nextCommit(resumed)]) {
+      await storage.append(commit);
+      seen.push(await markersIn(root, "active"));
+    }
+    const [begun, again] = [`${DAY}/030405006~session_1~1`, `${DAY}/030405006~session_1~3`];
+    expect(seen).toEqual([[begun], [], [again], [again]]);
+    expect(await markersIn(root, "all")).toEqual([`${DAY}/030405006~session_1`]);
+  });
+
+  it("that say nothing true don't show, and are tidied by a list", async () => {
+    const { root, storage } = await openWith(first, paused, resumed, makeCommit({ sessionId: "other" }));
+    const left = ["030405006~session_1~1", "030405006~session_1~2", "110000000~session_1~1"];
+    await leave(root, ...left.map((name) => `active/${DAY}/${name}`), `all/${DAY}/110000000~session_1`);
+    expect(await storage.countActive(100)).toBe(5);
+    for (const query of [{}, { status: ["active"] }] as const) {
+      const { items } = await storage.list(query);
+      expect(items.map((summary) => summary.sessionId)).toEqual(["other", "session_1"]);
+    }
+    await storage.close();
+    expect(await storage.countActive(100)).toBe(2);
+    expect(await markersIn(root, "all")).toHaveLength(2);
+  });
+
+  it("of a session that has ended are tidied by a list", async () => {
+    const { root, storage } = await openWith(first, paused);
+    await leave(root, `active/${DAY}/030405006~session_1~1`);
+    expect((await storage.list({ status: ["active"] })).items).toEqual([]);
+    await storage.close();
+    expect(await markersIn(root, "active")).toEqual([]);
+  });
+
+  it("of a version yet to come stay, as it may be under way", async () => {
+    const { root, storage } = await openWith(first, paused);
+    await leave(root, `active/${DAY}/030405006~session_1~3`);
+    expect((await storage.list({ status: ["active"] })).items).toEqual([]);
+    await storage.close();
+    expect(await markersIn(root, "active")).toHaveLength(1);
+  });
+
+  it("without a session are tidied when they are old, as its beginning may be under way", async () => {
+    const { root, storage } = await openWith();
+    const [old, fresh] = [`active/${DAY}/000000000~old~1`, `active/${DAY}/000000000~fresh~1`];
+    await leave(root, old, fresh);
+    await nodeFs.utimes(join(root, old), HOURS_AGO, HOURS_AGO);
+    expect((await storage.list({ status: ["active"] })).items).toEqual([]);
+    await storage.close();
+    expect(await markersIn(root, "active")).toEqual([`${DAY}/000000000~fresh~1`]);
+  });
+
+  it("come back if their session begins just while they are tidied", async () => {
+    const root = await newRoot();
+    const writer = await FileStorage.open(root);
+    const marker = join(root, "active", DAY, "030405006~session_1~1");
+    // The writer publishes after the list has looked for the session, and before the old marker is taken away.
+    const unlink: typeof nodeFs.unlink = async (path) => {
+      if (path === marker) await writer.append(first);
+      await nodeFs.unlink(path);
+    };
+    const storage = await FileStorage.open(root, { fs: { ...nodeFs, unlink } });
+    await leave(root, `active/${DAY}/030405006~session_1~1`);
+    await nodeFs.utimes(marker, HOURS_AGO, HOURS_AGO);
+    await storage.list({ status: ["active"] });
+    await storage.close();
+    expect(await markersIn(root, "active")).toHaveLength(1);
+  });
+
+  it("share their folders with what is none", async () => {
+    const { root, storage } = await openWith(first);
+    const odd = [".DS_Store", "x", "030405006~", "030405006~Not valid~1", "990000000~a~1", "030405006~a~0", "~~"];
+    await leave(root, ...odd.flatMap((name) => [`active/${DAY}/${name}`, `all/${DAY}/${name}`]), "all/thumbs/x~y");
+    for (const query of [{}, { status: ["active"] }] as const) {
+      expect((await storage.list(query)).items).toEqual([first.summary]);
+    }
+    expect(await storage.countActive(100)).toBe(1);
+  });
+
+  it("are read from where their names say", () => {
+    for (const commit of [first, resumed]) {
+      const { createdAt, sessionId, activeSince } = commit.summary;
+      for (const [marker, version] of [
+        [allMarker(commit.summary), 1],
+        [activeMarker(commit.summary), activeSince],
+      ] as const) {
+        const read = parseMarker(marker.tree, marker.day, marker.name);
+        expect(read).toEqual({ createdAt, sessionId, version, marker });
+      }
+    }
+  });
+});
+
+describe("days", () => {
+  const recent = new Date().toISOString();
+
+  it("that are old and empty are deleted by a list, and come back with a session of that day", async () => {
+    const first = makeCommit();
+    const { root, storage } = await openWith(first, makeCommit({ sessionId: "new", summary: { createdAt: recent } }));
+    for (const commit of [first, makeCommit({ sessionId: "new" })]) await storage.remove(commit.sessionId);
+    expect((await storage.list({})).items).toEqual([]);
+    await storage.close();
+    expect(await nodeFs.readdir(join(root, "all"))).toEqual([recent.slice(0, 10)]);
+    await storage.append(makeCommit({ sessionId: "again" }));
+    expect((await storage.list({})).items).toHaveLength(1);
+  });
+
+  it("may be deleted right before a marker is made", async () => {
+    const root = await newRoot();
+    let races = 1;
+    const open: typeof nodeFs.open = async (path, flags, mode) => {
+      if (String(path).includes("~") && races-- > 0) await nodeFs.rmdir(join(String(path), ".."));
+      return nodeFs.open(path, flags, mode);
+    };
+    const storage = await FileStorage.open(root, { fs: { ...nodeFs, open } });
+    await storage.append(makeCommit());
+    expect(await storage.countActive(5)).toBe(1);
+  });
+});
+
+describe("large days", () => {
+  const createdAt = "2026-01-02T03:04:05.006Z";
+
+  async function crowd(root: string, count: number): Promise<void> {
+    const names = Array.from({ length: count }, (_, index) => `active/${DAY}/010000000~s${index}~1`);
+    await leave(root, ...names);
+  }
+
+  it("are read again when they change, also within the tick of a clock", async () => {
+    const { root, storage } = await openWith();
+    await crowd(root, 300);
+    const day = join(root, "active", DAY);
+    for (const mtime of [HOURS_AGO, new Date(Date.now() - 60_000.5), new Date()]) {
+      await nodeFs.utimes(day, mtime, mtime);
+      const before = await storage.countActive(1000);
+      expect(await storage.countActive(1000)).toBe(before);
+      await storage.append(makeCommit({ sessionId: `at${mtime.getTime()}`, summary: { createdAt } }));
+      expect(await storage.countActive(1000)).toBe(before + 1);
+    }
+  });
+
+  it("are kept for a while, and a few of them", async () => {
+    const { root, storage } = await openWith();
+    await crowd(root, 256);
+    const days = [DAY, ...Array.from({ length: 17 }, (_, index) => `2025-01-${index + 10}`)];
+    for (const day of days.slice(1))
+      await nodeFs.cp(join(root, "active", DAY), join(root, "active", day), { recursive: true });
+    for (const day of days) await nodeFs.utimes(join(root, "active", day), HOURS_AGO, HOURS_AGO);
+    expect(await storage.countActive(1e6)).toBe(256 * days.length);
+    expect(await storage.countActive(1e6)).toBe(256 * days.length);
+    vi.useFakeTimers({ now: Date.now() + 60_000, toFake: ["Date"] });
+    expect(await storage.countActive(1e6)).toBe(256 * days.length);
+  });
+});
+
+describe("firstNames", () => {
+  it("gets by with names that are no markers", () => {
+    const marker = "030405006~a~1";
+    for (const names of [
+      ["x", marker, ""],
+      [marker, "", "x"],
+      ["", "x", marker],
+    ]) {
+      expect(firstNames(names, undefined, 3)).toContain(marker);
+    }
+  });
+
+  const names = Array.from({ length: 2000 }, (_, index) => {
+    const time = String(Math.floor((index * 7919) % 977)).padStart(9, "0");
+    return `${time}~s${index % 13}-${index}~1`;
+  });
+  const sorted = names.toSorted((a, b) => {
+    const [timeA = "", idA = ""] = a.split("~");
+    const [timeB = "", idB = ""] = b.split("~");
+    return timeA === timeB ? (idA < idB ? -1 : 1) : timeA > timeB ? -1 : 1;
+  });
+
+  it("gives the same as sorting all, from anywhere", () => {
+    for (const order of [names, sorted, sorted.toReversed()]) {
+      expect(firstNames(order, undefined, 51)).toEqual(sorted.slice(0, 51));
+      expect(firstNames(order, sorted[99], 10)).toEqual(sorted.slice(100, 110));
+      expect(firstNames(order, sorted[1990], 51)).toEqual(sorted.slice(1991));
+      expect(firstNames(order, undefined, 5000)).toEqual(sorted);
+      const twice = order.flatMap((name) => [name, `${name}0`]);
+      expect(firstNames(twice, sorted[99], 10)[0]?.startsWith(sorted[100] ?? "")).toBe(true);
+      expect(firstNames(twice, undefined, 2000).every((name, index) => name.startsWith(sorted[index >> 1] ?? ""))).toBe(
+        true,
+      );
+    }
+  });
+});

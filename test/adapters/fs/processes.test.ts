@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { parseSessionId } from "../../../src/definition/names.js";
+import { collect } from "../../../src/testing/contract-case.js";
+import { temporaryRoots } from "./temporary-root.js";
+import { appendWorkers } from "./worker-process.js";
+
+const PROCESSES = 4;
+const APPENDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 100;
+
+const newRoot = temporaryRoots();
+const startWorker = appendWorkers();
+
+describe("several processes on one store", () => {
+  for (const ids of [["one"], ["one", "two", "three", "four"]]) {
+    it(`lose no update on ${ids.length} sessions`, { timeout: 300_000 }, async () => {
+      const root = await newRoot();
+      const start = performance.now();
+      const workers = Array.from({ length: PROCESSES }, () => startWorker(root, APPENDS, ids));
+      const results = await Promise.all(workers.map((worker) => worker.ended));
+      const seconds = (performance.now() - start) / 1000;
+      for (const { acknowledged, exitCode, errors } of results) {
+        expect([acknowledged.length, exitCode, errors]).toEqual([APPENDS, 0, ""]);
+      }
+      await check(root, ids);
+      const rate = Math.round((PROCESSES * APPENDS) / seconds);
+      console.log(`${PROCESSES} processes, ${ids.length} sessions: ${PROCESSES * APPENDS} appends, ${rate} a second`);
+    });
+  }
+});
+
+async function check(root: string, ids: readonly string[]): Promise<void> {
+  const storage = await FileStorage.open(root);
+  let total = 0;
+  for (const id of ids) {
+    const log = await collect(storage.log(parseSessionId(id)));
+    expect(log.map((commit) => Number(commit.body.split(" ")[0]))).toEqual(log.map((_, index) => index + 1));
+    total += log.length;
+  }
+  expect(total).toBe(PROCESSES * APPENDS);
+  await storage.close();
+}

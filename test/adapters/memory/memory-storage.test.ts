@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
+import { makeCommit } from "../../../src/testing/make-commit.js";
+import { storageContract } from "../../../src/testing/storage-contract.js";
+
+describe("MemoryStorage", () => {
+  for (const { name, run } of storageContract({ open: async () => new MemoryStorage() })) it(name, run);
+
+  it("says how many sessions there are in all, and how many a filter lets through", async () => {
+    const storage = new MemoryStorage();
+    for (const sessionId of ["a", "b", "c"]) await storage.append(makeCommit({ sessionId }));
+    await storage.append(makeCommit({ sessionId: "d", summary: { status: "failed" } }));
+    const page = await storage.list({ limit: 1 });
+    expect(page.total).toBe(4);
+    expect(await storage.list({ limit: 1, status: ["active"], cursor: page.cursor ?? "" })).toMatchObject({ total: 3 });
+  });
+
+  it("gives back frozen commits, and shares them", async () => {
+    const storage = new MemoryStorage();
+    const commit = makeCommit({ payloads: [{ hash: "h", body: "x" }] });
+    await storage.append(commit);
+    const read = await storage.read(commit.sessionId);
+    expect(Object.isFrozen(read) && Object.isFrozen(read?.summary)).toBe(true);
+    expect(read).not.toHaveProperty("payloads");
+    expect(await storage.read(commit.sessionId)).toBe(read);
+  });
+
+  it("keeps its order with sessions that are made out of order", async () => {
+    const storage = new MemoryStorage();
+    const days = [5, 3, 9, 1, 7, 2, 8, 6, 4];
+    for (const day of days) {
+      await storage.append(
+        makeCommit({ sessionId: `d${day}`, summary: { createdAt: `2026-01-0${day}T00:00:00.000Z` } }),
+      );
+    }
+    await storage.remove(makeCommit({ sessionId: "d3" }).sessionId);
+    const { items } = await storage.list({});
+    expect(items.map((summary) => summary.sessionId).join()).toBe("d9,d8,d7,d6,d5,d4,d2,d1");
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+
+/** What each entry point exports at runtime. A change here is a change for every user: say so in the changelog. */
+const EXPORTS = {
+  phasegate: [
+    "DEFAULT_LIMITS",
+    "Engine",
+    "MemoryContent",
+    "MemoryStorage",
+    "PhasegateError",
+    "Session",
+    "checkGate",
+    "createEngine",
+    "createWorkflowTool",
+    "defineWorkflow",
+    "formatDiagnostic",
+    "isPhasegateError",
+    "parseSessionId",
+  ],
+  "phasegate/fs": ["FileContent", "FileStorage", "createProjectRoot"],
+  "phasegate/mcp": ["registerWorkflowTool"],
+  "phasegate/testing": ["FakeClock", "commitChain", "contentContract", "makeCommit", "nextCommit", "storageContract"],
+};
+
+/** Every code that an error can have. Codes are matched on by hosts: none is renamed or taken away. */
+const ERROR_CODES = [
+  "ATTEMPTS_EXHAUSTED",
+  "BUSY",
+  "CONFLICT",
+  "CONTENT_UNAVAILABLE",
+  "CURSOR_INVALID",
+  "DEFINITION_CHANGED",
+  "DEFINITION_INVALID",
+  "EVIDENCE_TOO_LARGE",
+  "EVIDENCE_UNSAFE",
+  "FILE_NOT_FOUND",
+  "FORMAT_TOO_NEW",
+  "IDEMPOTENCY_KEY_REUSED",
+  "INTERNAL",
+  "INVALID_INPUT",
+  "INVALID_TRANSITION",
+  "NOT_ALLOWED",
+  "PATH_REFUSED",
+  "PHASE_ALREADY_COMPLETED",
+  "PHASE_LOCKED",
+  "PHASE_OUT_OF_RANGE",
+  "SESSION_LIMIT",
+  "SESSION_NOT_FOUND",
+  "STORAGE_FAILED",
+  "TAMPERED",
+  "TASK_NOT_FOUND",
+  "TOO_LARGE",
+  "WORKFLOW_NOT_FOUND",
+];
+
+describe("the public surface", () => {
+  for (const [entry, names] of Object.entries(EXPORTS)) {
+    it(`of ${entry} is what is written here`, async () => {
+      const module: object = await import(entry);
+      expect(Object.keys(module).sort()).toEqual(names);
+    });
+  }
+
+  it("has these error codes, each with a kind on the wire", async () => {
+    const { ERROR_TYPES } = await import("../../src/tool/errors-on-wire.js");
+    expect(Object.keys(ERROR_TYPES).sort()).toEqual(ERROR_CODES);
+  });
+});

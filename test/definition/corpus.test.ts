@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { describe, expect, it } from "vitest";
+import { hasErrors } from "../../src/definition/diagnostic.js";
+import { readWorkflow } from "../../src/definition/read-workflow.js";
+
+const FOLDER = "../shared/corpus/praxis-os/workflows";
+const REASON = existsSync(FOLDER) ? "" : ` (skipped: there is no ${FOLDER})`;
+
+function filesOf(type: string) {
+  const root = join(FOLDER, type);
+  return readdirSync(root, { recursive: true, encoding: "utf8" })
+    .filter((path) => statSync(join(root, path)).isFile())
+    .map((path) => ({ path: path.split(sep).join("/"), text: readFileSync(join(root, path), "utf8") }));
+}
+
+describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
+  it("reads one with six phases, from 0 on", async () => {
+    const { definition, diagnostics } = await readWorkflow("spec_creation_v1", filesOf("spec_creation_v1"));
+    expect(hasErrors(diagnostics)).toBe(false);
+    const phases = definition?.structure.phases ?? [];
+    expect(definition?.structure.startPhase).toBe(0);
+    expect(
+      phases.map(({ number, tasks, gate }) => [number, tasks.length, gate.kind === "fields" && gate.fields.length]),
+    ).toEqual([
+      [0, 4, 7],
+      [1, 5, 8],
+      [2, 6, 8],
+      [3, 5, 7],
+      [4, 4, 6],
+      [5, 3, 7],
+    ]);
+    for (const { gate } of phases) {
+      expect(gate).toMatchObject({ kind: "fields", strict: false, allowOverride: true, source: "gate-file" });
+      expect(gate.kind === "fields" && gate.fields.every(({ type }) => type === "boolean")).toBe(true);
+    }
+    const optional = phases
+      .flatMap(({ gate }) => (gate.kind === "fields" ? gate.fields : []))
+      .filter((field) => !field.required);
+    expect(optional.map(({ name }) => name)).toEqual(["supporting_docs_referenced"]);
+    expect(phases[0]?.tasks[0]).toMatchObject({ number: 0, name: "create-directory" });
+    expect(phases[0]).toMatchObject({ skippable: true, name: "Supporting Documents Integration" });
+  });
+
+  it("refuses one whose phases come from a plan, for that reason only", async () => {
+    const { definition, diagnostics } = await readWorkflow("spec_execution_v1", filesOf("spec_execution_v1"));
+    expect(definition).toBeUndefined();
+    const errors = diagnostics.filter(({ severity }) => severity === "error");
+    expect(errors.map(({ code, line }) => [code, line])).toEqual([
+      ["DYNAMIC_UNSUPPORTED", 8],
+      ["DYNAMIC_UNSUPPORTED", 59],
+      ["DYNAMIC_UNSUPPORTED", 163],
+    ]);
+  });
+});

@@ -1,0 +1,70 @@
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { readYaml } from "../../src/definition/read-yaml.js";
+import { createReport } from "../../src/definition/report.js";
+import { gateFile, metadata, phase, read } from "./workflow-texts.js";
+
+const FIELDS = gateFile("a: &a {type: boolean, example: [1]}", "b: *a", 'c: {type: "str"}');
+const GATE = `checkpoint: {strict: true}\n${FIELDS}`;
+const META = metadata({ phases: [phase(1, { checkpoint: { required_evidence: ["x"] } }), phase("1-N")], tags: ["t"] });
+
+/** A text with a piece of it replaced by something that one may well find there. */
+function damaged(text: string): fc.Arbitrary<string> {
+  const pieces = fc.constantFrom(
+    "",
+    "null",
+    "[",
+    "}",
+    '"',
+    "\n",
+    "  ",
+    ": ",
+    "- ",
+    "*a",
+    "&b ",
+    "!x ",
+    "<<: *a",
+    "1e999",
+    "-1",
+    "\u0000",
+    "?",
+    "%",
+    "__proto__",
+  );
+  return fc.tuple(fc.nat(text.length), fc.nat(12), pieces).map(([at, length, piece]) => {
+    return text.slice(0, at) + piece + text.slice(at + length);
+  });
+}
+
+it("never throws for what the files hold, and gives a definition exactly when there is no error", async () => {
+  const files = fc.record({ "metadata.json": damaged(META), "phases/1/gate-definition.yaml": damaged(GATE) });
+  await fc.assert(
+    fc.asyncProperty(files, async (changes) => {
+      const { structure, codes, diagnostics } = await read(changes);
+      expect(structure === undefined).toBe(codes.some((code) => code.startsWith("error")));
+      for (const { line = 1, column = 1 } of diagnostics) expect(Math.min(line, column)).toBeGreaterThan(0);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+it("never runs out of stack over nested YAML", async () => {
+  for (const piece of ["[", "- ", "{a: ", "? ", "a:\n"]) {
+    for (let count = 50; count < 6000; count = Math.ceil(count * 1.3)) {
+      const close = piece === "[" ? "]" : piece === "{a: " ? "}" : "";
+      const report = createReport();
+      const source = await readYaml("x.yaml", piece.repeat(count) + close.repeat(count), report);
+      expect(source === undefined).toBe(report.sorted().length > 0);
+    }
+  }
+});
+
+it("puts what stands in one line in the order of its columns", () => {
+  const report = createReport();
+  report.warn("BOM", { file: "b" }, "4");
+  report.warn("BOM", { file: "a", line: 2, column: 9 }, "3");
+  report.warn("BOM", { file: "a", line: 2, column: 1 }, "2");
+  report.warn("BOM", { file: "a", line: 2 }, "1");
+  report.warn("BOM", { file: "b", line: 1 }, "5");
+  expect(report.sorted().map(({ message }) => message)).toEqual(["1", "2", "3", "4", "5"]);
+});

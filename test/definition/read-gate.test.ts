@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import { gateFile, metadata, phase, read } from "./workflow-texts.js";
+
+const FILE = "phases/1/gate-definition.yaml";
+const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
+const readGate = (text: string) => read({ "metadata.json": LONELY, [FILE]: text });
+
+/** `CODE line:column` of the errors in the gate file. */
+async function errorsOf(text: string): Promise<string[]> {
+  const { diagnostics, structure } = await readGate(text);
+  const errors = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
+  if (errors.length > 0) expect(structure).toBeUndefined();
+  return errors.map(({ code, line, column }) => `${code} ${line}:${column}`);
+}
+
+describe("a gate file", () => {
+  it("gives fields, with types in all their spellings", async () => {
+    const words = ["boolean", "bool", "integer", "int", "number", "float", "string", "str", "object", "dict"];
+    const { structure, lines } = await readGate(
+      [
+        "checkpoint: {strict: false, allow_override: true}",
+        gateFile(...[...words, "list", "array"].map((word, index) => `f${index}: {type: ${word}}`)),
+        "validators: {}",
+        "cross_field_validation: []",
+      ].join("\n"),
+    );
+    expect(lines).toEqual([]);
+    const gate = structure?.phases[0]?.gate;
+    expect(gate).toMatchObject({ kind: "fields", strict: false, allowOverride: true, source: "gate-file" });
+    expect(gate?.kind === "fields" ? gate.fields.map(({ type }) => type) : []).toEqual(
+      "boolean boolean integer integer number number string string object object list list".split(" "),
+    );
+  });
+
+  it("is strict, and its fields are required, unless it says otherwise", async () => {
+    const { structure } = await readGate(
+      gateFile(
+        'a: {type: str, description: "why", example: {b: [1]}, validator: null}',
+        "b: {type: int, required: false}",
+      ),
+    );
+    expect(structure?.phases[0]?.gate).toEqual({
+      kind: "fields",
+      strict: true,
+      allowOverride: false,
+      fields: [
+        { name: "a", type: "string", required: true, description: "why", example: { b: [1] } },
+        { name: "b", type: "integer", required: false },
+      ],
+      source: "gate-file",
+    });
+  });
+
+  it("may write a value once and name it again", async () => {
+    const { structure } = await readGate(gateFile("a: &flag {type: boolean}", "b: *flag"));
+    expect(structure?.phases[0]?.gate).toMatchObject({ fields: [{ name: "a" }, { name: "b", type: "boolean" }] });
+  });
+
+  it.each([
+    ["is empty", "", "GATE_EMPTY 1:1"],
+    ["is a list", "- a", "GATE_EMPTY 1:1"],
+    ["asks for nothing", "checkpoint: {strict: true}", "GATE_EMPTY 1:1"],
+    ["asks for nothing at all", "evidence_schema: {}", "GATE_EMPTY 1:1"],
+    ["is no YAML", "a: [1", "YAML_SYNTAX 1:6"],
+    ["is two documents", "a: 1\n---\nb: 2", "YAML_SYNTAX 2:1"],
+    ["is indented with tabs", "a:\n\tb: 1", "YAML_SYNTAX 2:1"],
+    ["has a key twice", gateFile("a: {type: bool}", "a: {type: bool}"), "KEY_DUPLICATE 3:3"],
+    ["has a list as a key", "? [1]\n: 2", "YAML_SYNTAX 1:3"],
+    ["runs code by a tag", gateFile("a: {type: !!js/function 'x'}"), "YAML_TAG 2:13"],
+    ["has a tag of its own", gateFile("a: !field {type: bool}"), "YAML_TAG 2:6"],
+    ["is YAML 1.1", `%YAML 1.1\n---\n${gateFile("a: {type: bool}")}`, "YAML_VERSION 1:1"],
+    ["merges", `x: &x {type: bool}\n${gateFile("a: {<<: *x}")}`, "YAML_MERGE 3:7"],
+    ["merges into the prototype", "x: &x {__proto__: {required: false}}\n<<: *x", "NAME_RESERVED 1:8"],
+    ["names what isn't there", gateFile("a: *nothing"), "YAML_ALIASES 2:6"],
+    ["names what comes later", gateFile("a: *later", "b: &later {type: bool}"), "YAML_ALIASES 2:6"],
+    ["holds itself", gateFile("a: &a {type: bool, example: *a}"), "VALUE_NOT_JSON 2:22"],
+    ["is not finite", gateFile("a: {type: bool, example: [1, {b: .inf}]}"), "VALUE_NOT_JSON 2:33"],
+    ["is nested without end", "[".repeat(20_000), "NESTED_TOO_DEEPLY"],
+    ["has an unknown type", gateFile("a: {type: date}"), "FIELD_TYPE_UNKNOWN 2:7"],
+    ["has no type", gateFile("a: {required: true}"), "KEY_MISSING 2:3"],
+    ["has a type of the wrong kind", gateFile("a: {type: [bool]}"), "VALUE_WRONG 2:7"],
+    ["has a field that is a word", gateFile("a: boolean"), "VALUE_WRONG 2:3"],
+    ["has fields that are a list", "evidence_schema: [a]", "VALUE_WRONG 1:1"],
+    ["requires with a word", gateFile("a: {type: bool, required: yes}"), "VALUE_WRONG 2:19"],
+    ["is strict with a word", `checkpoint: {strict: no}\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:14"],
+    ["has a checkpoint that is a word", `checkpoint: x\n${gateFile("a: {type: bool}")}`, "VALUE_WRONG 1:1"],
+    ["calls a field constructor", gateFile("constructor: {type: bool}"), "NAME_RESERVED 2:3"],
+    ["calls a field nothing", gateFile('" ": {type: bool}'), "NAME_RESERVED 2:3"],
+    ["has validators", `${gateFile("a: {type: bool}")}validators: {x: "lambda v: v"}`, "RULE_UNSUPPORTED 3:1"],
+    ["has rules between fields", `${gateFile("a: {type: bool}")}cross_field_validation: [x]`, "RULE_UNSUPPORTED 3:1"],
+    ["asks for a person", `${gateFile("a: {type: bool}")}approval: true`, "RULE_UNSUPPORTED 3:1"],
+    [
+      "asks for one at the checkpoint",
+      `checkpoint: {approval: 1}\n${gateFile("a: {type: bool}")}`,
+      "RULE_UNSUPPORTED 1:14",
+    ],
+    ["verifies a field", gateFile("a: {type: bool, verify: file_exists}"), "RULE_UNSUPPORTED 2:19"],
+    ["has parameters", gateFile("a: {type: bool, validator_params: {min: 1}}"), "RULE_UNSUPPORTED 2:19"],
+    ["reveals", gateFile("a: {type: bool, reveal: after}"), "RULE_UNSUPPORTED 2:19"],
+  ])("that %s is an error, at its place", async (_, text, expected) => {
+    const errors = await errorsOf(text);
+    expect(errors.find((line) => line.startsWith(expected)) ?? errors).toContain(expected);
+  });
+
+  it("doesn't expand aliases without bound", async () => {
+    const ten = (name: string) => `[${Array(10).fill(`*${name}`).join(", ")}]`;
+    const bomb = ["a: &a [1, 1]", `b: &b ${ten("a")}`, `c: &c ${ten("b")}`, `d: &d ${ten("c")}`, `e: ${ten("d")}`];
+    expect(await errorsOf(bomb.join("\n"))).toEqual(["YAML_ALIASES 1:1"]);
+  });
+
+  it("isn't let grow beyond what a session can pin", async () => {
+    const word = "x".repeat(60_000);
+    const fields = Array.from({ length: 90 }, (_, index) => `f${index}: {type: str, example: *long}`);
+    const { diagnostics } = await readGate(gateFile(`f: {type: str, example: &long ${word}}`, ...fields));
+    expect(diagnostics.map(({ code }) => code)).toEqual(["DEFINITION_TOO_LARGE"]);
+  });
+
+  it("takes many keys in linear time", async () => {
+    const fields = Array.from({ length: 15_000 }, (_, index) => `f${index}: {type: boolean}`);
+    const start = performance.now();
+    await readGate(gateFile(...fields));
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+
+  it("finds the places of many mistakes in linear time", async () => {
+    const fields = Array.from({ length: 15_000 }, (_, index) => `f${index}: {type: x}`);
+    const start = performance.now();
+    expect(await errorsOf(gateFile(...fields))).toHaveLength(15_000);
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+
+  it("warns of keys that mean nothing, and what was probably meant", async () => {
+    const { diagnostics, structure } = await readGate(
+      `checkpoint: {stric: false}\n${gateFile("a: {type: bool, requird: false}")}colour: red\n`,
+    );
+    expect(structure).toBeDefined();
+    expect(diagnostics.map(({ code, line, hint }) => [code, line, hint])).toEqual([
+      ["KEY_UNKNOWN", 1, 'Did you mean "strict"?'],
+      ["KEY_UNKNOWN", 3, 'Did you mean "required"?'],
+      ["KEY_UNKNOWN", 4, undefined],
+    ]);
+  });
+});
+
+describe("which gate", () => {
+  it("is the file's; where the metadata differs, it says how", async () => {
+    const changes = { "metadata.json": metadata({ phases: [phase(1, { required_evidence: ["a", "b"] }), phase(2)] }) };
+    const same = await read({ ...changes, [FILE]: gateFile("b: {type: bool}", "a: {type: bool}") });
+    expect(same.lines).toEqual([]);
+    const { diagnostics, structure } = await read({
+      ...changes,
+      [FILE]: gateFile("b: {type: bool}", "c: {type: bool}"),
+    });
+    expect(structure?.phases[0]?.gate).toMatchObject({ source: "gate-file", fields: [{ name: "b" }, { name: "c" }] });
+    expect(diagnostics).toMatchObject([{ code: "GATE_DIFFERS", severity: "warning", line: 10 }]);
+    expect(diagnostics[0]?.message).toContain("only the metadata has a; only the gate file has c");
+    const fewer = await read({ ...changes, [FILE]: gateFile("b: {type: bool}") });
+    expect(fewer.diagnostics[0]?.message).toMatch(/only the metadata has a$/);
+  });
+
+  it("is never open because a file can't be read, stands twice or has a wrong name", async () => {
+    const good = gateFile("a: {type: bool}");
+    expect((await read({ [FILE]: "a: [" })).structure).toBeUndefined();
+    expect((await read({ [FILE]: good, "phases/1/gate-definition.yml": good })).codes).toEqual([
+      "warning GATE_DIFFERS",
+      "error GATE_DUPLICATE",
+    ]);
+    expect((await read({ "phases/1/gate_definition.yaml": good })).codes).toEqual(["error GATE_FILE_MISNAMED"]);
+    expect((await read({ "phases/1/Gate-Definition.YAML": good })).codes).toEqual(["error GATE_FILE_MISNAMED"]);
+    expect((await read({ "phases/1/notes.yaml": good, "phases/1/more/gate.yaml": good })).codes).toEqual([]);
+    const large = await read({ [FILE]: `${good}# ${"x".repeat(1024 * 1024)}` });
+    expect(large.codes).toEqual(["error FILE_TOO_LARGE"]);
+  });
+});

@@ -1,0 +1,300 @@
+import { describe, expect, it } from "vitest";
+import { DIAGNOSTIC_CODES } from "../../src/definition/diagnostic-codes.js";
+import { revisionOf } from "../../src/definition/digest.js";
+import { readWorkflow } from "../../src/definition/read-workflow.js";
+import { structureSchema } from "../../src/definition/structure.js";
+import { gateFile, metadata, phase, read, texts } from "./workflow-texts.js";
+
+describe("a faultless workflow", () => {
+  it("has no diagnostics and the structure that its files say", async () => {
+    const { structure, lines } = await read();
+    expect(lines).toEqual([]);
+    expect(structureSchema.parse(structure)).toEqual(structure);
+    expect(structure).toMatchObject({
+      type: "garden_v1",
+      version: "1.0.0",
+      name: "Plant a garden",
+      category: "outdoors",
+      estimatedDuration: "a spring",
+      startPhase: 1,
+    });
+    expect(structure?.phases[0]).toEqual({
+      number: 1,
+      name: "Part 1",
+      file: "phases/1/phase.md",
+      skippable: false,
+      tasks: [
+        { number: 1, name: "dig", file: "phases/1/task-1-dig.md", textRevision: revisionOf("# Task 1: Dig over\n") },
+      ],
+      gate: {
+        kind: "fields",
+        strict: true,
+        allowOverride: false,
+        fields: [{ name: "done", type: "any", required: true }],
+        source: "metadata",
+      },
+      textRevision: revisionOf("# Phase 1: Dig\n"),
+    });
+  });
+
+  it("keeps all that the metadata can say", async () => {
+    const { structure, lines } = await read({
+      "metadata.json": metadata({
+        version: 2,
+        target_languages: ["python"],
+        artifacts: ["bed.md"],
+        prerequisites: ["a spade"],
+        tags: ["green"],
+        total_phases: 2,
+        dynamic_phases: false,
+        dynamic_config: { parser: "x" },
+        start_phase: 2,
+        phases: [
+          phase(2, {
+            purpose: "why",
+            estimated_effort: 3,
+            key_deliverables: ["a"],
+            validation_criteria: ["b"],
+            skippable: true,
+            required_evidence: undefined,
+            checkpoint: { required_evidence: ["x", "x"], allow_override: true },
+            tasks: [{ task_number: 1, file: "task-1-dig.md", purpose: "because" }],
+          }),
+          phase(1),
+        ],
+      }),
+    });
+    expect(lines).toEqual([]);
+    expect(structure).toMatchObject({
+      version: "2",
+      targetLanguages: ["python"],
+      artifacts: ["bed.md"],
+      prerequisites: ["a spade"],
+      tags: ["green"],
+      startPhase: 2,
+      extra: { dynamic_config: { parser: "x" } },
+    });
+    expect(structure?.phases.map(({ number }) => number)).toEqual([1, 2]);
+    expect(structure?.phases[1]).toMatchObject({
+      purpose: "why",
+      estimatedEffort: "3",
+      keyDeliverables: ["a"],
+      validationCriteria: ["b"],
+      skippable: true,
+      gate: { allowOverride: true, fields: [{ name: "x" }] },
+      tasks: [{ name: "Rake", purpose: "because" }],
+    });
+  });
+
+  it("has a revision that depends on its content only", async () => {
+    const first = (await read()).structure?.revision;
+    expect((await read({ "metadata.json": metadata().replaceAll("  ", "\t") })).structure?.revision).toBe(first);
+    expect((await read({ "core/other.md": "not shown" })).structure?.revision).toBe(first);
+    expect((await read({ "phases/2/phase.md": "# Phase 2: Sow it\n" })).structure?.revision).not.toBe(first);
+    expect((await read({ "metadata.json": metadata({ name: "Another" }) })).structure?.revision).not.toBe(first);
+  });
+});
+
+describe("phases that are found", () => {
+  const found = { "metadata.json": metadata({ phases: 2 }) };
+
+  it("takes names and tasks from the files where metadata gives a number", async () => {
+    const { structure, codes } = await read({ ...found, "phases/2/task-10-sow.md": "no title" });
+    expect(codes).toEqual(["warning GATE_OPEN", "warning GATE_OPEN"]);
+    expect(structure?.phases.map(({ name }) => name)).toEqual(["Dig", "Sow"]);
+    expect(structure?.phases[1]?.tasks.map(({ number, name }) => [number, name])).toEqual([
+      [1, "Rake"],
+      [10, "sow"],
+    ]);
+    expect(structure?.phases[0]?.gate).toEqual({ kind: "open", allowOverride: false });
+  });
+
+  it("may begin at 0 and have gaps", async () => {
+    const { structure } = await read({
+      "metadata.json": metadata({ phases: undefined, total_phases: 3 }),
+      "phases/0/phase.md": "# Zero",
+      "phases/0/task-0.md": "",
+      "phases/2/phase.md": undefined,
+      "phases/2/task-1-dig.md": undefined,
+      "phases/12/phase.md": "no heading",
+    });
+    expect(structure?.phases.map(({ number, name }) => [number, name])).toEqual([
+      [0, "Zero"],
+      [1, "Dig"],
+      [12, "Phase 12"],
+    ]);
+    expect(structure?.startPhase).toBe(0);
+    expect(structure?.phases[0]?.tasks).toMatchObject([{ number: 0, name: "Task 0" }]);
+  });
+
+  it("says where a number and the folders differ, and which phase has no text", async () => {
+    const { codes } = await read({ ...found, "phases/3/gate-definition.yaml": gateFile("a: {type: boolean}") });
+    expect(codes).toContain("warning PHASE_COUNT");
+    expect(codes).toContain("error PHASE_FILE_MISSING");
+    expect((await read({ ...found, "phases/2/task-01-x.md": "" })).codes).toContain("error TASK_DUPLICATE");
+  });
+});
+
+/** What a change of one file leads to: code, severity and the line that is named. */
+const CASES: [string, Record<string, string | undefined>, string][] = [
+  ["no metadata.json", { "metadata.json": undefined }, "error METADATA_MISSING"],
+  ["metadata that is a list", { "metadata.json": "[]" }, "error VALUE_WRONG 1:1"],
+  ["broken JSON", { "metadata.json": '{\n  "name": "x",\n}' }, "error JSON_SYNTAX 3:1"],
+  ["a key twice", { "metadata.json": '{\n  "name": "x",\n  "name": "y"\n}' }, "error KEY_DUPLICATE 3:3"],
+  ["__proto__", { "metadata.json": '{"tags": [], "usage": {"__proto__": {}}}' }, "error NAME_RESERVED 1:24"],
+  ["nesting without end", { "metadata.json": "[".repeat(100_000) }, "error NESTED_TOO_DEEPLY 1:65"],
+  ["no workflow_type", { "metadata.json": metadata({ workflow_type: null }) }, "error KEY_MISSING 1:1"],
+  ["no name", { "metadata.json": metadata({ name: " " }) }, "error KEY_MISSING 1:1"],
+  ["no description", { "metadata.json": metadata({ description: undefined }) }, "error KEY_MISSING 1:1"],
+  ["no phases", { "metadata.json": metadata({ phases: undefined }) }, "error KEY_MISSING 1:1"],
+  ["no category", { "metadata.json": metadata({ category: undefined }) }, "warning KEY_MISSING 1:1"],
+  ["no version", { "metadata.json": metadata({ version: undefined }) }, "warning KEY_MISSING 1:1"],
+  ["no duration", { "metadata.json": metadata({ estimated_duration: null }) }, "warning KEY_MISSING 1:1"],
+  ["another type", { "metadata.json": metadata({ workflow_type: "x" }) }, "error WORKFLOW_TYPE_DIFFERS 2:3"],
+  ["a name of the wrong kind", { "metadata.json": metadata({ name: 5 }) }, "error VALUE_WRONG 4:3"],
+  ["tags that are no list", { "metadata.json": metadata({ tags: ["a", 1] }) }, "error VALUE_WRONG"],
+  ["a phase that is no object", { "metadata.json": metadata({ phases: [phase(1), 5] }) }, "error VALUE_WRONG"],
+  ["an empty list of phases", { "metadata.json": metadata({ phases: [] }) }, "error PHASES_MISSING 8:3"],
+  ["phases of the wrong kind", { "metadata.json": metadata({ phases: "two" }) }, "error VALUE_WRONG 8:3"],
+  ["0 phases", { "metadata.json": metadata({ phases: 0 }) }, "error VALUE_WRONG 8:3"],
+  ["a wrong total", { "metadata.json": metadata({ total_phases: 5 }) }, "warning PHASE_COUNT"],
+  ["a total of the wrong kind", { "metadata.json": metadata({ total_phases: "many" }) }, "error VALUE_WRONG"],
+  ["a wrong start", { "metadata.json": metadata({ start_phase: 7 }) }, "error START_PHASE_UNKNOWN"],
+  ["a start of the wrong kind", { "metadata.json": metadata({ start_phase: -1 }) }, "error VALUE_WRONG"],
+  ["a phase twice", { "metadata.json": metadata({ phases: [phase(1), phase(1)] }) }, "error PHASE_DUPLICATE"],
+  ["a phase without number", { "metadata.json": metadata({ phases: [phase(undefined)] }) }, "error KEY_MISSING"],
+  ["a number as text", { "metadata.json": metadata({ phases: [phase("1")] }) }, "error VALUE_WRONG 10:7"],
+  ["dynamic phases", { "metadata.json": metadata({ dynamic_phases: true }) }, "error DYNAMIC_UNSUPPORTED"],
+  ["a dynamic total", { "metadata.json": metadata({ total_phases: "dynamic" }) }, "error DYNAMIC_UNSUPPORTED"],
+  ["a dynamic phase", { "metadata.json": metadata({ phases: [phase("1-N")] }) }, "error DYNAMIC_UNSUPPORTED 10:7"],
+  ["an unknown key", { "metadata.json": metadata({ catgory: "x" }) }, "warning KEY_UNKNOWN"],
+  ["no phase.md", { "phases/2/phase.md": undefined }, "error PHASE_FILE_MISSING"],
+  ["a phase file that leads out", listed({ phase_file: "../../secret.md" }), "error PATH_REFUSED"],
+  ["a phase file that isn't there", listed({ phase_file: "phases/1/other.md" }), "error PHASE_FILE_MISSING"],
+  ["a phase that isn't listed", { "phases/9/phase.md": "# Nine" }, "warning PHASE_UNLISTED"],
+  ["a phase without a name", { ...listed({ phase_name: null }), "phases/1/phase.md": "x" }, "warning TITLE_MISSING"],
+  ["no task file", { "phases/2/task-1-dig.md": undefined }, "error TASK_FILE_MISSING"],
+  ["a task file that leads out", tasks({ task_number: 1, file: "../../../x.md" }), "error PATH_REFUSED"],
+  ["a task without number", tasks({ file: "task-1-dig.md" }), "error KEY_MISSING"],
+  ["a task without any file", tasks({ task_number: 4 }), "error TASK_FILE_MISSING"],
+  ["a task twice", tasks({ task_number: 1 }, { task_number: 1 }), "error TASK_DUPLICATE"],
+  ["a task that isn't listed", { "phases/1/task-2-more.md": "x" }, "warning TASK_UNLISTED"],
+  ["tasks of the wrong kind", listed({ tasks: [1] }), "error VALUE_WRONG"],
+  ["a reserved field", listed({ required_evidence: ["constructor"] }), "error NAME_RESERVED"],
+  ["a rule in metadata", listed({ checkpoint: { validators: { a: "x" } } }), "error RULE_UNSUPPORTED"],
+  ["a gate that asks for nothing", listed({ required_evidence: undefined }), "warning GATE_OPEN"],
+  ["a file over the limit", { "core/big.md": "x".repeat(1024 * 1024 + 1) }, "error FILE_TOO_LARGE"],
+  ["a file over it in bytes only", { "core/big.md": "é".repeat(600_000) }, "error FILE_TOO_LARGE"],
+  ["metadata over the limit", { "metadata.json": " ".repeat(1024 * 1024 + 1) }, "error FILE_TOO_LARGE"],
+  ["a byte order mark", { "phases/1/phase.md": "\uFEFF# Phase 1: Dig\n" }, "warning BOM 1:1"],
+  ["a marked metadata.json", { "metadata.json": `\uFEFF${metadata()}` }, "warning BOM 1:1"],
+  ["Windows line ends", { "core/x.md": "a\nb\r\nc" }, "warning CRLF 2:2"],
+];
+
+function listed(changes: Record<string, unknown>): Record<string, string> {
+  return { "metadata.json": metadata({ phases: [phase(1, changes), phase(2)] }) };
+}
+
+function tasks(...entries: unknown[]): Record<string, string> {
+  return listed({ tasks: entries });
+}
+
+describe("what is wrong", () => {
+  it.each(CASES)("%s", async (_, changes, expected) => {
+    const { diagnostics, structure } = await read(changes);
+    const found = diagnostics.map(({ code, severity, line, column }) => `${severity} ${code} ${line}:${column}`);
+    expect(found.filter((line) => line.startsWith(expected))).not.toEqual([]);
+    expect(structure === undefined).toBe(diagnostics.some(({ severity }) => severity === "error"));
+    for (const { code } of diagnostics) expect(Object.keys(DIAGNOSTIC_CODES)).toContain(code);
+  });
+
+  it("is all said at once, in the order of the files, with what to write", async () => {
+    const { lines } = await read({
+      "metadata.json": metadata({ name: undefined, catgory: "x", total_phases: 3, category: undefined }),
+      "phases/1/gate-definition.yaml": gateFile("a: {type: bolean}", "b: {type: boolean, validator: x}"),
+      "phases/2/phase.md": undefined,
+    });
+    expect(lines).toEqual([
+      'metadata.json:1:1: error: the key "name" is missing (Write "name": and what people call the workflow.)',
+      'metadata.json:1:1: warning: the key "category" is missing (Write "category": "documentation", say.)',
+      expect.stringMatching(/^metadata\.json:8:7: warning: gate file and metadata ask for different evidence/),
+      expect.stringMatching(
+        /^metadata\.json:22:7: error: phase 2 has no text.*\(Write the phase's text into phases\/2/,
+      ),
+      'metadata.json:36:3: warning: the key "catgory" has no meaning here (Did you mean "category"?)',
+      'metadata.json:37:3: warning: "total_phases" says 3, but there are 2 phases (Write "total_phases": 2.)',
+      expect.stringMatching(
+        /^phases\/1\/gate-definition\.yaml:2:7: error: there is no type "bolean".*did you mean bool/,
+      ),
+      expect.stringMatching(/^phases\/1\/gate-definition\.yaml:3:22: error: this version can't run "validator"/),
+    ]);
+  });
+
+  it("names the task's file that was probably meant", async () => {
+    const { diagnostics } = await read(tasks({ task_number: 1, name: "dig", file: "task-1-dog.md" }));
+    expect(diagnostics[0]).toMatchObject({ code: "TASK_FILE_MISSING", hint: 'Did you mean "task-1-dig.md"?' });
+  });
+
+  it("keeps unknown keys", async () => {
+    const { structure, codes } = await read({
+      "metadata.json": metadata({
+        author: "me",
+        phases: [phase(1, { mood: [1], tasks: [{ task_number: 1, colour: "red" }] }), phase(2)],
+      }),
+    });
+    expect(codes).toEqual(["warning KEY_UNKNOWN", "warning KEY_UNKNOWN", "warning KEY_UNKNOWN"]);
+    expect(structure?.extra).toEqual({ author: "me" });
+    expect(structure?.phases[0]).toMatchObject({ extra: { mood: [1] }, tasks: [{ extra: { colour: "red" } }] });
+  });
+
+  it("is a folder whose name is no type, and files that could not be read", async () => {
+    const strange = await readWorkflow("../x", texts());
+    expect(strange.diagnostics.map(({ code }) => code)).toContain("WORKFLOW_TYPE_INVALID");
+    const place = { severity: "error", code: "NOT_UTF8", message: "the file is not UTF-8 text" } as const;
+    const files = texts({ "phases/1/phase.md": undefined });
+    const { definition, diagnostics } = await readWorkflow("garden_v1", files, [
+      { file: "phases/1/phase.md", ...place },
+    ]);
+    expect(definition).toBeUndefined();
+    expect(diagnostics.map(({ code }) => code)).toEqual(["NOT_UTF8"]);
+    const none = await readWorkflow("garden_v1", [], [{ file: "metadata.json", ...place }]);
+    expect(none.diagnostics.map(({ code }) => code)).toEqual(["NOT_UTF8"]);
+  });
+
+  it("holds no control characters of the files", async () => {
+    const { lines } = await read({ "phases/1/gate-definition.yaml": "a: !\u009bred x" });
+    expect(lines.join("\n")).not.toMatch(/\u009b/);
+  });
+});
+
+describe("files in other places", () => {
+  it("takes a phase's text, tasks and gate from the folder that phase_file names", async () => {
+    const { structure, lines } = await read({
+      ...listed({ phase_file: "phases/dig/intro.md", required_evidence: undefined, tasks: undefined }),
+      "phases/1/phase.md": undefined,
+      "phases/1/task-1-dig.md": undefined,
+      "phases/dig/intro.md": "# Dig",
+      "phases/dig/task-3-deep.md": "# Deep",
+      "phases/dig/gate-definition.yml": gateFile("a: {type: boolean}"),
+    });
+    expect(lines).toEqual([]);
+    expect(structure?.phases[0]).toMatchObject({
+      file: "phases/dig/intro.md",
+      tasks: [{ number: 3, file: "phases/dig/task-3-deep.md" }],
+      gate: { fields: [{ name: "a" }], source: "gate-file" },
+    });
+  });
+
+  it("takes a task's file from anywhere in the workflow, and one without a name by its number", async () => {
+    const { structure } = await read({
+      ...tasks({ task_number: 1 }, { task_number: 2, name: "shared", file: "core/shared.md" }),
+      "core/shared.md": "# Shared",
+    });
+    expect(structure?.phases[0]?.tasks.map(({ file }) => file)).toEqual(["phases/1/task-1-dig.md", "core/shared.md"]);
+  });
+
+  it("takes the text of a phase at the top of the folder", async () => {
+    const { structure } = await read({ ...listed({ phase_file: "intro.md" }), "intro.md": "# Intro" });
+    expect(structure?.phases[0]).toMatchObject({ file: "intro.md", tasks: [{ file: "phases/1/task-1-dig.md" }] });
+  });
+});

@@ -1,0 +1,60 @@
+import { formatDiagnostic } from "../../src/definition/diagnostic.js";
+import { readWorkflow } from "../../src/definition/read-workflow.js";
+
+/** A value of JSON, as loose as a test wants it. */
+type Loose = Record<string, unknown>;
+
+/** metadata.json of a small, faultless workflow with two listed phases; `changes` go over it. */
+export function metadata(changes: Loose = {}): string {
+  const whole = {
+    workflow_type: "garden_v1",
+    version: "1.0.0",
+    name: "Plant a garden",
+    description: "From bare soil to the first leaf",
+    category: "outdoors",
+    estimated_duration: "a spring",
+    phases: [phase(1), phase(2)],
+    ...changes,
+  };
+  return JSON.stringify(whole, null, 2);
+}
+
+/** One entry of the list of phases. */
+export function phase(number: unknown, changes: Loose = {}): Loose {
+  return {
+    phase_number: number,
+    phase_name: `Part ${String(number)}`,
+    required_evidence: ["done"],
+    tasks: [{ task_number: 1, name: "dig", file: "task-1-dig.md" }],
+    ...changes,
+  };
+}
+
+/** The texts of that workflow; `changes` replaces some, or takes them away with `undefined`. */
+export function texts(changes: Record<string, string | undefined> = {}): { path: string; text: string }[] {
+  const whole: Record<string, string | undefined> = {
+    "metadata.json": metadata(),
+    "phases/1/phase.md": "# Phase 1: Dig\n",
+    "phases/1/task-1-dig.md": "# Task 1: Dig over\n",
+    "phases/2/phase.md": "# Phase 2: Sow\n",
+    "phases/2/task-1-dig.md": "# Task 1: Rake\n",
+    ...changes,
+  };
+  return Object.entries(whole).flatMap(([path, text]) => (text === undefined ? [] : [{ path, text }]));
+}
+
+/** Reads the workflow with changes, and gives diagnostics as `CODE severity place`. */
+export async function read(changes: Record<string, string | undefined> = {}) {
+  const { definition, diagnostics } = await readWorkflow("garden_v1", texts(changes));
+  return {
+    structure: definition?.structure,
+    diagnostics,
+    codes: diagnostics.map(({ code, severity }) => `${severity} ${code}`),
+    lines: diagnostics.map(formatDiagnostic),
+  };
+}
+
+/** A gate file with the fields given as YAML lines below `evidence_schema`. */
+export function gateFile(...fields: string[]): string {
+  return ["evidence_schema:", ...fields.map((line) => `  ${line}`), ""].join("\n");
+}

@@ -1,0 +1,222 @@
+import { defineWorkflow, type GateInput, type JsonObject, MemoryContent, MemoryStorage, type Workflow } from "phasegate";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built, twoPhases } from "../support/workflows.js";
+
+/** A workflow of one phase with a schema, and a second phase that takes anything. */
+function gated(evidence: GateInput["evidence"], revision = "1"): Workflow {
+  return defineWorkflow({
+    ...{ type: "gated", revision, name: "Gated", description: "One schema" },
+    phases: [
+      { number: 1, name: "One", content: "# One", gate: { evidence } },
+      { number: 2, name: "Two", content: "# Two" },
+    ],
+  });
+}
+
+async function startGated(evidence: z.ZodType) {
+  const made = makeEngine({}, [gated(evidence)]);
+  const { sessionId } = await made.engine.start({ workflowType: "gated", target: "a" });
+  return { ...made, sessionId };
+}
+
+describe("completePhase", () => {
+  it("passes with right evidence, and names what comes next", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const passed = await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    expect(passed).toMatchObject({ passed: true, evidenceAccepted: ["summary", "tests_pass"], attempt: 1 });
+    expect(passed.passed && passed.nextPhase?.name).toBe("Ship");
+    expect(await engine.completePhase(sessionId, { phase: 2, evidence: { any: 1 } })).toMatchObject({ nextPhase: null });
+    expect((await engine.getState(sessionId)).head.status).toBe("completed");
+  });
+
+  it("answers a failed gate with all problems, the format and an example", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const failed = await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "x", tests_pass: false } });
+    expect(failed).toMatchObject({
+      passed: false,
+      problems: [{ field: "summary" }, { field: "tests_pass", got: "false", example: true }],
+      attemptsLeft: 2,
+      status: "active",
+      example: built,
+      requiredFormat: { required: ["summary", "tests_pass"] },
+    });
+  });
+
+  it("fails the session after three failures in a row; a retry brings it back", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const attempt = () => engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    await attempt();
+    await attempt();
+    expect(await attempt()).toMatchObject({ attemptsLeft: 0, status: "failed" });
+    expect((await failure(attempt())).code).toBe("INVALID_TRANSITION");
+    const retried = await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    expect(retried.previousProblems).toHaveLength(2);
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence: built })).toMatchObject({ passed: true });
+  });
+
+  it("gives an agent no more than its attempts in all, and the host what it grants", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 2, maxAttemptsTotal: 3 } });
+    const sessionId = await startTwoPhases(engine);
+    const attempt = () => engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    await attempt();
+    await attempt();
+    await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    expect(await attempt()).toMatchObject({ status: "failed", attemptsLeft: 0 });
+    const refused = await failure(engine.retryPhase(sessionId, { phase: 1, by: "agent" }));
+    expect(refused.code).toBe("ATTEMPTS_EXHAUSTED");
+    await engine.retryPhase(sessionId, { phase: 1 });
+    expect(await attempt()).toMatchObject({ status: "active", attemptsLeft: 1 });
+  });
+
+  it("merges the next submission over the last one after a retry, unless it was reset", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "added the parser" } });
+    const alone = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    expect(alone).toMatchObject({ passed: false, problems: [{ field: "summary" }] });
+    await engine.retryPhase(sessionId, { phase: 1, resetEvidence: true });
+    const reset = await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "added the parser" } });
+    expect(reset).toMatchObject({ passed: false, problems: [{ field: "tests_pass" }] });
+    await engine.retryPhase(sessionId, { phase: 1, resetEvidence: false });
+    const merged = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    expect(merged).toMatchObject({ passed: true, evidenceAccepted: ["summary", "tests_pass"] });
+  });
+
+  it("awaits asynchronous schemas, and stores what was verified, whatever the caller changes meanwhile", async () => {
+    let release = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { engine, sessionId } = await startGated(z.object({ name: z.string() }).refine(() => gate.then(() => true)));
+    const evidence = { name: "honest" };
+    const completing = engine.completePhase(sessionId, { phase: 1, evidence });
+    evidence.name = "changed";
+    release();
+    expect(await completing).toMatchObject({ passed: true });
+    expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toEqual({ name: "honest" });
+  });
+
+  it("stores the input as evidence and hands on the schema's output", async () => {
+    const schema = z.object({ count: z.string().transform(Number), note: z.string().default("none") });
+    const { engine, sessionId } = await startGated(schema);
+    await engine.completePhase(sessionId, { phase: 1, evidence: { count: "3" } });
+    expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toEqual({ count: 3, note: "none" });
+  });
+
+  it("refuses a schema whose output is not JSON, and writes nothing", async () => {
+    for (const output of [new Date(0), new Map(), { deep: [new Set()] }, Number.NaN, undefined, [undefined], { a: 1n }]) {
+      const { engine, sessionId } = await startGated(z.object({}).transform(() => output));
+      const error = await failure(engine.completePhase(sessionId, { phase: 1, evidence: {} }));
+      expect(["DEFINITION_INVALID", "INTERNAL"]).toContain(error.code);
+      expect((await engine.getState(sessionId)).version).toBe(1);
+    }
+  });
+
+  it("keeps large evidence beside the log, and gives it back whole", async () => {
+    const { engine, sessionId } = await startGated(z.looseObject({}));
+    const evidence = { text: "ü".repeat(100_000), outputs: { report: "r.md" }, commands_executed: ["npm test"] };
+    await engine.completePhase(sessionId, { phase: 1, evidence });
+    const [artifact] = (await engine.getFullState(sessionId)).artifacts;
+    expect(artifact).toMatchObject({ artifact: evidence, outputs: { report: "r.md" }, commandsExecuted: ["npm test"] });
+  });
+
+  it("gives the first answer again under the same key, passed or not", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const wrong = { phase: 1, evidence: {}, idempotencyKey: "wrong" };
+    const first = await engine.completePhase(sessionId, wrong);
+    expect(await engine.completePhase(sessionId, wrong)).toEqual({ ...first, replayed: true });
+    const right = { phase: 1, evidence: built, idempotencyKey: "right" };
+    const passed = await engine.completePhase(sessionId, right);
+    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    expect(await engine.completePhase(sessionId, right)).toEqual({ ...passed, replayed: true });
+    expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual(["failed", "completed", "completed"]);
+    const reused = await failure(engine.completePhase(sessionId, { ...right, evidence: {} }));
+    expect(reused.code).toBe("IDEMPOTENCY_KEY_REUSED");
+    const unkeyed = await failure(engine.completePhase(sessionId, { phase: 1, evidence: built }));
+    expect(unkeyed.code).toBe("INVALID_TRANSITION");
+  });
+
+  it("names the current phase when a phase is submitted again, or too early", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const early = await failure(engine.completePhase(sessionId, { phase: 2, evidence: {} }));
+    expect(early).toMatchObject({ code: "PHASE_LOCKED", details: { requested: 2, current: 1 } });
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    const again = await failure(engine.completePhase(sessionId, { phase: 1, evidence: built }));
+    expect(again).toMatchObject({ code: "PHASE_ALREADY_COMPLETED", details: { requested: 1, current: 2 } });
+    const none = await failure(engine.completePhase(sessionId, { phase: 7, evidence: {} }));
+    expect(none).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [1, 2] } });
+  });
+
+  it("does not ask a schema twice when a conflict leaves its verdict standing", async () => {
+    let asked = 0;
+    const validate = async (value: unknown) => {
+      asked += 1;
+      return { value };
+    };
+    const workflow = gated({ "~standard": { version: 1, vendor: "test", validate } });
+    const storage = new MemoryStorage();
+    const { engine } = makeEngine({ storage }, [workflow]);
+    const { sessionId } = await engine.start({ workflowType: "gated", target: "a" });
+    const append = storage.append.bind(storage);
+    let interfere = true;
+    storage.append = async (commit) => {
+      if (interfere) {
+        interfere = false;
+        const other = makeEngine({ storage }, [workflow]);
+        await other.engine.pause(sessionId);
+        await other.engine.resume(sessionId);
+      }
+      await append(commit);
+    };
+    const conflicts: number[] = [];
+    engine.on("conflict", ({ version }) => conflicts.push(version));
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence: {} })).toMatchObject({ passed: true });
+    expect([asked, conflicts]).toEqual([1, [2]]);
+  });
+});
+
+describe("a workflow in code that changes", () => {
+  const strict = gated(z.object({ a: z.string() }));
+
+  async function sessionOn(workflow: Workflow) {
+    const { engine, storage } = makeEngine({}, [workflow]);
+    const { sessionId } = await engine.start({ workflowType: "gated", target: "a" });
+    const again = (workflows: readonly Workflow[]) =>
+      makeEngine({ storage, content: new MemoryContent({ workflows }) }).engine;
+    return { sessionId, again };
+  }
+
+  const complete = (engine: ReturnType<typeof makeEngine>["engine"], sessionId: string, evidence: JsonObject) =>
+    engine.completePhase(sessionId, { phase: 1, evidence });
+
+  it("goes on after a restart when the same revision is registered, also beside a newer one", async () => {
+    const { sessionId, again } = await sessionOn(strict);
+    const engine = again([gated(z.object({ a: z.string() })), gated(z.object({ b: z.string() }), "2")]);
+    expect(await complete(engine, sessionId, { a: "x" })).toMatchObject({ passed: true });
+  });
+
+  it("is DEFINITION_CHANGED without its revision, and with another schema under its name", async () => {
+    const { sessionId, again } = await sessionOn(strict);
+    for (const engine of [again([gated(z.object({ a: z.string() }), "2")]), again([gated(z.object({ b: z.string() }))]), again([twoPhases])]) {
+      expect((await failure(complete(engine, sessionId, { a: "x" }))).code).toBe("DEFINITION_CHANGED");
+    }
+  });
+
+  it("is migrated by the host, which is recorded, and keeps what was completed", async () => {
+    const { sessionId, again } = await sessionOn(strict);
+    const engine = again([gated(z.object({ b: z.string() }), "2")]);
+    const state = await engine.migrate(sessionId, { by: "ops@example.org" });
+    expect(state.structure.revision).toBe("2");
+    expect(await complete(engine, sessionId, { b: "x" })).toMatchObject({ passed: true });
+    const other = again([twoPhases]);
+    expect((await failure(other.migrate(sessionId, { by: "ops" }))).code).toBe("WORKFLOW_NOT_FOUND");
+  });
+});

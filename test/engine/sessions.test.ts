@@ -1,0 +1,251 @@
+import { defineWorkflow, type EngineNotifications, MemoryStorage, type NotificationName } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built, twoPhases } from "../support/workflows.js";
+
+const DAY = 24 * 60 * 60 * 1000;
+
+describe("reading", () => {
+  it("shows the current phase and completed ones, and no other", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    expect((await engine.getPhase(sessionId)).phase.number).toBe(1);
+    expect((await failure(engine.getPhase(sessionId, 2))).code).toBe("PHASE_LOCKED");
+    expect((await failure(engine.getTask(sessionId, 2, 1))).code).toBe("PHASE_LOCKED");
+    expect((await failure(engine.getPhase(sessionId, 3))).code).toBe("PHASE_OUT_OF_RANGE");
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    expect((await engine.getPhase(sessionId, 1)).artifacts.size).toBe(0);
+    const second = await engine.getPhase(sessionId);
+    expect([...second.artifacts]).toEqual([[1, ["summary", "tests_pass"]]]);
+  });
+
+  it("shows tasks by their numbers", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    expect((await engine.getTask(sessionId, 1, 2)).task.name).toBe("test it");
+    const missing = await failure(engine.getTask(sessionId, 1, 3));
+    expect(missing).toMatchObject({ code: "TASK_NOT_FOUND", details: { valid: [1, 2] } });
+  });
+
+  it("says when a text is no longer the one of the start", async () => {
+    let text = "# One, as it was";
+    const living = (content: () => string) =>
+      defineWorkflow({
+        ...{ type: "living", revision: "1", name: "Living", description: "Its text changes" },
+        phases: [{ number: 1, name: "One", content }],
+      });
+    const fixed = defineWorkflow({
+      ...{ type: "living", revision: "1", name: "Living", description: "Its text changes" },
+      phases: [{ number: 1, name: "One", content: text }],
+    });
+    const { engine, storage } = makeEngine({}, [fixed]);
+    const { sessionId, phase } = await engine.start({ workflowType: "living", target: "a" });
+    expect(phase.contentChanged).toBe(false);
+    text = "# One, as it is";
+    const later = makeEngine({ storage }, [living(() => text)]);
+    const changed = await later.engine.getPhase(sessionId);
+    expect(changed).toMatchObject({ contentChanged: true, content: { text } });
+  });
+
+  it("names the nearest session where there is none of that id", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const error = await failure(engine.getPhase(`${sessionId}0`));
+    expect(error).toMatchObject({ code: "SESSION_NOT_FOUND", details: { nearest: sessionId } });
+    expect((await failure(engine.getPhase("../../etc"))).code).toBe("INVALID_INPUT");
+  });
+});
+
+describe("the lifecycle", () => {
+  it("pauses with a note and resumes with the time that has passed", async () => {
+    const { engine, clock } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    expect(await engine.pause(sessionId, { note: "lunch" })).toMatchObject({ phase: 1, note: "lunch" });
+    clock.advance(90_000);
+    expect((await engine.resume(sessionId)).pausedSeconds).toBe(90);
+    expect((await failure(engine.resume(sessionId))).code).toBe("INVALID_TRANSITION");
+  });
+
+  it("rolls back: later phases are to be done again and their artifacts are gone", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    const back = await engine.rollback(sessionId, { to: 1, by: "agent" });
+    expect(back).toMatchObject({ from: 2, to: 1, cleared: [1] });
+    const state = await engine.getFullState(sessionId);
+    expect([state.completedPhases, state.artifacts]).toEqual([[], []]);
+    expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual(["rolled_back", "rolled_back", "active"]);
+    const forward = await failure(engine.rollback(sessionId, { to: 2 }));
+    expect(forward).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [] } });
+  });
+
+  it("lets the host override and skip where the definition allows it", async () => {
+    const { engine } = makeEngine();
+    const request = { phase: 1, by: "ops@example.org", reason: "known good" };
+    const overridden = await startTwoPhases(engine, "a");
+    expect(await engine.overrideGate(overridden, request)).toMatchObject({ nextPhase: { number: 2 } });
+    const refused = await failure(engine.overrideGate(overridden, { ...request, phase: 2 }));
+    expect(refused.code).toBe("NOT_ALLOWED");
+    const skipped = await startTwoPhases(engine, "b");
+    await engine.skipPhase(skipped, request);
+    expect(await engine.getState(skipped)).toMatchObject({ skippedPhases: [1], completedPhases: [] });
+    expect((await engine.history(skipped))[0]).toMatchObject({ phase: 1, status: "skipped" });
+  });
+
+  it("deletes with a tombstone; the session is then not found", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    await engine.deleteSession(sessionId, { reason: "done with it" });
+    expect((await failure(engine.getState(sessionId))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.deleteSession(sessionId))).code).toBe("SESSION_NOT_FOUND");
+  });
+
+  it("cleans up what nobody has touched, by age and status, also what a crash has left half deleted", async () => {
+    const storage = new MemoryStorage();
+    const { engine, clock } = makeEngine({ storage });
+    const old = await startTwoPhases(engine, "old");
+    const paused = await startTwoPhases(engine, "paused");
+    await engine.pause(paused);
+    const half = await startTwoPhases(engine, "half");
+    const remove = storage.remove.bind(storage);
+    storage.remove = () => Promise.reject(new Error("killed"));
+    await failure(engine.deleteSession(half));
+    storage.remove = remove;
+    expect((await failure(engine.getState(half))).code).toBe("SESSION_NOT_FOUND");
+    clock.advance(8 * DAY);
+    const fresh = await startTwoPhases(engine, "fresh");
+    expect([...(await engine.cleanup({ status: ["active"] })).removed].sort()).toEqual([half, old].sort());
+    expect((await engine.cleanup({ olderThan: 0 })).removed).toEqual([paused]);
+    expect((await engine.listSessions()).items.map(({ sessionId }) => sessionId)).toEqual([fresh]);
+  });
+
+  it("works through a session object, typed or not", async () => {
+    const { engine } = makeEngine();
+    const session = engine.session(twoPhases, await startTwoPhases(engine));
+    expect((await session.currentPhase()).phase.name).toBe("Build");
+    expect((await session.phase(1)).phase.name).toBe("Build");
+    expect((await session.task(1, 1)).task.name).toBe("write the code");
+    await session.pause({ note: "n" });
+    await session.resume();
+    await engine.completePhase(session.id, { phase: 1, evidence: {} });
+    await session.retryPhase(1);
+    expect(await session.completePhase(1, built)).toMatchObject({ passed: true });
+    await session.rollback(1);
+    expect((await session.errors())[0]?.problems).toHaveLength(2);
+    expect((await session.state()).head.phase).toBe(1);
+    expect((await session.fullState()).options).toEqual({});
+    expect(await session.history()).toHaveLength(4);
+    await engine.session(session.id).delete({ reason: "done" });
+    expect((await failure(session.state())).code).toBe("SESSION_NOT_FOUND");
+  });
+
+  it("audits a log, and sees one that was edited", async () => {
+    const storage = new MemoryStorage();
+    const { engine } = makeEngine({ storage, hashKey: "secret" });
+    const sessionId = await startTwoPhases(engine);
+    const { version, hash } = await engine.getState(sessionId);
+    expect(await engine.audit(sessionId, { version, hash })).toMatchObject({ intact: true, versions: 1 });
+    const other = makeEngine({ storage, hashKey: "another" });
+    expect(await other.engine.audit(sessionId)).toMatchObject({ intact: false });
+    expect((await failure(other.engine.getState(sessionId))).code).toBe("TAMPERED");
+  });
+});
+
+describe("notifications", () => {
+  it("come for everything that happens, in order", async () => {
+    const { engine } = makeEngine();
+    const seen: NotificationName[] = [];
+    const names: NotificationName[] = [
+      ...(["started", "phaseEntered", "gatePassed", "gateFailed", "gateOverridden", "phaseSkipped", "paused"] as const),
+      ...(["resumed", "retried", "rolledBack", "migrated", "completed", "failed", "deleted"] as const),
+    ];
+    for (const name of names) engine.on(name, () => seen.push(name));
+    const sessionId = await startTwoPhases(engine);
+    await engine.pause(sessionId);
+    await engine.resume(sessionId);
+    for (let attempt = 0; attempt < 3; attempt += 1) await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    await engine.retryPhase(sessionId, { phase: 1 });
+    await engine.skipPhase(sessionId, { phase: 1, by: "me", reason: "r" });
+    await engine.rollback(sessionId, { to: 1 });
+    await engine.overrideGate(sessionId, { phase: 1, by: "me", reason: "r" });
+    await engine.migrate(sessionId, { by: "me" });
+    await engine.completePhase(sessionId, { phase: 2, evidence: {} });
+    await engine.deleteSession(sessionId);
+    expect(seen).toEqual([
+      ...["started", "phaseEntered", "paused", "resumed", "gateFailed", "gateFailed", "gateFailed", "failed", "retried"],
+      ...["phaseSkipped", "phaseEntered", "rolledBack", "phaseEntered", "gateOverridden", "phaseEntered", "migrated"],
+      ...["gatePassed", "completed", "deleted"],
+    ]);
+  });
+
+  it("isolate listeners that throw or reject, and tell of them", async () => {
+    const { engine } = makeEngine();
+    const errors: unknown[] = [];
+    const seen: EngineNotifications["started"][] = [];
+    engine.on("internalError", ({ operation }) => errors.push(operation));
+    engine.on("internalError", () => {
+      throw new Error("this one too");
+    });
+    engine.on("started", () => {
+      throw new Error("a bad listener");
+    });
+    engine.on("started", async () => {
+      throw new Error("a bad asynchronous listener");
+    });
+    const stop = engine.on("started", (started) => seen.push(started));
+    const sessionId = await startTwoPhases(engine);
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    expect(seen).toMatchObject([{ sessionId, target: "src/a.ts", phase: 1 }]);
+    expect(errors).toEqual(["listener of started", "listener of started"]);
+    stop();
+    await startTwoPhases(engine, "b");
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe("operations", () => {
+  it("are refused with BUSY beyond the limit", async () => {
+    const { engine } = makeEngine({ limits: { maxConcurrent: 2 } });
+    const sessionId = await startTwoPhases(engine);
+    const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => engine.getState(sessionId)));
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "rejected"]);
+    expect((await failure(Promise.all([1, 2, 3].map(() => engine.getState(sessionId))))).code).toBe("BUSY");
+    await engine.getState(sessionId);
+  });
+
+  it("turn what a port throws into INTERNAL, without its message, and tell the host", async () => {
+    const storage = new MemoryStorage();
+    const { engine } = makeEngine({ storage });
+    const sessionId = await startTwoPhases(engine);
+    const causes: unknown[] = [];
+    engine.on("internalError", ({ error }) => causes.push(error));
+    const broken = new Error("password=hunter2 at /srv/db");
+    storage.read = () => Promise.reject(broken);
+    const error = await failure(engine.getState(sessionId));
+    expect([error.code, error.cause, causes]).toEqual(["INTERNAL", broken, [broken]]);
+    expect(error.message + error.remedy).not.toMatch(/hunter2|srv/);
+  });
+
+  it("are counted with their durations; a refused gate is an error", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    await engine.completePhase(sessionId, { phase: 1, evidence: built });
+    await failure(engine.getPhase(sessionId, 9));
+    const { completePhase, getPhase } = engine.metrics();
+    expect(completePhase).toMatchObject({ count: 2, errors: 1 });
+    expect(getPhase).toMatchObject({ count: 1, errors: 1 });
+    expect(completePhase?.p95).toBeGreaterThanOrEqual(completePhase?.p50 ?? Number.NaN);
+    expect(completePhase?.mean).toBeGreaterThan(0);
+  });
+
+  it("close the storage", async () => {
+    let closed = 0;
+    const close = async () => {
+      closed += 1;
+    };
+    await makeEngine({ storage: Object.assign(new MemoryStorage(), { close }) }).engine.close();
+    expect(closed).toBe(1);
+  });
+});

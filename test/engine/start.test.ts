@@ -1,0 +1,136 @@
+import { defineWorkflow } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built, twoPhases } from "../support/workflows.js";
+
+describe("start", () => {
+  it("names the session by workflow, target and time, and shows the first phase", async () => {
+    const { engine } = makeEngine();
+    const started = await engine.start({ workflowType: "two_phases", target: "src/My File.ts" });
+    expect(started.sessionId).toBe("two_phases_src_my_file_ts_20260304_050607");
+    expect(started.phase.phase.number).toBe(1);
+    expect(started.phase.content.text).toContain("Make it work");
+    expect(started).toMatchObject({ openSessions: [], replayed: false, target: "src/My File.ts" });
+  });
+
+  it("gives sessions of the same second names of their own, and names the open one", async () => {
+    const { engine } = makeEngine();
+    const first = await engine.start({ workflowType: "two_phases", target: "a" });
+    const second = await engine.start({ workflowType: "two_phases", target: "a" });
+    expect(second.sessionId).toBe(`${first.sessionId}_2`);
+    expect(second.openSessions.map(({ sessionId }) => sessionId)).toEqual([first.sessionId]);
+  });
+
+  it("never uses the id of a deleted session again", async () => {
+    const { engine } = makeEngine();
+    const first = await startTwoPhases(engine);
+    await engine.deleteSession(first, { reason: "a mistake" });
+    expect(await startTwoPhases(engine)).toBe(`${first}_2`);
+  });
+
+  it("gives the same session for the same key, also when it has moved on and forgotten other keys", async () => {
+    const { engine } = makeEngine({ limits: { maxActiveSessions: 1 } });
+    const request = { workflowType: "two_phases", target: "a", idempotencyKey: "key-1" };
+    const first = await engine.start(request);
+    for (let index = 0; index < 20; index += 1) {
+      await engine.pause(first.sessionId, { idempotencyKey: `pause-${index}` });
+      await engine.resume(first.sessionId);
+    }
+    await engine.completePhase(first.sessionId, { phase: 1, evidence: built });
+    const again = await engine.start(request);
+    expect(again).toMatchObject({ sessionId: first.sessionId, replayed: true });
+    expect(again.phase.phase.number).toBe(1);
+    const other = await failure(engine.start({ ...request, options: { other: true } }));
+    expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
+  });
+
+  it("refuses targets that are no path inside the project", async () => {
+    const { engine } = makeEngine();
+    const seen: string[] = [];
+    engine.on("security", ({ code }) => seen.push(code));
+    for (const target of ["/etc/passwd", "../x", "a/../../b", "C:\\x", "\\\\host\\share", "a\0b", "", "  ", "a\nb"]) {
+      expect((await failure(engine.start({ workflowType: "two_phases", target }))).code, target).toBe("PATH_REFUSED");
+    }
+    expect(seen).toHaveLength(9);
+  });
+
+  it("asks the target guard of the host", async () => {
+    const targets = { check: async (path: string) => expect(path).toBe("src/a.ts") };
+    const { engine } = makeEngine({ targets });
+    await engine.start({ workflowType: "two_phases", target: "./src//a.ts" });
+    await expect(engine.start({ workflowType: "two_phases", target: "b" })).rejects.toThrow();
+  });
+
+  it("names the nearest workflow where there is none of that type", async () => {
+    const { engine } = makeEngine();
+    const error = await failure(engine.start({ workflowType: "two_fases", target: "a" }));
+    expect(error).toMatchObject({ code: "WORKFLOW_NOT_FOUND", details: { nearest: "two_phases" } });
+    expect((await failure(engine.start({ workflowType: "../x", target: "a" }))).code).toBe("WORKFLOW_NOT_FOUND");
+  });
+
+  it("leaves nothing behind when the first phase can't be read", async () => {
+    const broken = defineWorkflow({
+      ...{ type: "unreadable", revision: "1", name: "Unreadable", description: "Its text can't be had" },
+      phases: [
+        {
+          number: 1,
+          name: "One",
+          content: () => {
+            throw new Error("the disk at /srv/secret is gone");
+          },
+        },
+      ],
+    });
+    const { engine } = makeEngine({}, [broken]);
+    const error = await failure(engine.start({ workflowType: "unreadable", target: "a" }));
+    expect(["INTERNAL", "CONTENT_UNAVAILABLE"]).toContain(error.code);
+    expect(error.message).not.toContain("/srv/secret");
+    expect((await engine.listSessions()).items).toEqual([]);
+  });
+
+  it("refuses options that are not plain JSON, or too large", async () => {
+    const { engine } = makeEngine();
+    const start = (options: Record<string, unknown>) =>
+      failure(engine.start({ workflowType: "two_phases", target: "a", options }));
+    expect((await start({ when: new Date() })).code).toBe("EVIDENCE_UNSAFE");
+    expect((await start({ text: "x".repeat(70_000) })).code).toBe("EVIDENCE_TOO_LARGE");
+  });
+
+  it("keeps to the number of active sessions that the host allows", async () => {
+    const { engine } = makeEngine({ limits: { maxActiveSessions: 2 } });
+    const first = await startTwoPhases(engine, "a");
+    await startTwoPhases(engine, "b");
+    expect((await failure(startTwoPhases(engine, "c"))).code).toBe("SESSION_LIMIT");
+    await engine.pause(first);
+    expect(await startTwoPhases(engine, "c")).toContain("two_phases_c_");
+  });
+
+  it("begins at the start phase of the workflow", async () => {
+    const late = defineWorkflow({
+      ...{ type: "late", revision: "1", name: "Late", description: "Begins in the middle", startPhase: 10 },
+      phases: [
+        { number: 0, name: "Before", content: "" },
+        { number: 10, name: "Here", content: "" },
+      ],
+    });
+    const { engine } = makeEngine({}, [late]);
+    const { sessionId, phase } = await engine.start({ workflowType: "late", target: "a" });
+    expect(phase).toMatchObject({ currentPhase: 10, totalPhases: 2 });
+    const done = await engine.completePhase(sessionId, { phase: 10, evidence: {} });
+    expect(done).toMatchObject({ passed: true, nextPhase: null });
+  });
+
+  it("pins the workflow: a session under way keeps its gates", async () => {
+    const { engine, storage } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const changed = defineWorkflow({
+      ...{ type: "two_phases", revision: "2", name: "One phase", description: "What became of it" },
+      phases: [{ number: 1, name: "Only", content: "# Only" }],
+    });
+    const later = makeEngine({ storage }, [twoPhases, changed]);
+    expect((await later.engine.getState(sessionId)).structure.phases).toHaveLength(2);
+    const next = await later.engine.start({ workflowType: "two_phases", target: "b" });
+    expect(next.phase.totalPhases).toBe(1);
+  });
+});

@@ -1,0 +1,196 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { SchemaGate } from "../../src/definition/structure.js";
+import { checkGate } from "../../src/gate/check-gate.js";
+import { PROBLEM_KINDS, problemSchema, type Verdict } from "../../src/gate/verdict.js";
+import { field, fieldGate } from "./fields.js";
+
+const problemsOf = (verdict: Verdict) => (verdict.passed ? [] : verdict.problems);
+
+describe("an open gate", () => {
+  it("takes any evidence", () => {
+    expect(checkGate({ kind: "open", allowOverride: false }, {})).toEqual({ passed: true, warnings: [] });
+  });
+});
+
+describe("a gate of fields", () => {
+  const gate = fieldGate([
+    field({ name: "zulu", type: "string" }),
+    field({ name: "alpha", type: "integer" }),
+    field({ name: "mike" }),
+    field({ name: "echo", type: "list", required: false }),
+    field({ name: "kilo", type: "string" }),
+  ]);
+
+  it("lets evidence through that has all of them, and strangers beside them", () => {
+    const evidence = { zulu: "z", alpha: 1, mike: true, kilo: "k", anything: { else: [false, null] } };
+    expect(checkGate(gate, evidence)).toEqual({ passed: true, warnings: [] });
+  });
+
+  it("names all problems at once, in the gate's order, each in the form of the log", () => {
+    const verdict = checkGate(gate, { echo: "no list", kilo: " ", mike: false, alpha: 1.5 });
+    expect(problemsOf(verdict).map(({ field: name, problem }) => [name, problem])).toEqual([
+      ["zulu", "missing"],
+      ["alpha", "wrong_type"],
+      ["mike", "claimed_false"],
+      ["echo", "wrong_type"],
+      ["kilo", "empty"],
+    ]);
+    expect(verdict.warnings).toEqual([]);
+    for (const problem of problemsOf(verdict)) expect(problemSchema.parse(problem)).toEqual(problem);
+  });
+
+  it("refuses {} with every required field", () => {
+    const names = problemsOf(checkGate(gate, {})).map(({ field: name }) => name);
+    expect(names).toEqual(["zulu", "alpha", "mike", "kilo"]);
+  });
+
+  it("takes no other field of the gate for a misspelt one", () => {
+    const twins = fieldGate([field({ name: "test_a" }), field({ name: "test_b" })]);
+    const [problem] = problemsOf(checkGate(twins, { test_a: true }));
+    expect(problem?.message).toBe("Required evidence 'test_b' not provided");
+    const [other] = problemsOf(checkGate(twins, { test_a: true, "test-b": true }));
+    expect(other?.message).toContain('(you sent "test-b")');
+  });
+
+  it("passes without fields", () => {
+    expect(checkGate(fieldGate([]), {})).toEqual({ passed: true, warnings: [] });
+  });
+});
+
+describe("enforcement", () => {
+  const fields = [
+    field({ name: "gone" }),
+    field({ name: "typed", type: "integer" }),
+    field({ name: "claimed" }),
+    field({ name: "blank", type: "string" }),
+  ];
+  const evidence = { typed: "3", claimed: false, blank: "" };
+  const kinds = ["missing", "wrong_type", "claimed_false", "empty"];
+
+  it("is strict if nothing is said, also where the gate file is not", () => {
+    for (const strict of [true, false]) {
+      for (const context of [undefined, {}, { enforcement: "strict" as const }]) {
+        const verdict = checkGate(fieldGate(fields, { strict }), evidence, context);
+        expect(problemsOf(verdict).map(({ problem }) => problem)).toEqual(kinds);
+        expect(verdict.warnings).toEqual([]);
+      }
+    }
+  });
+
+  it("as defined, blocks on everything where the gate file is strict", () => {
+    const verdict = checkGate(fieldGate(fields), evidence, { enforcement: "as-defined" });
+    expect(problemsOf(verdict).map(({ problem }) => problem)).toEqual(kinds);
+  });
+
+  it("as defined, blocks only on what is missing where the gate file is not strict, and warns of the rest", () => {
+    const gate = fieldGate(fields, { strict: false });
+    const verdict = checkGate(gate, evidence, { enforcement: "as-defined" });
+    expect(problemsOf(verdict).map(({ problem }) => problem)).toEqual(["missing"]);
+    expect(verdict.warnings.map(({ problem }) => problem)).toEqual(["wrong_type", "claimed_false", "empty"]);
+    const passed = checkGate(gate, { ...evidence, gone: true }, { enforcement: "as-defined" });
+    expect(passed.passed).toBe(true);
+    expect(passed.warnings.map(({ field: name }) => name)).toEqual(["typed", "claimed", "blank"]);
+  });
+
+  it("as defined, null is still missing", () => {
+    const verdict = checkGate(fieldGate([field()], { strict: false }), { done: null }, { enforcement: "as-defined" });
+    expect(verdict.passed).toBe(false);
+  });
+});
+
+describe("a schema gate", () => {
+  const gate: SchemaGate = { kind: "schema", allowOverride: false, example: { list: [{ name: "first" }], count: 3 } };
+  const failing = (issues: StandardSchemaV1.Issue[], evidence = {}) => {
+    return problemsOf(checkGate(gate, evidence, { schemaResult: { issues } }));
+  };
+
+  it("stays shut if its schema was not run", () => {
+    const verdict = checkGate(gate, { count: 3 });
+    expect(verdict.passed).toBe(false);
+    expect(problemsOf(verdict)).toMatchObject([{ field: "", problem: "invalid" }]);
+    expect(checkGate(gate, { count: 3 }, { enforcement: "as-defined" }).passed).toBe(false);
+  });
+
+  it("opens if the schema has no issues", () => {
+    expect(checkGate(gate, {}, { schemaResult: { value: {} } })).toEqual({ passed: true, warnings: [] });
+    expect(checkGate(gate, {}, { schemaResult: { value: {}, issues: undefined } }).passed).toBe(true);
+  });
+
+  it("stays shut if the schema refuses and names no issue", () => {
+    expect(failing([])).toMatchObject([{ field: "", problem: "invalid" }]);
+  });
+
+  it("names paths, with what is there and what the author's example has there", () => {
+    const evidence = { list: [{ name: 1 }] };
+    expect(failing([{ message: "must be a text", path: ["list", 0, "name"] }], evidence)).toEqual([
+      {
+        field: "list.0.name",
+        problem: "invalid",
+        message: "'list.0.name': must be a text",
+        got: "1",
+        example: "first",
+      },
+    ]);
+  });
+
+  it("reads path segments that are objects, and symbols", () => {
+    expect(failing([{ message: "no", path: [{ key: "list" }, { key: 0 }] }], { list: ["x"] })).toMatchObject([
+      { field: "list.0", got: '"x"', example: { name: "first" } },
+    ]);
+    expect(failing([{ message: "no", path: [Symbol("s")] }])).toMatchObject([{ field: "Symbol(s)" }]);
+  });
+
+  it("says missing where there is nothing, own keys only", () => {
+    const missing = { problem: "missing", got: "nothing" };
+    expect(failing([{ message: "required", path: ["count"] }])).toMatchObject([{ ...missing, example: 3 }]);
+    expect(failing([{ message: "required", path: ["a", "b"] }], { a: null })).toMatchObject([missing]);
+    expect(failing([{ message: "required", path: ["a", "b"] }], { a: "text" })).toMatchObject([missing]);
+    expect(failing([{ message: "required", path: ["toString"] }])).toMatchObject([missing]);
+    expect(failing([{ message: "required", path: ["other"] }])[0]).not.toHaveProperty("example");
+  });
+
+  it("speaks of the evidence as a whole where there is no path", () => {
+    const expected = { field: "", problem: "invalid", message: "passwords differ", got: '{"a":1}' };
+    for (const issue of [{ message: "passwords differ" }, { message: "passwords differ", path: [] }]) {
+      expect(failing([issue], { a: 1 })).toMatchObject([expected]);
+    }
+  });
+
+  it("goes without an example", () => {
+    const { example: _, ...bare } = gate;
+    const verdict = checkGate(bare, { a: 1 }, { schemaResult: { issues: [{ message: "no", path: ["a"] }] } });
+    expect(problemsOf(verdict)).toEqual([{ field: "a", problem: "invalid", message: "'a': no", got: "1" }]);
+  });
+
+  it("takes what zod says, in zod's order", () => {
+    const schema = z.object({ tests: z.int().min(5), ok: z.literal(true), notes: z.array(z.string()) });
+    const evidence = { tests: 3, notes: ["a", 2] };
+    const schemaResult = schema["~standard"].validate(evidence);
+    if (schemaResult instanceof Promise) throw new Error("zod answered later");
+    const found = problemsOf(checkGate({ kind: "schema", allowOverride: false }, evidence, { schemaResult }));
+    expect(found.map(({ field: name, problem, got }) => [name, problem, got])).toEqual([
+      ["tests", "invalid", "3"],
+      ["ok", "missing", "nothing"],
+      ["notes.1", "invalid", "2"],
+    ]);
+  });
+
+  it("lists the first hundred issues and counts the others", () => {
+    const issues = Array.from({ length: 100_003 }, (_, index) => ({ message: "no", path: ["list", index] }));
+    const problems = failing(issues);
+    expect(problems).toHaveLength(101);
+    expect(problems[99]?.field).toBe("list.99");
+    expect(problems[100]).toEqual({ field: "", problem: "invalid", message: "99903 more problems are not listed" });
+    expect(failing(issues.slice(0, 100))).toHaveLength(100);
+  });
+});
+
+describe("the kinds of problems", () => {
+  it("are those of the log's format", () => {
+    expect(PROBLEM_KINDS).toEqual(["missing", "wrong_type", "claimed_false", "empty", "invalid"]);
+    expect(problemSchema.safeParse({ field: "a", problem: "odd", message: "b" }).success).toBe(false);
+    expect(problemSchema.safeParse({ field: "a", problem: "empty", message: "b" }).success).toBe(true);
+  });
+});

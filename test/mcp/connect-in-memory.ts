@@ -1,0 +1,44 @@
+import { Client } from "@modelcontextprotocol/client";
+import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import type { Engine } from "phasegate";
+import { type RegisterWorkflowToolOptions, registerWorkflowTool } from "phasegate/mcp";
+import { onTestFinished } from "vitest";
+
+/** An answer of the tool, as a client gets it. */
+export type Answer = Record<string, unknown>;
+
+/** A host's own server with the workflow tool on it, and a client that is connected to it. */
+export async function connectInMemory(engine: Engine, options: RegisterWorkflowToolOptions = {}) {
+  const server = new McpServer({ name: "host", version: "1.0.0" });
+  const registration = registerWorkflowTool(server, engine, options);
+  const client = new Client({ name: "agent", version: "1.0.0" });
+  const changes: string[] = [];
+  client.setNotificationHandler("notifications/resources/list_changed", ({ method }) => void changes.push(method));
+  const [one, other] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(other), client.connect(one)]);
+  onTestFinished(async () => {
+    registration.dispose();
+    await client.close();
+  });
+  const name = registration.tool.name;
+  const call = async (input: Answer) => client.callTool({ name, arguments: input });
+  return { server, client, registration, changes, call, ask: async (input: Answer) => answerOf(await call(input)) };
+}
+
+/** The structured part of a result, which must be what its text says. */
+export function answerOf(result: Awaited<ReturnType<Client["callTool"]>>): Answer {
+  const { content, structuredContent } = result;
+  const [first] = content;
+  if (first?.type !== "text") throw new Error("a result without text");
+  const parsed: Answer = JSON.parse(first.text);
+  if (JSON.stringify(parsed) !== JSON.stringify(structuredContent)) throw new Error("text and structure differ");
+  return parsed;
+}
+
+/** The JSON of a resource. */
+export async function readResource(client: Client, uri: string): Promise<Answer> {
+  const { contents } = await client.readResource({ uri });
+  const [first] = contents;
+  if (first === undefined || !("text" in first)) throw new Error("a resource without text");
+  return JSON.parse(first.text);
+}

@@ -1,0 +1,165 @@
+import type { WorkflowListing } from "phasegate";
+import { defineWorkflow, MemoryContent } from "phasegate";
+import { describe, expect, it, vi } from "vitest";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built, twoPhases } from "../support/workflows.js";
+import { connectInMemory, readResource } from "./connect-in-memory.js";
+
+const sources = { broken_one: { "metadata.json": "{" } };
+const content = new MemoryContent({ workflows: [twoPhases], sources });
+
+describe("workflows as resources", () => {
+  it("are listed, broken ones too", async () => {
+    const { client } = await connectInMemory(makeEngine({ content }).engine);
+    const { resources } = await client.listResources();
+    expect(resources).toMatchObject([
+      {
+        uri: "phasegate://workflow/broken_one",
+        mimeType: "application/json",
+        description: expect.stringContaining("broken"),
+      },
+      { uri: "phasegate://workflow/two_phases", title: "Two phases", mimeType: "application/json" },
+    ]);
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+      "phasegate://workflow/{type}",
+      "phasegate://session/{id}",
+    ]);
+  });
+
+  it("name their phases, and nothing of what lies ahead", async () => {
+    const { client } = await connectInMemory(makeEngine({ content }).engine);
+    const workflow = await readResource(client, "phasegate://workflow/two_phases");
+    expect(workflow).toMatchObject({
+      workflow_type: "two_phases",
+      revision: "1",
+      phases: [
+        { phase_number: 1, title: "Build" },
+        { phase_number: 2, title: "Ship" },
+      ],
+    });
+    expect(JSON.stringify(workflow)).not.toMatch(/tests_pass|write the code/);
+  });
+
+  it("say what is wrong with a broken one", async () => {
+    const { client } = await connectInMemory(makeEngine({ content }).engine);
+    const broken = await readResource(client, "phasegate://workflow/broken_one");
+    expect(broken).toMatchObject({ broken: true, diagnostics: [expect.stringContaining("metadata.json:1:")] });
+  });
+
+  it.each([
+    "phasegate://workflow/none",
+    "phasegate://workflow/%E0%A4%A",
+    "phasegate://else/1",
+    "phasegate://session/-",
+  ])("are not found at %s", async (uri) => {
+    const { client } = await connectInMemory(makeEngine({ content }).engine);
+    await expect(client.readResource({ uri })).rejects.toThrow(/not found/i);
+  });
+});
+
+describe("sessions as resources", () => {
+  it("are listed, newest first, and read with their history", async () => {
+    const { engine, clock } = makeEngine();
+    const first = await startTwoPhases(engine);
+    clock.advance(60_000);
+    const second = await startTwoPhases(engine, "src/b.ts");
+    await engine.completePhase(second, { phase: 1, evidence: {} });
+    const { client } = await connectInMemory(engine);
+    const { resources } = await client.listResources();
+    const sessions = resources.filter(({ uri }) => uri.startsWith("phasegate://session/"));
+    expect(sessions.map(({ name }) => name)).toEqual([second, first]);
+    expect(sessions[0]).toMatchObject({ description: "two_phases on src/b.ts: active" });
+    expect(await readResource(client, `phasegate://session/${second}`)).toMatchObject({
+      session_id: second,
+      status: "active",
+      current_phase: 1,
+      total_phases: 2,
+      completed_phases: [],
+      phase_history: [
+        { phase: 1, attempt: 1, status: "failed" },
+        { phase: 1, attempt: 2, status: "active" },
+      ],
+    });
+  });
+
+  it("are not there for a host that keeps them from its agents", async () => {
+    const { engine } = makeEngine();
+    const sessionId = await startTwoPhases(engine);
+    const uri = `phasegate://session/${sessionId}`;
+    const none = await connectInMemory(engine, { actions: ["list_workflows", "start"] });
+    await expect(none.client.readResource({ uri })).rejects.toThrow(/not found/i);
+    const known = await connectInMemory(engine, { actions: ["get_session"] });
+    expect((await known.client.listResources()).resources).toEqual([]);
+    expect(await readResource(known.client, uri)).toMatchObject({ session_id: sessionId });
+  });
+});
+
+describe("list-changed notifications", () => {
+  it("come when sessions start, end or are deleted", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 1 } });
+    const { changes, registration } = await connectInMemory(engine);
+    const one = await startTwoPhases(engine);
+    await vi.waitFor(() => expect(changes).toHaveLength(1));
+    await engine.completePhase(one, { phase: 1, evidence: built });
+    await engine.completePhase(one, { phase: 2, evidence: {} });
+    await vi.waitFor(() => expect(changes).toHaveLength(2));
+    const two = await startTwoPhases(engine, "src/b.ts");
+    await engine.completePhase(two, { phase: 1, evidence: {} });
+    await vi.waitFor(() => expect(changes).toHaveLength(4));
+    await engine.deleteSession(two);
+    await vi.waitFor(() => expect(changes).toHaveLength(5));
+    registration.dispose();
+    await startTwoPhases(engine, "src/c.ts");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(changes).toHaveLength(5);
+  });
+
+  it("go nowhere, and break nothing, without a client", async () => {
+    const { engine } = makeEngine();
+    const errors: unknown[] = [];
+    engine.on("internalError", (error) => errors.push(error));
+    const { client, server, changes } = await connectInMemory(engine);
+    await client.close();
+    await startTwoPhases(engine);
+    await server.close();
+    await startTwoPhases(engine, "src/b.ts");
+    expect({ errors, changes }).toEqual({ errors: [], changes: [] });
+  });
+
+  it("come when the provider has other workflows, if it is polled", async () => {
+    const { engine } = makeEngine();
+    const listings: WorkflowListing[] = [ready("1")];
+    let failing = false;
+    const polled = {
+      ...content,
+      list: async () => {
+        if (failing) throw new Error("not now");
+        return [...listings];
+      },
+      definition: async () => undefined,
+      text: async () => ({ text: "", revision: "", sources: [], tokens: 0 }),
+    };
+    const { changes, registration } = await connectInMemory(engine, { poll: { content: polled, everyMs: 5 } });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(changes).toEqual([]);
+    failing = true;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    failing = false;
+    listings[0] = ready("2");
+    await vi.waitFor(() => expect(changes).toHaveLength(1));
+    listings.push({ status: "broken", type: "other", diagnostics: [] });
+    await vi.waitFor(() => expect(changes).toHaveLength(2));
+    expect(engine.metrics().listWorkflows).toBeUndefined();
+    registration.dispose();
+    listings.pop();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(changes).toHaveLength(2);
+  });
+});
+
+function ready(revision: string): WorkflowListing {
+  const phases = [{ number: 1, name: "Only", content: "" }];
+  const { definition } = defineWorkflow({ type: "one", revision, name: "One", description: "", phases });
+  return { status: "ready", type: "one", definition, diagnostics: [] };
+}

@@ -1,0 +1,163 @@
+import { expect, test } from "vitest";
+import { plant, runTool } from "./run-tool.js";
+
+const CRUISER = "node_modules/dependency-cruiser/bin/dependency-cruiser.mjs";
+const CONFIG = [".dependency-cruiser.mjs", "tsconfig.json", "package.json"];
+
+/** The house, once more and by hand: what each room may import. Whatever isn't here must be caught. */
+const MAY_IMPORT: Readonly<Record<string, string>> = {
+  definition: "",
+  template: "definition",
+  plan: "definition",
+  gate: "definition",
+  session: "definition gate",
+  ports: "definition template plan gate",
+  kernel: "definition ports",
+  engine: "definition template plan gate session ports kernel",
+  routed: "definition template plan gate session ports kernel",
+  tool: "definition template plan gate session ports kernel engine routed",
+  walls: "definition",
+  "adapters/memory": "definition template plan gate ports walls",
+  "adapters/fs": "definition template plan gate ports walls",
+  workspace: "definition template plan gate ports kernel walls",
+  testing: "definition ports adapters/memory kernel engine",
+  mcp: "definition template plan gate session ports kernel engine routed tool walls workspace",
+  cli: "definition template plan gate session ports kernel engine routed tool walls workspace adapters/memory adapters/fs mcp",
+};
+const ROOMS = Object.keys(MAY_IMPORT);
+
+/** Where Node's modules may be imported. */
+const NODE_FILES = [
+  "walls/x.ts",
+  "adapters/fs/x.ts",
+  "workspace/x.ts",
+  "testing/x.ts",
+  "cli/x.ts",
+  "mcp/serve-stdio.ts",
+];
+
+test("the sources keep to the arrows", { timeout: 60_000 }, () => {
+  const { status, output } = runTool(CRUISER, ["src"], ".");
+  expect(output).toContain("no dependency violations found");
+  expect(status).toBe(0);
+});
+
+test("every wrong-way import between two rooms is caught, and no other", () => {
+  const pairs = ROOMS.flatMap((from) => ROOMS.filter((to) => to !== from).map((to) => [from, to] as const));
+  const files = Object.fromEntries([
+    ...ROOMS.map((room) => [`src/${room}/target.ts`, "export const target = 1;"]),
+    ...pairs.map(([from, to]) => [`src/${from}/${slug(to)}.ts`, `import "${up(from)}${to}/target.js";`]),
+  ]);
+  const caught = violations(files).map(({ from, to }) => `${from} → ${to}`);
+  const wrong = pairs.filter(([from, to]) => !(MAY_IMPORT[from] ?? "").split(" ").includes(to));
+  expect(wrong.length).toBeGreaterThan(100);
+  expect([...new Set(caught)].sort()).toEqual(
+    wrong.map(([from, to]) => `src/${from}/${slug(to)}.ts → src/${to}/target.ts`).sort(),
+  );
+});
+
+test("an import of a type, and an import() are imports", () => {
+  const files = {
+    "src/session/event.ts": "export interface Event { readonly type: string }",
+    "src/ports/storage.ts": 'import type { Event } from "../session/event.js";\nexport type Port = Event;',
+    "src/gate/late.ts": 'export const late = () => import("../session/event.js");',
+  };
+  expect(rulesByFile(files)).toEqual({ "src/ports/storage.ts": ["arrows-ports"], "src/gate/late.ts": ["arrows-gate"] });
+});
+
+test("nobody imports an entry point or an index.ts", () => {
+  const files = {
+    "src/index.ts": "export const name = 1;",
+    "src/fs.ts": 'import "./index.js";',
+    "src/cli/main.ts": 'import "../fs.js";',
+    "src/gate/index.ts": "export const name = 1;",
+    "src/gate/check.ts": 'import "./index.js";',
+  };
+  expect(rulesByFile(files)).toEqual({
+    "src/fs.ts": ["entry-not-imported"],
+    "src/cli/main.ts": ["arrows-cli", "entry-not-imported"],
+    "src/gate/check.ts": ["entry-not-imported"],
+  });
+});
+
+test("anyone may import errors.ts, which imports nothing", () => {
+  const files = {
+    "src/errors.ts": 'import "./definition/names.js";',
+    "src/definition/names.ts": "export const name = 1;",
+    ...Object.fromEntries(ROOMS.map((room) => [`src/${room}/thrower.ts`, `import "${up(room)}errors.js";`])),
+  };
+  expect(rulesByFile(files)).toEqual({ "src/errors.ts": ["errors-alone"] });
+});
+
+test("Node's modules are caught outside their rooms, with and without the prefix", () => {
+  const inside = NODE_FILES.map((file) => [`src/${file}`, 'import "node:fs";\nimport "path";']);
+  const others = ["index.ts", "adapters/shared.ts", ...ROOMS.map((room) => `${room}/planted.ts`)].filter(
+    (file) => !NODE_FILES.includes(file.replace("planted", "x")),
+  );
+  const outside = others.map((file, index) => [
+    `src/${file}`,
+    index % 2 === 0 ? 'import "node:fs";' : 'import "path";',
+  ]);
+  const expected = others.map((file) => [`src/${file}`, ["node-outside"]]);
+  expect(others).toContain("adapters/memory/planted.ts");
+  expect(others).toContain("mcp/planted.ts");
+  expect(rulesByFile(Object.fromEntries([...inside, ...outside]))).toEqual(Object.fromEntries(expected));
+});
+
+test("the core reaches nothing that needs Node, by however many steps", () => {
+  const files = {
+    "src/index.ts": 'export { storage } from "./adapters/memory/storage.js";',
+    "src/adapters/memory/storage.ts":
+      'export const storage = () => [import("../../walls/inside.js"), import("../shared.js")];',
+    "src/walls/inside.ts": "export const inside = 1;",
+    "src/adapters/shared.ts": "export const shared = 1;",
+  };
+  expect(rulesByFile(files)).toEqual({ "src/index.ts": ["core-runs-anywhere"] });
+});
+
+test("cycles, unknown rooms, unknown modules and tools of development are caught", () => {
+  const files = {
+    "src/gate/a.ts": 'import type { B } from "./b.js";\nexport type A = B;',
+    "src/gate/b.ts": 'import type { A } from "./a.js";\nexport type B = A;',
+    "src/cellar/planted.ts": 'import "../gate/a.js";',
+    "src/plan/planted.ts": 'import "not-there";',
+    "src/template/planted.ts": 'import "fast-check";',
+    "src/mcp/planted.ts": 'import "@modelcontextprotocol/server";',
+  };
+  expect(rulesByFile(files)).toEqual({
+    // A cycle is reported once.
+    "src/gate/a.ts": ["no-cycles"],
+    "src/cellar/planted.ts": ["room-unknown"],
+    "src/plan/planted.ts": ["resolvable"],
+    "src/template/planted.ts": ["shipped-dependencies"],
+  });
+});
+
+interface Violation {
+  readonly from: string;
+  readonly to: string;
+  readonly rule: { readonly name: string };
+}
+
+function violations(files: Readonly<Record<string, string>>): readonly Violation[] {
+  const { output } = runTool(CRUISER, ["src", "--output-type", "json"], plant(files, CONFIG));
+  const result: { readonly summary: { readonly violations: readonly Violation[] } } = JSON.parse(output);
+  return result.summary.violations;
+}
+
+function rulesByFile(files: Readonly<Record<string, string>>): Record<string, string[]> {
+  const rules: Record<string, Set<string>> = {};
+  for (const { from, rule } of violations(files)) {
+    rules[from] ??= new Set();
+    rules[from].add(rule.name);
+  }
+  return Object.fromEntries(Object.entries(rules).map(([file, names]) => [file, [...names].sort()]));
+}
+
+function slug(room: string): string {
+  return `to-${room.replace("/", "-")}`;
+}
+
+function up(room: string): string {
+  return "../".repeat(room.split("/").length);
+}

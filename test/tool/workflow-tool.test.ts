@@ -1,0 +1,436 @@
+import { createWorkflowTool, defineWorkflow, type EngineOptions, type Workflow } from "phasegate";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { makeEngine } from "../support/make-engine.js";
+import { built, twoPhases } from "../support/workflows.js";
+
+type Answer = Record<string, unknown>;
+
+/** A tool on an engine in memory; `call` fails the test unless the answer has the status. */
+function makeTool(options: Partial<EngineOptions> = {}, workflows: readonly Workflow[] = [twoPhases], maxTokens = 6000) {
+  const made = makeEngine(options, workflows);
+  const tool = createWorkflowTool(made.engine, { maxTokens });
+  const dispatch = async (input: unknown): Promise<Answer> => {
+    const answer = await tool.dispatch(input);
+    expect(JSON.stringify(answer).length, "an answer over its budget").toBeLessThanOrEqual(maxTokens * 4);
+    return answer;
+  };
+  const call = async (input: Answer): Promise<Answer> => {
+    const answer = await dispatch(input);
+    expect(answer, JSON.stringify(answer)).toMatchObject({ status: "success", action: input.action });
+    return answer;
+  };
+  const refused = async (input: unknown): Promise<Answer> => {
+    const answer = await dispatch(input);
+    expect(answer, JSON.stringify(answer)).toMatchObject({ status: "error" });
+    return answer;
+  };
+  const start = async (type = "two_phases", target = "src/a.ts"): Promise<string> =>
+    String((await call({ action: "start", workflow_type: type, target_file: target })).session_id);
+  return { ...made, tool, dispatch, call, refused, start };
+}
+
+describe("every action, as seed 000 has it", () => {
+  it("list_workflows: metadata, filtered by category, with a warning for an unknown one", async () => {
+    const { call } = makeTool();
+    expect(await call({ action: "list_workflows" })).toMatchObject({
+      workflows: [{ workflow_type: "two_phases", category: "testing", phases: 2, estimated_duration: "10 minutes" }],
+      count: 1,
+      next: { action: "start", workflow_type: "two_phases" },
+    });
+    expect(await call({ action: "list_workflows", category: "testing" })).toMatchObject({ count: 1 });
+    const unknown = await call({ action: "list_workflows", category: "cooking" });
+    expect(unknown).toMatchObject({ count: 1, warning: expect.stringContaining("testing") });
+  });
+
+  it("start: the session, its first phase, and what to call", async () => {
+    const { call, start } = makeTool();
+    const answer = await call({ action: "start", workflow_type: "two_phases", target_file: "src/a.ts", options: { a: 1 } });
+    expect(answer).toMatchObject({
+      session_id: "two_phases_src_a_ts_20260304_050607",
+      workflow_type: "two_phases",
+      target_file: "src/a.ts",
+      current_phase: 1,
+      acknowledgment_required: true,
+      phase_content: {
+        phase_number: 1,
+        title: "Build",
+        description: "Make it work",
+        tasks: ["1: write the code", "2: test it"],
+        checkpoint: { required_evidence: ["summary", "tests_pass"] },
+        content: "# Phase 1: Build\n\nMake it work.\n",
+      },
+      next: { action: "get_task", session_id: answer.session_id, phase: 1, task_number: 1 },
+    });
+    await start();
+    const second = await call({ action: "start", workflow_type: "two_phases", target_file: "src/a.ts" });
+    expect(second.open_sessions).toHaveLength(2);
+  });
+
+  it("get_phase and get_task: `next` leads through the tasks to the gate", async () => {
+    const { call, start } = makeTool();
+    const id = await start();
+    const phase = await call({ action: "get_phase", session_id: id });
+    expect(phase).toMatchObject({ current_phase: 1, total_phases: 2 });
+    const first = await call(phase.next as Answer);
+    expect(first).toMatchObject({
+      phase: 1,
+      task_number: 1,
+      task_content: { title: "Write the code", execution_steps: [{ step: 1, description: "Write" }] },
+    });
+    const second = await call(first.next as Answer);
+    expect(second.task_content).not.toHaveProperty("execution_steps");
+    expect(second.next).toMatchObject({ action: "complete_phase", phase: 1, evidence: { summary: expect.any(String) } });
+    const copied = await makeTool().refused(second.next);
+    expect(copied.code).toBe("SESSION_NOT_FOUND");
+  });
+
+  it("complete_phase: a call that is copied from `next` does not pass", async () => {
+    const { refused, start, call } = makeTool();
+    const id = await start();
+    const task = await call({ action: "get_task", session_id: id, phase: 1, task_number: 2 });
+    expect(await refused(task.next)).toMatchObject({ checkpoint_passed: false });
+  });
+
+  it("complete_phase: what is missing, what is wrong, and the attempts that are left", async () => {
+    const { call, refused, start } = makeTool();
+    const id = await start();
+    const failed = await refused({ action: "complete_phase", session_id: id, phase: 1, evidence: { tests_pass: false } });
+    expect(failed).toMatchObject({
+      phase: 1,
+      checkpoint_passed: false,
+      error_type: "ValidationError",
+      code: "GATE_FAILED",
+      missing_evidence: ["summary"],
+      validation_errors: [expect.stringContaining("summary"), expect.stringContaining("tests_pass")],
+      remediation: expect.stringContaining("summary, tests_pass"),
+      attempts_left: 2,
+      required_format: { required: ["summary", "tests_pass"] },
+      examples: built,
+    });
+    const passed = await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
+    expect(passed).toMatchObject({
+      phase_completed: 1,
+      checkpoint_passed: true,
+      evidence_accepted: ["summary", "tests_pass"],
+      next_phase: { phase_number: 2, title: "Ship" },
+      next: { action: "get_phase", session_id: id },
+    });
+    const phase = await call(passed.next as Answer);
+    expect(phase.phase_content).toMatchObject({ artifacts_from_previous_phases: { phase_1: ["summary", "tests_pass"] } });
+    const done = await call({ action: "complete_phase", session_id: id, phase: 2, evidence: { shipped: true } });
+    expect(done).toMatchObject({ workflow_complete: true, next_phase: null });
+  });
+
+  it("a failed session says how to go on, and a retry does", async () => {
+    const { call, refused, start } = makeTool();
+    const id = await start();
+    const wrong = { action: "complete_phase", session_id: id, phase: 1, evidence: {} };
+    for (let attempt = 0; attempt < 2; attempt += 1) await refused(wrong);
+    const failed = await refused(wrong);
+    expect(failed).toMatchObject({ session_status: "failed", attempts_left: 0, next: { action: "retry_phase", phase: 1 } });
+    expect(await refused(wrong)).toMatchObject({ code: "INVALID_TRANSITION", valid_actions: ["retry_phase", "delete_session"] });
+    expect(await call({ action: "get_state", session_id: id, brief: true })).toMatchObject({ next: failed.next });
+    expect(await call(failed.next as Answer)).toMatchObject({
+      retrying: true,
+      evidence_reset: false,
+      previous_errors: [expect.any(String), expect.any(String)],
+      phase_content: { phase_number: 1 },
+    });
+  });
+
+  it("get_state: whole with artifacts, brief in 400 tokens", async () => {
+    const { call, start } = makeTool();
+    const id = await start("two_phases", `src/${"long-name/".repeat(90)}a.ts`);
+    const evidence = { ...built, outputs: ["a.md"], commands_executed: ["npm test"] };
+    await call({ action: "complete_phase", session_id: id, phase: 1, evidence });
+    expect(await call({ action: "get_state", session_id: id })).toMatchObject({
+      workflow_type: "two_phases",
+      current_phase: 2,
+      total_phases: 2,
+      completed_phases: [1],
+      artifacts: { phase_1: built },
+      session_status: "active",
+      created_at: "2026-03-04T05:06:07.000Z",
+      last_updated: "2026-03-04T05:06:07.000Z",
+      resume_capable: true,
+    });
+    const brief = await call({ action: "get_state", session_id: id, brief: true });
+    expect(JSON.stringify(brief).length).toBeLessThanOrEqual(1600);
+    expect(brief).toMatchObject({ current_phase: 2, title: "Ship", completed_phases: "1", phases: "1 of 2 complete" });
+  });
+
+  it("list_sessions and get_session", async () => {
+    const { call, start, clock } = makeTool();
+    const id = await start();
+    clock.advance(888_000);
+    await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
+    const paused = await start("two_phases", "b");
+    await call({ action: "pause", session_id: paused });
+    expect(await call({ action: "list_sessions" })).toMatchObject({ count: 2, total: 2, sessions: [{ session_id: paused }, {}] });
+    expect(await call({ action: "list_sessions", status: "active" })).toMatchObject({
+      count: 1,
+      sessions: [{ session_id: id, current_phase: 2, total_phases: 2, status: "active", target_file: "src/a.ts" }],
+    });
+    expect(await call({ action: "list_sessions", status: "failed" })).toMatchObject({ count: 0, sessions: [] });
+    expect(await call({ action: "get_session", session_id: id })).toMatchObject({
+      session: {
+        session_id: id,
+        completed_phases: [1],
+        status: "active",
+        phase_history: [{ phase: 1, attempt: 1, status: "completed", duration_seconds: 888 }, { phase: 2, status: "active" }],
+        options: {},
+      },
+    });
+    const session = (await call({ action: "get_session", session_id: paused })).session;
+    expect(session).toMatchObject({ status: "paused", paused_at: expect.any(String) });
+  });
+
+  it("pause, resume, rollback, delete_session, get_errors, get_history, get_metrics", async () => {
+    const { call, refused, start, clock } = makeTool();
+    const id = await start();
+    expect(await call({ action: "pause", session_id: id, checkpoint_note: "review" })).toMatchObject({
+      paused: true,
+      checkpoint: { phase: 1, timestamp: "2026-03-04T05:06:07.000Z", note: "review" },
+      resume_capable: true,
+      next: { action: "resume", session_id: id },
+    });
+    const brief = await call({ action: "get_state", session_id: id, brief: true });
+    expect(brief).toMatchObject({ note: "review", next: { action: "resume" } });
+    clock.advance(3_600_000);
+    const resumed = await call({ action: "resume", session_id: id });
+    expect(resumed).toMatchObject({ resumed: true, current_phase: 1, paused_duration_seconds: 3600 });
+    await refused({ action: "complete_phase", session_id: id, phase: 1, evidence: {} });
+    await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
+    expect(await call({ action: "rollback", session_id: id, to_phase: 1 })).toMatchObject({
+      from_phase: 2,
+      to_phase: 1,
+      rolled_back: true,
+      artifacts_cleared: [1],
+      phase_content: { phase_number: 1 },
+    });
+    const forward = await refused({ action: "rollback", session_id: id, to_phase: 2 });
+    expect(forward).toMatchObject({ code: "PHASE_OUT_OF_RANGE", error_type: "ValueError" });
+    expect(await call({ action: "get_errors", session_id: id })).toMatchObject({
+      errors: [{ phase: 1, error_type: "ValidationError", details: { missing_fields: ["summary", "tests_pass"] } }],
+      error_count: 1,
+      last_error: "2026-03-04T06:06:07.000Z",
+    });
+    expect((await call({ action: "get_history", session_id: id })).history).toHaveLength(4);
+    expect(await call({ action: "delete_session", session_id: id, reason: "done" })).toMatchObject({
+      deleted: true,
+      cleanup: { state_file_removed: true, artifacts_preserved: false },
+    });
+    expect((await call({ action: "get_metrics" })).metrics).toMatchObject({
+      complete_phase: { count: 2, errors: 1, mean_ms: expect.any(Number), p50_ms: expect.any(Number) },
+      rollback: { count: 2, errors: 1 },
+    });
+  });
+});
+
+describe("refusals", () => {
+  it("of a phase that lies ahead carry the phase to be done, progress and the next call", async () => {
+    const { call, refused, start } = makeTool();
+    const id = await start();
+    const expected = {
+      error_type: "StateError",
+      code: "PHASE_LOCKED",
+      violation_type: "attempted_skip",
+      required_action: "Complete Phase 1 checkpoint first",
+      current_phase_content: { phase_number: 1, content: expect.stringContaining("Build") },
+      progress: { completed: [], current: 1, total: 2 },
+      next: { action: "get_phase", session_id: id },
+    };
+    expect(await refused({ action: "get_phase", session_id: id, phase: 2 })).toMatchObject(expected);
+    expect(await refused({ action: "get_task", session_id: id, phase: 2, task_number: 1 })).toMatchObject(expected);
+    expect(await refused({ action: "complete_phase", session_id: id, phase: 2, evidence: {} })).toMatchObject(expected);
+    await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
+    const again = await refused({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
+    expect(again).toMatchObject({ error_type: "StateError", violation_type: "already_completed", current_phase: 2 });
+  });
+
+  it.each([
+    [undefined, /object/],
+    [null, /object/],
+    ["start", /object/],
+    [[], /object/],
+    [{}, /'action' is missing/],
+    [{ action: 3 }, /Unknown action: 3/],
+    [{ action: "__proto__" }, /Unknown action/],
+    [{ action: "constructor" }, /Unknown action/],
+    [JSON.parse('{"__proto__": {"action": "start"}}'), /'action' is missing|unknown/],
+  ])("of %j list the valid actions", async (input, message) => {
+    const answer = await makeTool().refused(input);
+    expect(answer.error).toMatch(message);
+    expect(answer.valid_actions).toHaveLength(16);
+  });
+
+  it("of an action that nearly exists name it, with a right call", async () => {
+    expect(await makeTool().refused({ action: "getPhase" })).toMatchObject({
+      error: expect.stringContaining("getPhase"),
+      error_type: "ValueError",
+      remediation: "Did you mean 'get_phase'?",
+      example: { action: "get_phase", session_id: expect.any(String) },
+    });
+  });
+
+  it("of parameters say all that is missing, unknown or wrong at once, with a right call", async () => {
+    const { refused } = makeTool();
+    expect(await refused({ action: "complete_phase", sesion_id: "x", phase: "1", evidence: "{}" })).toMatchObject({
+      error: expect.stringMatching(/'session_id' is missing.*did you mean 'session_id'.*'phase' must be a whole number.*'evidence' must be an object/s),
+      error_type: "ValueError",
+      code: "INVALID_INPUT",
+      remediation: expect.stringContaining("idempotency_key"),
+      example: { action: "complete_phase", session_id: expect.any(String), phase: 1, evidence: { tests_pass: true } },
+    });
+    expect((await refused({ action: "get_state", session_id: "x", task_number: 1 })).error).toContain("does not take");
+    expect((await refused({ action: "list_sessions", status: "open" })).error).toContain("active, paused, completed, failed");
+    expect((await refused({ action: "get_state", session_id: 1, brief: "yes" })).error).toContain("true or false");
+  });
+
+  it("let null stand for a parameter that is not given", async () => {
+    await makeTool().call({ action: "list_workflows", category: null });
+  });
+
+  it("of an unknown session or workflow name the nearest and how to list them", async () => {
+    const { refused, start } = makeTool();
+    const id = await start();
+    const session = await refused({ action: "get_state", session_id: `${id}x` });
+    expect(session).toMatchObject({ error_type: "NotFoundError", next: { action: "list_sessions" } });
+    expect(session.remediation).toContain(id);
+    const workflow = await refused({ action: "start", workflow_type: "two-phases", target_file: "a" });
+    expect(workflow).toMatchObject({ error_type: "NotFoundError", next: { action: "list_workflows" } });
+    expect(workflow.remediation).toContain("'two_phases'");
+  });
+
+  it("hold no path, stack or secret of the server", async () => {
+    const { refused, start, storage } = makeTool();
+    const id = await start();
+    storage.read = () => Promise.reject(new Error("ENOENT /home/me/.secrets/db password=hunter2"));
+    const answer = JSON.stringify(await refused({ action: "get_phase", session_id: id }));
+    expect(answer).toContain("INTERNAL");
+    expect(answer).not.toMatch(/home|secret|hunter2|at \w+ \(/);
+  });
+
+  it("never throw, whatever comes in", async () => {
+    const { tool } = makeTool();
+    const hostile = { get action(): string { throw new Error("a getter"); } };
+    expect(await tool.dispatch(hostile)).toMatchObject({ status: "error", code: "INTERNAL" });
+  });
+});
+
+describe("the host's choice of actions", () => {
+  it("leaves out the others from schema, description and dispatch", async () => {
+    const { engine } = makeEngine();
+    const tool = createWorkflowTool(engine, { name: "gate", actions: ["start", "get_phase", "complete_phase"] });
+    expect(JSON.stringify(tool.inputSchema)).not.toContain("rollback");
+    expect(tool.description).not.toContain("rollback");
+    expect(await tool.dispatch({ action: "rollback", session_id: "x", to_phase: 1 })).toMatchObject({
+      status: "error",
+      valid_actions: ["start", "get_phase", "complete_phase"],
+    });
+    expect(tool.name).toBe("gate");
+  });
+});
+
+describe("the budget", () => {
+  const long = Array.from({ length: 900 }, (_, line) => `Line ${line}: "quoted" and \\ and 😀 text.`).join("\n");
+  const wordy = defineWorkflow({
+    ...{ type: "wordy", revision: "1", name: "Wordy", description: "Long texts and many fields" },
+    phases: [
+      {
+        number: 1,
+        name: "Long",
+        content: long,
+        tasks: [{ name: "long too", content: long.replaceAll("\n", " ") }],
+        gate: { evidence: z.object(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field_${index}`, z.string()]))) },
+      },
+      {
+        number: 2,
+        name: "Wide",
+        content: "# Wide",
+        gate: { evidence: z.object(Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`field_${index}`, z.string()]))) },
+      },
+    ],
+  });
+
+  it("the whole listing stays under 900 tokens", () => {
+    const { tool } = makeTool();
+    const { name, description, inputSchema, outputSchema } = tool;
+    expect(JSON.stringify({ name, description, inputSchema, outputSchema }).length / 4).toBeLessThan(900);
+  });
+
+  it("long texts come in pages that put together are the text", async () => {
+    const { call } = makeTool({}, [wordy], 2500);
+    const started = await call({ action: "start", workflow_type: "wordy", target_file: "a" });
+    for (const [first, key] of [
+      [started, "phase_content"],
+      [await call({ action: "get_task", session_id: started.session_id, phase: 1, task_number: 1 }), "task_content"],
+    ] as const) {
+      let text = "";
+      let pages = 0;
+      for (let answer = first; ; answer = await call(answer.next as Answer)) {
+        expect(answer, JSON.stringify(answer).slice(0, 300)).toHaveProperty(key);
+        text += (answer[key] as { content: string }).content;
+        pages += 1;
+        if (answer.cursor === undefined) break;
+      }
+      expect(pages).toBeGreaterThan(2);
+      expect(text).toBe(key === "phase_content" ? long : long.replaceAll("\n", " "));
+    }
+  });
+
+  it("a refusal with many problems stays inside, and get_errors pages through all", async () => {
+    const { call, refused, start, engine } = makeTool({ limits: { maxAttempts: 99, maxAttemptsTotal: 99 } }, [wordy], 2500);
+    const id = await start("wordy");
+    for (let attempt = 0; attempt < 8; attempt += 1) {
+      const failed = await refused({ action: "complete_phase", session_id: id, phase: 1, evidence: {} });
+      expect(failed).toMatchObject({ more_problems: "35 more: see get_errors" });
+    }
+    let found = 0;
+    for (let answer = await call({ action: "get_errors", session_id: id }); ; answer = await call(answer.next as Answer)) {
+      found += (answer.errors as unknown[]).length;
+      if (answer.cursor === undefined) break;
+    }
+    expect([found, (await engine.errors(id)).length]).toEqual([8, 8]);
+  });
+
+  it("an answer that can't be paged otherwise comes as pages of its JSON", async () => {
+    const { call, start } = makeTool({}, [wordy], 2500);
+    const id = await start("wordy");
+    const evidence = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field_${index}`, "x".repeat(500)]));
+    await call({ action: "complete_phase", session_id: id, phase: 1, evidence });
+    for (const action of ["get_state", "get_phase"]) {
+      let json = "";
+      for (let answer = await call({ action, session_id: id }); ; answer = await call(answer.next as Answer)) {
+        json += answer.json_page;
+        if (answer.cursor === undefined) break;
+      }
+      expect(JSON.parse(json)).toMatchObject({ status: "success", action });
+    }
+  });
+
+  it("cursors that are none, or of another page, are refused", async () => {
+    const { call, refused } = makeTool({}, [wordy], 2500);
+    const started = await call({ action: "start", workflow_type: "wordy", target_file: "a" });
+    const { cursor } = started.next as { cursor: string };
+    const id = started.session_id;
+    for (const wrong of ["nonsense", "", "bnVsbA==", cursor]) {
+      const action = wrong === cursor ? "get_errors" : "get_phase";
+      expect(await refused({ action, session_id: id, cursor: wrong })).toMatchObject({ code: "CURSOR_INVALID" });
+    }
+    const task = { action: "get_task", session_id: id, phase: 1, task_number: 1, cursor };
+    expect(await refused(task)).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("changed") });
+  });
+
+  it("many sessions come in pages", async () => {
+    const { call, start } = makeTool({ limits: { maxActiveSessions: 200 } }, [twoPhases], 1500);
+    for (let index = 0; index < 30; index += 1) await start("two_phases", `src/${index}.ts`);
+    const seen = new Set<unknown>();
+    for (let answer = await call({ action: "list_sessions" }); ; answer = await call(answer.next as Answer)) {
+      for (const { session_id } of answer.sessions as { session_id: string }[]) seen.add(session_id);
+      if (answer.cursor === undefined) break;
+    }
+    expect(seen.size).toBe(30);
+  });
+});

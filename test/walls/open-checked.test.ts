@@ -1,0 +1,160 @@
+import { execFileSync } from "node:child_process";
+import { appendFile, lstat, mkdir, open, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
+import { checkRegular, openChecked, openSame } from "../../src/walls/open-checked.js";
+import { openWall } from "../../src/walls/open-wall.js";
+import { readBounded } from "../../src/walls/read-bounded.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+let base: string;
+let root: string;
+let file: string;
+
+beforeEach(async () => {
+  base = await temporaryFolder();
+  root = join(base, "root");
+  file = join(root, "dir", "file");
+  await mkdir(join(root, "dir"), { recursive: true });
+  await mkdir(join(base, "out"));
+  await writeFile(file, "inside");
+  await writeFile(join(base, "out", "file"), "secret");
+});
+
+const stat = (path: string) => lstat(path, { bigint: true });
+const LINUX = process.platform === "linux";
+/** How many handles the process has open, where the system tells. */
+const openHandles = async () => (LINUX ? (await readdir("/proc/self/fd")).length : 0);
+
+/** Replaces `root/dir` by a link to the folder outside. */
+async function swapFolder(): Promise<void> {
+  await rename(join(root, "dir"), join(root, "real"));
+  await symlink(join(base, "out"), join(root, "dir"));
+}
+
+describe("openSame", () => {
+  it("opens the file that was checked", async () => {
+    const opened = await openSame(root, file, await stat(file));
+    expect(await opened?.handle.readFile("utf8")).toBe("inside");
+    await opened?.handle.close();
+  });
+
+  it("doesn't take a file that has another identity, has gone, or has become a link or a FIFO", async () => {
+    const checked = await stat(file);
+    await rename(file, join(root, "kept"));
+    expect(await openSame(root, file, checked)).toBeUndefined();
+    await writeFile(file, "another");
+    expect(await openSame(root, file, checked)).toBeUndefined();
+    await rm(file);
+    await symlink(join(root, "kept"), file);
+    expect(await openSame(root, file, checked)).toBeUndefined();
+    await rm(file);
+    execFileSync("mkfifo", [file]);
+    expect(await openSame(root, file, await stat(file))).toBeUndefined();
+  });
+
+  it("sees that a folder on the way was a link when it was checked and opened", async () => {
+    await swapFolder();
+    const outside = await stat(join(base, "out", "file"));
+    expect(await openSame(root, file, outside)).toBeUndefined();
+  });
+
+  it("looks a second time where the system doesn't show what a handle has open", async () => {
+    const none = join(base, "no-such-folder");
+    const opened = await openSame(root, file, await stat(file), none);
+    expect(opened).toBeDefined();
+    await opened?.handle.close();
+    await swapFolder();
+    expect(await openSame(root, file, await stat(join(base, "out", "file")), none)).toBeUndefined();
+  });
+
+  it("closes the handle when a check fails", async () => {
+    const handles = join(base, "handles");
+    await mkdir(handles);
+    // Where a link is expected there is a file: readlink fails for another reason than a missing name.
+    await Promise.all(Array.from({ length: 512 }, (_, index) => writeFile(join(handles, String(index)), "")));
+    const before = await openHandles();
+    await expect(openSame(root, file, await stat(file), handles)).rejects.toMatchObject({ code: "EINVAL" });
+    expect(await openHandles()).toBe(before);
+  });
+});
+
+describe("openChecked", () => {
+  it("lets a link that has just appeared be looked at again", async () => {
+    await symlink("file", join(root, "dir", "link"));
+    expect((await checkRegular(join(root, "dir", "link"), "dir/link"))?.isSymbolicLink()).toBe(true);
+    expect(await checkRegular(join(root, "dir", "gone"), "dir/gone")).toBeUndefined();
+  });
+
+  it("never gives what lies outside while a folder is swapped all the time, and leaves no handle open", async () => {
+    const wall = await openWall(root);
+    const inside = join(root, "dir");
+    await rename(inside, join(root, "real"));
+    await symlink("real", inside);
+    let running = true;
+    const swapping = (async () => {
+      for (let turn = 0; running; turn += 1) {
+        await symlink(turn % 2 === 0 ? join(base, "out") : "real", join(root, "next"));
+        await rename(join(root, "next"), inside);
+      }
+    })();
+    const before = await openHandles();
+    const texts = new Set<string>();
+    for (let round = 0; round < 1500; round += 1) {
+      try {
+        texts.add((await wall.read("dir/file", { maxBytes: 100 })).text);
+      } catch (error) {
+        if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
+      }
+    }
+    running = false;
+    await swapping;
+    expect([...texts]).toEqual(["inside"]);
+    expect(await openHandles()).toBe(before);
+  });
+
+  it("reads a file that is replaced all the time, old or new, never torn", async () => {
+    const wall = await openWall(root);
+    const versions = ["a".repeat(5000), "b".repeat(7000)];
+    await writeFile(file, "a".repeat(5000));
+    let running = true;
+    const replacing = (async () => {
+      for (let turn = 0; running; turn += 1) {
+        await writeFile(join(root, "next"), versions[turn % 2] ?? "");
+        await rename(join(root, "next"), file);
+      }
+    })();
+    for (let round = 0; round < 300; round += 1) {
+      try {
+        expect(versions).toContain((await wall.read("dir/file", { maxBytes: 10_000 })).text);
+      } catch (error) {
+        if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
+      }
+    }
+    running = false;
+    await replacing;
+  });
+
+  it("gives up on a file that is never there when it is opened", async () => {
+    let looks = 0;
+    const stale = async () => {
+      looks += 1;
+      return { real: join(root, "dir", "gone"), exists: true };
+    };
+    await expect(openChecked(root, "dir/file", stale)).rejects.toMatchObject({ code: "PATH_REFUSED" });
+    expect(looks).toBe(3);
+  });
+});
+
+describe("readBounded", () => {
+  it("reads what a file has grown by, up to the limit", async () => {
+    const handle = await open(file, "r");
+    await appendFile(file, " and more");
+    expect(new TextDecoder().decode(await readBounded(handle, "file", 6, 100))).toBe("inside and more");
+    expect(new TextDecoder().decode(await readBounded(handle, "file", 0, 15))).toBe("inside and more");
+    await expect(readBounded(handle, "file", 6, 14)).rejects.toMatchObject({ code: "TOO_LARGE" });
+    await expect(readBounded(handle, "file", 15, 14)).rejects.toMatchObject({ code: "TOO_LARGE" });
+    await handle.close();
+  });
+});

@@ -1,0 +1,16 @@
+import { mkdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { TargetGuard } from "../../src/ports/target-guard.js";
+import { createProjectRoot } from "../../src/walls/project-root.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+it("guards targets: those that need not exist yet pass, links that lead out don't", async () => {
+  const base = await temporaryFolder();
+  await mkdir(join(base, "project", "src"), { recursive: true });
+  await symlink("..", join(base, "project", "up"));
+  const guard: TargetGuard = await createProjectRoot(join(base, "project"));
+  await expect(guard.check("src/new.ts")).resolves.toBeUndefined();
+  await expect(guard.check("up/elsewhere.ts")).rejects.toMatchObject({ code: "PATH_REFUSED" });
+  await expect(createProjectRoot(join(base, "none"))).rejects.toMatchObject({ code: "FILE_NOT_FOUND" });
+});

@@ -1,0 +1,21 @@
+import { defineConfig } from "tsup";
+
+// Kept tiny on purpose: tsup is barely maintained, so nothing here may be hard to say in another bundler.
+export default defineConfig({
+  entry: {
+    index: "src/index.ts",
+    fs: "src/fs.ts",
+    mcp: "src/mcp.ts",
+    testing: "src/testing.ts",
+    "cli/main": "src/cli/main.ts",
+  },
+  format: "esm",
+  target: ["es2022", "node22"],
+  // Entry points share chunks: a class that two of them export is one class, and `instanceof` holds between them.
+  splitting: true,
+  // Without this, tsup turns `node:sqlite` into `sqlite`, which no runtime has.
+  removeNodeProtocol: false,
+  dts: true,
+  sourcemap: true,
+  clean: true,
+});
