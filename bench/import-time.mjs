@@ -26,5 +26,13 @@ export async function run() {
     ours.push(importOnce(["phasegate"]));
   }
   const [measured, baseline] = [median(ours), median(theirs)];
-  return [row('import "phasegate", fresh process', time(measured), `zod, yaml, mdast alone ${time(baseline)}`, ratio(measured, baseline), 1.3)];
+  return [
+    row(
+      'import "phasegate", fresh process',
+      time(measured),
+      `zod, yaml, mdast alone ${time(baseline)}`,
+      ratio(measured, baseline),
+      1.3,
+    ),
+  ];
 }

@@ -14,7 +14,10 @@ const STEP = 2 * 60 * 1000;
 /** Fifty commit files, wherever the storage keeps them. */
 async function someCommitFiles(root) {
   const names = await readdir(join(root, "sessions"), { recursive: true });
-  return names.filter((name) => name.endsWith("1.json")).slice(0, 50).map((name) => join(root, "sessions", name));
+  return names
+    .filter((name) => name.endsWith("1.json"))
+    .slice(0, 50)
+    .map((name) => join(root, "sessions", name));
 }
 
 export async function run() {

@@ -48,7 +48,13 @@ export async function run() {
   const large = evidenceOf(8 * 1024 * 1024);
   const eight = await timed(9, (round) => completePhase(host, ids[round], 1, large));
   return [
-    row("heap of 100 active sessions in memory, 3 phases done each", megabytes(hundred), "bar 20 MB", hundred / 20 / 1024 / 1024, 1),
+    row(
+      "heap of 100 active sessions in memory, 3 phases done each",
+      megabytes(hundred),
+      "bar 20 MB",
+      hundred / 20 / 1024 / 1024,
+      1,
+    ),
     row("heap of 50 sessions, 1 phase done each", megabytes(fifty), "seed asks < 50 MB", fifty / 50 / 1024 / 1024, 1),
     row("list_workflows, cold", time(cold), "seed asks < 100 ms", cold / 100_000, 1),
     row("list_workflows, cached", time(cached), "seed asks < 10 ms", cached / 10_000, 1),

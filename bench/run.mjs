@@ -9,12 +9,15 @@ for (const suite of SUITES.filter((name) => chosen.length === 0 || chosen.includ
   const { run } = await import(`./${suite}.mjs`);
   for (const found of await run()) {
     rows.push(found);
-    console.log(`${found.ratio <= found.bar ? "ok  " : "OVER"} ${found.ratio} (bar ${found.bar})  ${found.what}: ${found.figure}; ${found.baseline}`);
+    console.log(
+      `${found.ratio <= found.bar ? "ok  " : "OVER"} ${found.ratio} (bar ${found.bar})  ${found.what}: ${found.figure}; ${found.baseline}`,
+    );
   }
 }
 
 const lines = rows.map(
-  ({ what, figure, baseline, ratio, bar }) => `| ${what} | ${figure} | ${baseline} | ${ratio} | ${bar} | ${ratio <= bar ? "yes" : "no"} |`,
+  ({ what, figure, baseline, ratio, bar }) =>
+    `| ${what} | ${figure} | ${baseline} | ${ratio} | ${bar} | ${ratio <= bar ? "yes" : "no"} |`,
 );
 const table = `# Results
 

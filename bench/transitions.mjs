@@ -1,5 +1,5 @@
 /** One phase completed in memory, through the whole tool, against XState's restore + send + persist. */
-import { createActor, createMachine, assign } from "xstate";
+import { assign, createActor, createMachine } from "xstate";
 import { medians, ratio, row, time } from "./measure.mjs";
 import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
 
@@ -55,7 +55,9 @@ export async function run() {
     xstate: { fn: xstateRound(PHASES, contextBytes) },
     complete: rolling(host, evidenceOf(EVIDENCE)),
     get_phase: { fn: async () => reader.tool.dispatch({ action: "get_phase", session_id: sessionId }) },
-    get_task: { fn: async () => reader.tool.dispatch({ action: "get_task", session_id: sessionId, phase: 1, task_number: 1 }) },
+    get_task: {
+      fn: async () => reader.tool.dispatch({ action: "get_task", session_id: sessionId, phase: 1, task_number: 1 }),
+    },
   });
   const against = (what, key, bar) =>
     row(what, time(found[key]), `XState round ${time(found.xstate)}`, ratio(found[key], found.xstate), bar);

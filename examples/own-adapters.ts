@@ -80,7 +80,9 @@ const hello = defineWorkflow({
   revision: "1",
   name: "Hello",
   description: "One phase",
-  phases: [{ number: 1, name: "Say hello", content: "# Say hello to NAME", tasks: [{ name: "say it", content: "# Now" }] }],
+  phases: [
+    { number: 1, name: "Say hello", content: "# Say hello to NAME", tasks: [{ name: "say it", content: "# Now" }] },
+  ],
 });
 
 /** A provider that fills in a name; everything else comes from another one. */

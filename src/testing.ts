@@ -7,6 +7,6 @@
 export { type ContentContractOptions, contentContract } from "./testing/content-contract.js";
 export type { ContractCase } from "./testing/contract-case.js";
 export { FakeClock } from "./testing/fake-clock.js";
-export { commitChain, type CommitParts, makeCommit, nextCommit } from "./testing/make-commit.js";
+export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/make-commit.js";
 export type { StorageContractOptions } from "./testing/storage-check.js";
 export { storageContract } from "./testing/storage-contract.js";

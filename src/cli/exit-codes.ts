@@ -15,6 +15,9 @@ export const EXIT = {
 /** One of the bin's exit codes. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** Takes the exit code of a command that has run to its end. */
+export type SetExitCode = (code: ExitCode) => void;
+
 /** A command that can't go on, with what to do about it. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;

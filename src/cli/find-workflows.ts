@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { WorkflowFolder } from "../adapters/fs/workflow-folder.js";
-import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../definition/read-workflow.js";
+import { METADATA_FILE, type ReadWorkflow } from "../definition/read-workflow.js";
 import { FILE_MAX, withoutMark } from "../definition/workflow-files.js";
 import { isPhasegateError } from "../errors.js";
 import { openWall } from "../walls/open-wall.js";
@@ -33,10 +33,9 @@ export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
   return workflows;
 }
 
-/** Undefined for a folder that is no workflow; one with phases and no metadata was meant to be one. */
+/** Undefined for a folder that is no workflow. */
 async function readFolder(wall: Wall, type: string, folder: string): Promise<FoundWorkflow | undefined> {
-  const meant = async () => ((await kindOf(wall, `${type}/phases`)) === "folder" ? readWorkflow(type, []) : undefined);
-  const read = (await new WorkflowFolder(wall, type).read()) ?? (await meant());
+  const read = await new WorkflowFolder(wall, type).read();
   if (read === undefined) return undefined;
   return { type, folder, read, source: (file) => sourceOf(wall, `${type}/${file}`) };
 }

@@ -1,14 +1,11 @@
 import { Command } from "commander";
-import type { ExitCode } from "./exit-codes.js";
+import type { SetExitCode } from "./exit-codes.js";
 import { packageVersion } from "./package-version.js";
 import { serveCommand } from "./serve-command.js";
 import { sessionsCommand } from "./sessions-command.js";
 import { showCommand } from "./show-command.js";
 import type { Terminal } from "./terminal.js";
 import { validateCommand } from "./validate-command.js";
-
-/** Takes the exit code of a command that has run to its end. */
-export type SetExitCode = (code: ExitCode) => void;
 
 const EXIT_CODES = `
 Exit codes:

@@ -12,7 +12,7 @@ import { EXIT, type ExitCode } from "./exit-codes.js";
 import { logEngine, logWorkflows } from "./log-engine.js";
 import { packageVersion } from "./package-version.js";
 import { requireFolder } from "./require-folder.js";
-import type { ServeOptions } from "./serve-command.js";
+import type { ServeOptions } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
 
 /** A message carries evidence, and JSON may write a character in six bytes. */

@@ -1,10 +1,9 @@
 import { Command, Option } from "commander";
 import type { Engine } from "../engine/engine.js";
 import type { SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
-import { EXIT } from "./exit-codes.js";
+import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
 import { jsonOption, logLevelOption, stateOption, wholeNumber } from "./option-values.js";
-import type { SetExitCode } from "./program.js";
 import { sessionTable } from "./session-table.js";
 import { print, type Terminal } from "./terminal.js";
 
@@ -17,7 +16,7 @@ interface SessionsOptions {
 
 const STATUSES = ["active", "paused", "completed", "failed"] as const;
 /** How many are asked for at once. */
-const PAGE = 500;
+const PAGE = 100;
 
 /** `phasegate sessions`. */
 export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): Command {

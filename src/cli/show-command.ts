@@ -1,8 +1,7 @@
 import { Command } from "commander";
-import { EXIT } from "./exit-codes.js";
+import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
 import { jsonOption, logLevelOption, stateOption } from "./option-values.js";
-import type { SetExitCode } from "./program.js";
 import { sessionReport } from "./session-report.js";
 import { sessionTree } from "./session-tree.js";
 import { print, type Terminal } from "./terminal.js";

@@ -2,10 +2,9 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { hasErrors } from "../definition/diagnostic.js";
 import { diagnosticLines } from "./diagnostic-lines.js";
-import { CommandFailure, EXIT } from "./exit-codes.js";
+import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { type FoundWorkflow, findWorkflows } from "./find-workflows.js";
 import { jsonOption, logLevelOption } from "./option-values.js";
-import type { SetExitCode } from "./program.js";
 import { requireFolder } from "./require-folder.js";
 import { print, styled, type Terminal } from "./terminal.js";
 

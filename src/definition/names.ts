@@ -10,7 +10,7 @@ declare const sessionIdBrand: unique symbol;
 export type SessionId = string & { readonly [sessionIdBrand]: true };
 
 /** The longest session id, in characters. */
-export const SESSION_ID_MAX = 128;
+const SESSION_ID_MAX = 128;
 
 /** Whether a value may be a session id. */
 export function isSessionId(value: unknown): value is SessionId {

@@ -1,7 +1,7 @@
+import { digest } from "../definition/digest.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
 import type { SessionId } from "../definition/names.js";
 import { tampered } from "../kernel/commit-body.js";
-import { digest } from "../definition/digest.js";
 import type { EvidenceRef } from "../session/events.js";
 import { artifacts, type RecordedEvent } from "../session/history.js";
 import type { EngineContext } from "./context.js";

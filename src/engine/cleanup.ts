@@ -1,5 +1,5 @@
-import { isPhasegateError } from "../errors.js";
 import type { SessionId } from "../definition/names.js";
+import { isPhasegateError } from "../errors.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { type EngineContext, executeCommand } from "./context.js";
 

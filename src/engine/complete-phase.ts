@@ -98,7 +98,11 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
 }
 
 /** After a retry without a reset, a submission stands on the one before it. */
-async function mergeLast(context: EngineContext, session: PhasedSession, submission: SafeEvidence): Promise<SafeEvidence> {
+async function mergeLast(
+  context: EngineContext,
+  session: PhasedSession,
+  submission: SafeEvidence,
+): Promise<SafeEvidence> {
   const last = session.head.submission;
   if (last?.merge !== true) return submission;
   const { events } = await context.kernel.at(session.sessionId, last.version);

@@ -75,7 +75,12 @@ export async function viewTask(
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const part = { phase: phaseNumber, task: taskNumber };
-  return { sessionId: session.sessionId, phase, task, ...(await viewText(context, structure, part, task.textRevision)) };
+  return {
+    sessionId: session.sessionId,
+    phase,
+    task,
+    ...(await viewText(context, structure, part, task.textRevision)),
+  };
 }
 
 async function viewText(
@@ -110,7 +115,8 @@ function artifactNames(
 function taskNotFound(phase: PhaseDefinition, task: number): PhasegateError<"TASK_NOT_FOUND"> {
   const valid = phase.tasks.map(({ number }) => number);
   return new PhasegateError("TASK_NOT_FOUND", `phase ${phase.number} has no task ${task}`, {
-    remedy: valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
+    remedy:
+      valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
     details: { phase: phase.number, task, valid },
   });
 }

@@ -57,7 +57,10 @@ export class Pinned {
     const live = await this.#content.definition(structure.type, structure.revision);
     const schema = live?.schemas.get(phase.number);
     if (live === undefined || schema === undefined) throw changed(structure, "is not registered any more");
-    if (live.structure !== structure && fingerprint(live.structure, phase.number) !== fingerprint(structure, phase.number)) {
+    if (
+      live.structure !== structure &&
+      fingerprint(live.structure, phase.number) !== fingerprint(structure, phase.number)
+    ) {
       throw changed(structure, `has another gate in phase ${phase.number} now`);
     }
     return schema;

@@ -127,7 +127,9 @@ export class Session<
 
   /** Skips the current phase, where the definition allows it. For the host alone. */
   skipPhase(phase: Phase, request: MoveRequest): Promise<MoveResult> {
-    return this.#operations.run("skipPhase", () => movePast(this.#context, this.id, "skipPhase", { phase, ...request }));
+    return this.#operations.run("skipPhase", () =>
+      movePast(this.#context, this.id, "skipPhase", { phase, ...request }),
+    );
   }
 
   /** Moves the session to the newest definition of its workflow, which is recorded. For the host alone. */

@@ -54,9 +54,8 @@ export async function viewFullState(context: EngineContext, loaded: LoadedSessio
 }
 
 /** The options that a session was started with. */
-export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
+async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
   const { events } = await kernel.at(sessionId, 1);
   const started = events.find(({ type }) => type === "started");
   return started?.type === "started" ? started.options : {};
 }
-

@@ -67,11 +67,16 @@ function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, examp
   const wanted = at(example, path);
   return {
     field,
-    problem: value === undefined && path.length > 0 ? "missing" : "invalid",
-    message: field === "" ? issue.message : `'${field}': ${issue.message}`,
+    problem: value === undefined ? "missing" : "invalid",
+    message: sentence(field, value === undefined, issue.message),
     got: value === undefined ? "nothing" : shown(value),
     ...(wanted === undefined ? {} : { example: wanted }),
   };
+}
+
+function sentence(field: string, missing: boolean, message: string): string {
+  if (field === "") return message;
+  return missing ? `'${field}' is missing: ${message}` : `'${field}': ${message}`;
 }
 
 /** What lies at a path; own keys only. */

@@ -1,4 +1,4 @@
-import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import type { Recorded } from "./recorded.js";
 
 /** A commit's place in the chain, kept by somebody else: it shows a log whose tail was cut. */
@@ -25,15 +25,10 @@ export async function audit(log: AsyncIterable<Recorded<unknown, unknown>>, rece
       if (version === receipt?.version) found = hash === receipt.hash;
     }
   } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    return { intact: false, versions: last.version, reason: reasonOf(error) };
+    // Only tampering is a finding; a store that can't be read, or a newer format, says nothing of the log.
+    if (!isPhasegateError(error, "TAMPERED")) throw error;
+    return { intact: false, versions: last.version, reason: error.message };
   }
   if (!found) return { intact: false, versions: last.version, reason: "the commit of the receipt is not in the log" };
   return { intact: true, versions: last.version, receipt: last };
-}
-
-/** Only tampering is a finding; a store that can't be read, or a newer format, says nothing of the log. */
-function reasonOf(error: AnyPhasegateError): string {
-  if (error.code !== "TAMPERED") throw error;
-  return error.message;
 }

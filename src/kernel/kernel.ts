@@ -138,7 +138,8 @@ export class Kernel<Command, Event, Head> {
     if (commit.sessionId !== sessionId) throw tampered({ sessionId, version }, "it belongs to another session");
     const { keys, ...stored } = readBody(commit, machine.schema, hashKey);
     const { events, head } = this.#parse(commit, stored);
-    const summary = this.#summary(sessionId, head, at, version, commit.summary);
+    const { activeSince } = commit.summary;
+    const summary = { ...this.#summary(sessionId, head, at, version), activeSince };
     return { sessionId, version, at, hash, summary, body, keys, events, head: freeze(head) };
   }
 

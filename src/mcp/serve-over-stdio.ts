@@ -1,8 +1,9 @@
-import { PassThrough, type Readable, type Writable } from "node:stream";
+import type { Readable, Transform, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { CountingStdioTransport } from "./counting-stdio-transport.js";
+import { createStdioLines } from "./stdio-lines.js";
 
 /** How to serve. */
 export interface StdioServing {
@@ -31,24 +32,13 @@ export interface StdioConnection {
 export function serveOverStdio(factory: () => McpServer, serving: StdioServing): StdioConnection {
   const { input, output, maxMessageBytes, drainMs, onError } = serving;
   // A stream between: the SDK drops what is under way as soon as its input ends, so that end is kept from it.
-  const messages = new PassThrough();
+  const messages = createStdioLines(maxMessageBytes);
   const transport = new CountingStdioTransport(messages, output, { maxBufferSize: maxMessageBytes });
   const broken = new Promise<StdioEnd>((resolve) => {
     transport.onclosed = () => resolve("broken");
   });
   const handle = serveStdio(factory, { transport, onerror: onError });
-  let close = () => {};
-  const stopped = new Promise<StdioEnd>((resolve) => {
-    const stop = (reason: StdioEnd) => {
-      input.unpipe(messages);
-      input.pause();
-      resolve(reason);
-    };
-    close = () => stop("closed");
-    const inputEnded = () => stop("input ended");
-    input.on("end", inputEnded).on("close", inputEnded).on("error", onError);
-  });
-  input.pipe(messages, { end: false });
+  const { stopped, stop } = passOn(input, messages, onError);
   const answered = stopped.then(async (reason) => {
     await delivered(messages);
     if (!(await transport.idle(drainMs))) onError(new Error("some requests took too long to be answered"));
@@ -58,10 +48,27 @@ export function serveOverStdio(factory: () => McpServer, serving: StdioServing):
     await handle.close();
     return reason;
   });
-  return { ended, close };
+  return { ended, close: () => stop("closed") };
+}
+
+/** Hands the input on until it ends, or is stopped. */
+function passOn(input: Readable, messages: Transform, onError: (error: Error) => void) {
+  let settle: (reason: StdioEnd) => void = () => {};
+  const stopped = new Promise<StdioEnd>((resolve) => {
+    settle = resolve;
+  });
+  const stop = (reason: StdioEnd) => {
+    input.unpipe(messages);
+    input.pause();
+    settle(reason);
+  };
+  const ended = () => stop("input ended");
+  input.on("end", ended).on("close", ended).on("error", onError);
+  input.pipe(messages, { end: false });
+  return { stopped, stop };
 }
 
 /** What was read before the end is still to be handed on. */
-async function delivered(messages: PassThrough): Promise<void> {
+async function delivered(messages: Transform): Promise<void> {
   while (!messages.destroyed && messages.readableLength + messages.writableLength > 0) await setImmediate();
 }

@@ -1,12 +1,12 @@
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { ContractCase } from "./contract-case.js";
+import type { ReopenCheck, StorageCheck, StorageContractOptions } from "./storage-check.js";
 import { appendChecks } from "./storage-contract-append.js";
 import { listChecks } from "./storage-contract-list.js";
 import { pageChecks } from "./storage-contract-pages.js";
 import { readChecks } from "./storage-contract-read.js";
 import { removeChecks } from "./storage-contract-remove.js";
 import { reopenChecks } from "./storage-contract-reopen.js";
-import type { ReopenCheck, StorageCheck, StorageContractOptions } from "./storage-check.js";
 
 /**
  * What every {@link StorageAdapter} must do, as cases for any test runner:

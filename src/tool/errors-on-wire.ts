@@ -79,7 +79,10 @@ export function errorAnswer(tool: string, action: string, error: unknown, sessio
 function violation(error: AnyPhasegateError): WireObject {
   switch (error.code) {
     case "PHASE_LOCKED":
-      return { violation_type: "attempted_skip", required_action: `Complete Phase ${error.details.current} checkpoint first` };
+      return {
+        violation_type: "attempted_skip",
+        required_action: `Complete Phase ${error.details.current} checkpoint first`,
+      };
     case "PHASE_ALREADY_COMPLETED":
       return {
         violation_type: "already_completed",
@@ -140,5 +143,7 @@ function inToolWords(text: string): string {
 }
 
 function shorten(text: string): string {
-  return text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX)}… (${text.length - MESSAGE_MAX} more characters)`;
+  return text.length <= MESSAGE_MAX
+    ? text
+    : `${text.slice(0, MESSAGE_MAX)}… (${text.length - MESSAGE_MAX} more characters)`;
 }

@@ -61,7 +61,9 @@ function failed(context: ToolContext, result: Extract<CompleteResult, { passed: 
 }
 
 function remediation({ status, phase, problems }: Extract<CompleteResult, { passed: false }>): string {
-  const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, PROBLEMS_MAX);
+  const fields = [...new Set(problems.map(({ field }) => field))]
+    .filter((field) => field !== "")
+    .slice(0, PROBLEMS_MAX);
   const mend = `Do what is missing, then submit evidence for phase ${phase} with all required fields: ${fields.join(", ")}`;
   if (status === "active") return mend;
   return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
@@ -69,10 +71,9 @@ function remediation({ status, phase, problems }: Extract<CompleteResult, { pass
 
 function nextCall({ status, sessionId, phase, problems }: Extract<CompleteResult, { passed: false }>): WireObject {
   if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
-  const wanted = problems.slice(0, BLANKS_MAX).map(({ field, expected }) => [
-    field.split(".")[0] || "<field>",
-    `<${expected ?? "see required_format"}>`,
-  ]);
+  const wanted = problems
+    .slice(0, BLANKS_MAX)
+    .map(({ field, expected }) => [field.split(".")[0] || "<field>", `<${expected ?? "see required_format"}>`]);
   return { action: "complete_phase", session_id: sessionId, phase, evidence: Object.fromEntries(wanted) };
 }
 

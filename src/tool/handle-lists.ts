@@ -30,7 +30,9 @@ export async function listWorkflows(
     workflows: page.items,
     count: page.items.length,
     total: chosen.length,
-    warning: unknown ? `unknown category '${category}': all workflows are listed; there are ${categories.join(", ") || "none"}` : undefined,
+    warning: unknown
+      ? `unknown category '${category}': all workflows are listed; there are ${categories.join(", ") || "none"}`
+      : undefined,
     cursor: page.cursor,
     next:
       page.cursor !== undefined
@@ -47,7 +49,11 @@ export async function listSessions(
 ): Promise<WireObject> {
   const filter = status === undefined ? (["active", "paused", "completed", "failed"] as const) : [status];
   for (let limit = SESSIONS_A_PAGE; ; limit = Math.floor(limit / 2)) {
-    const page = await context.engine.listSessions({ status: filter, limit, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await context.engine.listSessions({
+      status: filter,
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     const sessions = page.items.map(sessionEntry);
     if (limit > 1 && JSON.stringify(sessions).length > context.room - ENVELOPE) continue;
     const first = page.items[0];

@@ -22,7 +22,12 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
     acknowledgment_required: true,
-    ...(open.length === 0 ? {} : { open_sessions: open, warning: "other sessions on this target are open: resume one of them if this was not meant to be a new start" }),
+    ...(open.length === 0
+      ? {}
+      : {
+          open_sessions: open,
+          warning: "other sessions on this target are open: resume one of them if this was not meant to be a new start",
+        }),
   });
 }
 
@@ -81,7 +86,7 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
 }
 
 /** An answer with a phase in it: its text as far as it fits, and what to call next. */
-export function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, cursor?: string): WireObject {
+function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, cursor?: string): WireObject {
   const { sessionId, phase, currentPhase } = view;
   const current = phase.number === currentPhase;
   const answer = {

@@ -1,57 +1,10 @@
-import type { StateView } from "../engine/state-view.js";
 import type { ParametersOf } from "./actions.js";
-import { firstCallIn, phaseCall } from "./next-call.js";
 import { pageItems } from "./paging.js";
-import { rangesText } from "./ranges-text.js";
 import type { ToolContext } from "./tool-context.js";
-import { brief, compact, historyEntry, type WireObject } from "./wire.js";
+import { compact, historyEntry, type WireObject } from "./wire.js";
 
 /** Room for what a list's answer has beside its items. */
 const ENVELOPE = 600;
-
-export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
-  if (params.brief === true) return briefState(await context.engine.getState(params.session_id));
-  const state = await context.engine.getFullState(params.session_id);
-  const { head } = state;
-  return compact({
-    status: "success",
-    action: "get_state",
-    ...position(state),
-    total_phases: head.total,
-    completed_phases: state.completedPhases,
-    skipped_phases: state.skippedPhases.length === 0 ? undefined : state.skippedPhases,
-    artifacts: Object.fromEntries(state.artifacts.map(({ phase, artifact }) => [`phase_${phase}`, artifact])),
-    ...executed(state.artifacts),
-    created_at: head.createdAt,
-    last_updated: state.updatedAt,
-    attempts: head.attempts,
-    resume_capable: head.status === "active" || head.status === "paused",
-    next: nextCall(state),
-  });
-}
-
-export async function getSession(context: ToolContext, params: ParametersOf<"get_session">): Promise<WireObject> {
-  const state = await context.engine.getFullState(params.session_id);
-  const history = await context.engine.history(params.session_id);
-  const { head, options } = state;
-  const session = compact({
-    session_id: state.sessionId,
-    workflow_type: head.workflowType,
-    target_file: head.target,
-    current_phase: head.phase,
-    total_phases: head.total,
-    completed_phases: state.completedPhases,
-    status: head.status,
-    created_at: head.createdAt,
-    last_updated: state.updatedAt,
-    completed_at: head.status === "completed" ? head.completedAt : undefined,
-    paused_at: head.status === "paused" ? head.pausedAt : undefined,
-    checkpoint_note: head.status === "paused" ? head.note : undefined,
-    phase_history: history.map(historyEntry),
-    options,
-  });
-  return { status: "success", action: "get_session", session, next: nextCall(state) };
-}
 
 export async function deleteSession(context: ToolContext, params: ParametersOf<"delete_session">): Promise<WireObject> {
   const { sessionId } = await context.engine.deleteSession(
@@ -70,7 +23,10 @@ export async function deleteSession(context: ToolContext, params: ParametersOf<"
 
 export async function pause(context: ToolContext, params: ParametersOf<"pause">): Promise<WireObject> {
   const { checkpoint_note: note, idempotency_key: idempotencyKey } = params;
-  const request = { ...(note === undefined ? {} : { note }), ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
+  const request = {
+    ...(note === undefined ? {} : { note }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
   const paused = await context.engine.pause(params.session_id, request);
   return {
     status: "success",
@@ -136,60 +92,6 @@ export async function getMetrics(context: ToolContext): Promise<WireObject> {
     metrics: Object.fromEntries(metrics),
     next: { action: "list_sessions" },
   };
-}
-
-/** Where am I, what is done, what is next: all that is needed after a context was compacted. */
-function briefState(state: StateView): WireObject {
-  const { head, structure } = state;
-  const phase = structure.phases[head.position];
-  return compact({
-    status: "success",
-    action: "get_state",
-    ...position(state),
-    target_file: brief(head.target, 200),
-    title: phase === undefined ? undefined : brief(phase.name, 80),
-    phases: `${state.completedPhases.length} of ${head.total} complete`,
-    completed_phases: rangesText(state.completedPhases),
-    attempts: head.attempts === 0 ? undefined : head.attempts,
-    note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
-    next: nextCall(state),
-  });
-}
-
-function position({ sessionId, head }: StateView): WireObject {
-  return {
-    session_id: sessionId,
-    workflow_type: head.workflowType,
-    target_file: head.target,
-    session_status: head.status,
-    current_phase: head.phase,
-  };
-}
-
-function nextCall({ sessionId, head, structure }: StateView): WireObject {
-  const phase = structure.phases[head.position];
-  switch (head.status) {
-    case "paused":
-      return { action: "resume", session_id: sessionId };
-    case "failed":
-      return { action: "retry_phase", session_id: sessionId, phase: head.phase };
-    case "completed":
-      return { action: "list_workflows" };
-    default:
-      return phase === undefined || phase.tasks.length > 0 ? phaseCall(sessionId) : firstCallIn(sessionId, phase);
-  }
-}
-
-function executed(artifacts: readonly { phase: number; outputs?: unknown; commandsExecuted?: unknown }[]): WireObject {
-  const outputs = artifacts.filter((artifact) => artifact.outputs !== undefined);
-  const commands = artifacts.filter((artifact) => artifact.commandsExecuted !== undefined);
-  return compact({
-    outputs: outputs.length === 0 ? undefined : Object.fromEntries(outputs.map((a) => [`phase_${a.phase}`, a.outputs])),
-    commands_executed:
-      commands.length === 0
-        ? undefined
-        : Object.fromEntries(commands.map((a) => [`phase_${a.phase}`, a.commandsExecuted])),
-  });
 }
 
 function nextPage(action: string, sessionId: string, cursor: string | undefined): WireObject {

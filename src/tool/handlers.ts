@@ -1,8 +1,9 @@
+import type { Request } from "./actions.js";
 import { complete } from "./handle-complete.js";
 import { listSessions, listWorkflows } from "./handle-lists.js";
 import { getPhase, getTask, resume, retryPhase, rollback, start } from "./handle-phases.js";
-import { deleteSession, getErrors, getHistory, getMetrics, getSession, getState, pause } from "./handle-sessions.js";
-import type { Request } from "./actions.js";
+import { deleteSession, getErrors, getHistory, getMetrics, pause } from "./handle-sessions.js";
+import { getSession, getState } from "./handle-state.js";
 import type { ToolContext } from "./tool-context.js";
 import type { WireObject } from "./wire.js";
 

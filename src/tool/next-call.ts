@@ -22,7 +22,7 @@ export function callAfterTask(sessionId: string, phase: PhaseDefinition, task: n
  * The call that hands in evidence. The values say what is wanted and would not pass: a call that
  * could be sent as it stands would be an invitation to claim what was not done.
  */
-export function gateCall(sessionId: string, phase: PhaseDefinition): NextCall {
+function gateCall(sessionId: string, phase: PhaseDefinition): NextCall {
   return { action: "complete_phase", session_id: sessionId, phase: phase.number, evidence: blanks(phase) };
 }
 

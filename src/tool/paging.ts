@@ -16,11 +16,6 @@ const CHARACTERS_PER_TOKEN = 4;
 /** Room for what a page adds to an answer: cursor, range and the next call. */
 const PAGE_OVERHEAD = 700;
 
-/** How many tokens a text is, as answers are measured. */
-export function tokensOf(text: string): number {
-  return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
-}
-
 /** How many characters of JSON an answer may have. */
 export function charactersFor(tokens: number): number {
   return tokens * CHARACTERS_PER_TOKEN;

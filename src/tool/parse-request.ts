@@ -1,7 +1,15 @@
 import * as z from "zod";
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
-import { type Action, exampleCall, isAction, PARAMETERS, type Parameter, parametersOf, type Request } from "./actions.js";
+import {
+  type Action,
+  exampleCall,
+  isAction,
+  PARAMETERS,
+  type Parameter,
+  parametersOf,
+  type Request,
+} from "./actions.js";
 
 /** A call that can't be carried out, with what is wrong and a right one. */
 export interface BadRequest {
@@ -27,7 +35,12 @@ export function parseRequest(input: unknown, allowed: readonly Action[]): Reques
   }
   const given = entries.filter(([name]) => name !== "action");
   const problems = problemsOf(action, given);
-  if (problems.length > 0) return badParameters(action, problems, given.map(([name]) => name));
+  if (problems.length > 0)
+    return badParameters(
+      action,
+      problems,
+      given.map(([name]) => name),
+    );
   return checked(action, Object.fromEntries(given));
 }
 
@@ -84,7 +97,10 @@ function isParameter(name: string): name is Parameter {
 
 function badParameters(action: Action, problems: readonly string[], given: readonly string[]): BadRequest {
   const { all } = parametersOf(action);
-  const example = exampleCall(action, all.filter((name) => given.includes(name)));
+  const example = exampleCall(
+    action,
+    all.filter((name) => given.includes(name)),
+  );
   const takes = all.length === 0 ? "no parameters" : all.join(", ");
   return {
     action,

@@ -1,4 +1,11 @@
-import { defineWorkflow, type GateInput, type JsonObject, MemoryContent, MemoryStorage, type Workflow } from "phasegate";
+import {
+  defineWorkflow,
+  type GateInput,
+  type JsonObject,
+  MemoryContent,
+  MemoryStorage,
+  type Workflow,
+} from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { failure } from "../support/failure.js";
@@ -29,7 +36,9 @@ describe("completePhase", () => {
     const passed = await engine.completePhase(sessionId, { phase: 1, evidence: built });
     expect(passed).toMatchObject({ passed: true, evidenceAccepted: ["summary", "tests_pass"], attempt: 1 });
     expect(passed.passed && passed.nextPhase?.name).toBe("Ship");
-    expect(await engine.completePhase(sessionId, { phase: 2, evidence: { any: 1 } })).toMatchObject({ nextPhase: null });
+    expect(await engine.completePhase(sessionId, { phase: 2, evidence: { any: 1 } })).toMatchObject({
+      nextPhase: null,
+    });
     expect((await engine.getState(sessionId)).head.status).toBe("completed");
   });
 
@@ -110,7 +119,15 @@ describe("completePhase", () => {
   });
 
   it("refuses a schema whose output is not JSON, and writes nothing", async () => {
-    for (const output of [new Date(0), new Map(), { deep: [new Set()] }, Number.NaN, undefined, [undefined], { a: 1n }]) {
+    for (const output of [
+      new Date(0),
+      new Map(),
+      { deep: [new Set()] },
+      Number.NaN,
+      undefined,
+      [undefined],
+      { a: 1n },
+    ]) {
       const { engine, sessionId } = await startGated(z.object({}).transform(() => output));
       const error = await failure(engine.completePhase(sessionId, { phase: 1, evidence: {} }));
       expect(["DEFINITION_INVALID", "INTERNAL"]).toContain(error.code);
@@ -205,7 +222,11 @@ describe("a workflow in code that changes", () => {
 
   it("is DEFINITION_CHANGED without its revision, and with another schema under its name", async () => {
     const { sessionId, again } = await sessionOn(strict);
-    for (const engine of [again([gated(z.object({ a: z.string() }), "2")]), again([gated(z.object({ b: z.string() }))]), again([twoPhases])]) {
+    for (const engine of [
+      again([gated(z.object({ a: z.string() }), "2")]),
+      again([gated(z.object({ b: z.string() }))]),
+      again([twoPhases]),
+    ]) {
       expect((await failure(complete(engine, sessionId, { a: "x" }))).code).toBe("DEFINITION_CHANGED");
     }
   });

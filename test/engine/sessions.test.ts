@@ -75,7 +75,11 @@ describe("the lifecycle", () => {
     expect(back).toMatchObject({ from: 2, to: 1, cleared: [1] });
     const state = await engine.getFullState(sessionId);
     expect([state.completedPhases, state.artifacts]).toEqual([[], []]);
-    expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual(["rolled_back", "rolled_back", "active"]);
+    expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual([
+      "rolled_back",
+      "rolled_back",
+      "active",
+    ]);
     const forward = await failure(engine.rollback(sessionId, { to: 2 }));
     expect(forward).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [] } });
   });
@@ -173,7 +177,17 @@ describe("notifications", () => {
     await engine.completePhase(sessionId, { phase: 2, evidence: {} });
     await engine.deleteSession(sessionId);
     expect(seen).toEqual([
-      ...["started", "phaseEntered", "paused", "resumed", "gateFailed", "gateFailed", "gateFailed", "failed", "retried"],
+      ...[
+        "started",
+        "phaseEntered",
+        "paused",
+        "resumed",
+        "gateFailed",
+        "gateFailed",
+        "gateFailed",
+        "failed",
+        "retried",
+      ],
       ...["phaseSkipped", "phaseEntered", "rolledBack", "phaseEntered", "gateOverridden", "phaseEntered", "migrated"],
       ...["gatePassed", "completed", "deleted"],
     ]);

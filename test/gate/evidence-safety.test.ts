@@ -256,6 +256,20 @@ describe("size", () => {
     }
   });
 
+  it("is estimated to the character where nothing need be escaped", () => {
+    const value = {
+      yes: true,
+      no: false,
+      none: null,
+      n: -12.5,
+      text: "abc",
+      list: [1, [], {}, [2, 3]],
+      in: { a: 1, b: {} },
+    };
+    expect(checkEvidenceSafety(value, LIMITS).characters).toBe(bytesOf(value));
+    expect(checkEvidenceSafety({}, LIMITS).characters).toBe(2);
+  });
+
   it("is said exactly up to four times the limit, and as a lower bound beyond", () => {
     const text = "x".repeat(380);
     const near = refusal({ text }, { maxBytes: 100 });

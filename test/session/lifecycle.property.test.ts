@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { PhaseDefinition, WorkflowStructure } from "../../src/definition/structure.js";
 import { applyEvent } from "../../src/session/apply-event.js";
-import type { SessionCommand } from "../../src/session/commands.js";
+import type { Actor, SessionCommand } from "../../src/session/commands.js";
 import { sessionEventSchema } from "../../src/session/events.js";
 import { type SessionHead, sessionHeadSchema } from "../../src/session/head.js";
 import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../src/session/history.js";
@@ -12,15 +12,16 @@ import { Model } from "./model.js";
 import { phaseOf, Run, structureOf, submit } from "./run.js";
 
 const RUNS = process.env.PHASEGATE_LONG === "1" ? 3_000 : 300;
+/** How many commands a session that is over is still asked for. */
+const AFTER_END = 5;
 /** No head of six phases is larger, in characters of JSON, however long its log is. */
 const HEAD_MAX = 900;
 
+const phase = fc.record({ number: fc.nat({ max: 9 }), skippable: fc.boolean(), allowOverride: fc.boolean() });
+const several = (minLength: number) =>
+  fc.uniqueArray(phase, { minLength, maxLength: 6, selector: ({ number }) => number });
 const phases = fc
-  .uniqueArray(fc.record({ number: fc.nat({ max: 9 }), skippable: fc.boolean(), allowOverride: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 6,
-    selector: ({ number }) => number,
-  })
+  .oneof({ weight: 1, arbitrary: several(1) }, { weight: 4, arbitrary: several(4) })
   .map((drafts): PhaseDefinition[] =>
     drafts
       .sort((one, other) => one.number - other.number)
@@ -29,8 +30,8 @@ const phases = fc
       ),
   );
 
-const structures = fc.tuple(phases, fc.nat({ max: 5 }), fc.boolean()).map(([drawn, start, first]) => {
-  const startPhase = drawn[first ? 0 : start % drawn.length]?.number ?? 0;
+const structures = fc.tuple(phases, fc.nat({ max: 12 })).map(([drawn, start]) => {
+  const startPhase = drawn[start < drawn.length ? start : 0]?.number ?? 0;
   return structureOf(drawn, { startPhase });
 });
 
@@ -39,68 +40,92 @@ const limits = fc.record({
   maxAttemptsTotal: fc.integer({ min: 1, max: 7 }),
 });
 
-/** A phase that is named: as a rule the one that the session is in, else one beside it, else any number. */
-const aim = fc.oneof(
-  { weight: 8, arbitrary: fc.constant(0) },
-  { weight: 2, arbitrary: fc.integer({ min: -3, max: 3 }) },
-  { weight: 1, arbitrary: fc.constantFrom(99, 0.5, -100) },
-);
-const by = fc.constantFrom("agent" as const, "host" as const);
+const TYPES = [
+  "pass",
+  "fail",
+  "retryPhase",
+  "rollback",
+  "overrideGate",
+  "skipPhase",
+  "pause",
+  "resume",
+  "migrate",
+  "start",
+] as const;
+type Type = (typeof TYPES)[number];
 
-/** A command before it is known where the session will stand. */
-const drafts = fc.oneof(
-  { weight: 10, arbitrary: fc.record({ type: fc.constant("pass" as const), aim }) },
-  { weight: 8, arbitrary: fc.record({ type: fc.constant("fail" as const), aim }) },
-  {
-    weight: 5,
-    arbitrary: fc.record({ type: fc.constant("retryPhase" as const), aim, by, resetEvidence: fc.boolean() }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      type: fc.constant("rollback" as const),
-      aim: fc.oneof(fc.integer({ min: -3, max: 1 }), aim),
-      by,
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("overrideGate" as const), aim }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("skipPhase" as const), aim }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("pause" as const), aim }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant("resume" as const), aim }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("migrate" as const), aim, change: fc.nat({ max: 5 }) }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant("start" as const), aim }) },
-);
+/** What gets a session somewhere, where it stands; so often as it is named. */
+const USEFUL: Readonly<Record<string, readonly Type[]>> = {
+  active: [
+    "pass",
+    "pass",
+    "pass",
+    "fail",
+    "fail",
+    "fail",
+    "retryPhase",
+    "rollback",
+    "pause",
+    "overrideGate",
+    "skipPhase",
+    "migrate",
+  ],
+  last: ["pass", "fail", "fail", "fail", "fail", "rollback", "rollback", "rollback", "retryPhase", "pause", "migrate"],
+  paused: ["resume", "resume", "resume", "resume", "migrate"],
+  failed: ["retryPhase", "retryPhase", "retryPhase", "rollback", "rollback", "overrideGate", "skipPhase", "migrate"],
+};
+
+/** A command before it is known where the session will stand: a useful one as a rule, else any at any phase. */
+const drafts = fc.record({
+  wild: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  choice: fc.nat({ max: 999 }),
+  /** Phases from the current one, where it is wild; a rollback goes back so far. */
+  aim: fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: -3, max: 3 }) },
+    { weight: 1, arbitrary: fc.constantFrom(99, 0.5) },
+  ),
+  by: fc.constantFrom<Actor[]>("agent", "host"),
+  resetEvidence: fc.boolean(),
+  change: fc.nat({ max: 5 }),
+});
 type Draft = typeof drafts extends fc.Arbitrary<infer T> ? T : never;
 
-/** The start comes first, as a rule, and one session in some is deleted half-way. */
+/** The start comes first, as a rule, and some sessions are deleted half-way. */
 const sequences = fc.tuple(
   fc.oneof({ weight: 15, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) }),
-  fc.array(drafts, { minLength: 10, maxLength: 58, size: "max" }),
+  fc.array(drafts, { minLength: 1, maxLength: 58, size: "max" }),
   fc.option(fc.nat({ max: 58 }), { freq: 4 }),
 );
 
 function commandFor(draft: Draft, model: Model): SessionCommand {
-  const phase = aimed(draft.aim, model);
-  switch (draft.type) {
+  const type = typeOf(draft, model);
+  const phase = aimed(draft.wild ? draft.aim : type === "rollback" ? -1 - (draft.choice % 3) : 0, model);
+  switch (type) {
     case "pass":
       return submit(phase);
     case "fail":
       return submit(phase, false);
     case "retryPhase":
-      return { type: "retryPhase", phase, resetEvidence: draft.resetEvidence, by: draft.by };
+      return { type, phase, resetEvidence: draft.resetEvidence, by: draft.by };
     case "rollback":
-      return { type: "rollback", to: phase, by: draft.by };
+      return { type, to: phase, by: draft.by };
     case "overrideGate":
     case "skipPhase":
-      return { type: draft.type, phase, by: "ann", reason: "because" };
+      return { type, phase, by: "ann", reason: "because" };
     case "migrate":
-      return { type: "migrate", structure: changed(model.structure, draft.change), by: "ann" };
+      return { type, structure: changed(model.structure, draft.change), by: "ann" };
     case "start":
-      return { type: "start", target: "src/a.ts", options: {} };
+      return { type, target: "src/a.ts", options: {} };
     case "pause":
     case "resume":
-      return { type: draft.type };
+      return { type };
   }
+}
+
+function typeOf({ wild, choice }: Draft, { status, phase, structure }: Model): Type {
+  const isLast = status === "active" && phase === structure.phases.at(-1)?.number;
+  const types = wild ? TYPES : (USEFUL[isLast ? "last" : status] ?? TYPES);
+  return types[choice % types.length] ?? "start";
 }
 
 function aimed(aim: number, { structure, phase }: Model): number {
@@ -245,6 +270,7 @@ describe("a phased session", () => {
         const run = new Run(structure, bounds);
         const model = new Model(structure, bounds);
         let fold: SessionHead | undefined;
+        let asOver = 0;
         const step = (command: SessionCommand) => {
           const before = run.head;
           const logged = run.log.length;
@@ -265,13 +291,14 @@ describe("a phased session", () => {
         for (const [index, draft] of asked.entries()) {
           if (index === deletedAfter) step({ type: "delete", reason: "enough" });
           step(commandFor(draft, model));
+          if (model.status === "completed" || model.status === "deleted") asOver += 1;
+          if (asOver > AFTER_END) break;
         }
         expectFold(undefined, run.log, run);
         expectHistory(run);
       }),
       { numRuns: RUNS },
     );
-    if (process.env.SEEN) console.log(seen);
     // A sequence in which nothing happens proves nothing.
     for (const type of [
       "completePhase",

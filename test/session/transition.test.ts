@@ -173,6 +173,7 @@ describe("a submission", () => {
     const run = Run.started(three).do(submit(1), submit(2), submit(3));
     expect(run.types(2)).toEqual(["gate_passed", "completed"]);
     expect(run.state).toMatchObject({ status: "completed", phase: 3, completedAt: "2026-01-01T00:00:04.000Z" });
+    expect(run.state.submission).toEqual({ version: 4, merge: false });
   });
 
   it("that fails leaves the session where it is, with the problems recorded", () => {

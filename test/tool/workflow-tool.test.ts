@@ -7,7 +7,11 @@ import { built, twoPhases } from "../support/workflows.js";
 type Answer = Record<string, unknown>;
 
 /** A tool on an engine in memory; `call` fails the test unless the answer has the status. */
-function makeTool(options: Partial<EngineOptions> = {}, workflows: readonly Workflow[] = [twoPhases], maxTokens = 6000) {
+function makeTool(
+  options: Partial<EngineOptions> = {},
+  workflows: readonly Workflow[] = [twoPhases],
+  maxTokens = 6000,
+) {
   const made = makeEngine(options, workflows);
   const tool = createWorkflowTool(made.engine, { maxTokens });
   const dispatch = async (input: unknown): Promise<Answer> => {
@@ -45,7 +49,12 @@ describe("every action, as seed 000 has it", () => {
 
   it("start: the session, its first phase, and what to call", async () => {
     const { call, start } = makeTool();
-    const answer = await call({ action: "start", workflow_type: "two_phases", target_file: "src/a.ts", options: { a: 1 } });
+    const answer = await call({
+      action: "start",
+      workflow_type: "two_phases",
+      target_file: "src/a.ts",
+      options: { a: 1 },
+    });
     expect(answer).toMatchObject({
       session_id: "two_phases_src_a_ts_20260304_050607",
       workflow_type: "two_phases",
@@ -80,7 +89,11 @@ describe("every action, as seed 000 has it", () => {
     });
     const second = await call(first.next as Answer);
     expect(second.task_content).not.toHaveProperty("execution_steps");
-    expect(second.next).toMatchObject({ action: "complete_phase", phase: 1, evidence: { summary: expect.any(String) } });
+    expect(second.next).toMatchObject({
+      action: "complete_phase",
+      phase: 1,
+      evidence: { summary: expect.any(String) },
+    });
     const copied = await makeTool().refused(second.next);
     expect(copied.code).toBe("SESSION_NOT_FOUND");
   });
@@ -95,7 +108,12 @@ describe("every action, as seed 000 has it", () => {
   it("complete_phase: what is missing, what is wrong, and the attempts that are left", async () => {
     const { call, refused, start } = makeTool();
     const id = await start();
-    const failed = await refused({ action: "complete_phase", session_id: id, phase: 1, evidence: { tests_pass: false } });
+    const failed = await refused({
+      action: "complete_phase",
+      session_id: id,
+      phase: 1,
+      evidence: { tests_pass: false },
+    });
     expect(failed).toMatchObject({
       phase: 1,
       checkpoint_passed: false,
@@ -117,7 +135,9 @@ describe("every action, as seed 000 has it", () => {
       next: { action: "get_phase", session_id: id },
     });
     const phase = await call(passed.next as Answer);
-    expect(phase.phase_content).toMatchObject({ artifacts_from_previous_phases: { phase_1: ["summary", "tests_pass"] } });
+    expect(phase.phase_content).toMatchObject({
+      artifacts_from_previous_phases: { phase_1: ["summary", "tests_pass"] },
+    });
     const done = await call({ action: "complete_phase", session_id: id, phase: 2, evidence: { shipped: true } });
     expect(done).toMatchObject({ workflow_complete: true, next_phase: null });
   });
@@ -128,8 +148,15 @@ describe("every action, as seed 000 has it", () => {
     const wrong = { action: "complete_phase", session_id: id, phase: 1, evidence: {} };
     for (let attempt = 0; attempt < 2; attempt += 1) await refused(wrong);
     const failed = await refused(wrong);
-    expect(failed).toMatchObject({ session_status: "failed", attempts_left: 0, next: { action: "retry_phase", phase: 1 } });
-    expect(await refused(wrong)).toMatchObject({ code: "INVALID_TRANSITION", valid_actions: ["retry_phase", "delete_session"] });
+    expect(failed).toMatchObject({
+      session_status: "failed",
+      attempts_left: 0,
+      next: { action: "retry_phase", phase: 1 },
+    });
+    expect(await refused(wrong)).toMatchObject({
+      code: "INVALID_TRANSITION",
+      valid_actions: ["retry_phase", "delete_session"],
+    });
     expect(await call({ action: "get_state", session_id: id, brief: true })).toMatchObject({ next: failed.next });
     expect(await call(failed.next as Answer)).toMatchObject({
       retrying: true,
@@ -167,7 +194,11 @@ describe("every action, as seed 000 has it", () => {
     await call({ action: "complete_phase", session_id: id, phase: 1, evidence: built });
     const paused = await start("two_phases", "b");
     await call({ action: "pause", session_id: paused });
-    expect(await call({ action: "list_sessions" })).toMatchObject({ count: 2, total: 2, sessions: [{ session_id: paused }, {}] });
+    expect(await call({ action: "list_sessions" })).toMatchObject({
+      count: 2,
+      total: 2,
+      sessions: [{ session_id: paused }, {}],
+    });
     expect(await call({ action: "list_sessions", status: "active" })).toMatchObject({
       count: 1,
       sessions: [{ session_id: id, current_phase: 2, total_phases: 2, status: "active", target_file: "src/a.ts" }],
@@ -178,7 +209,10 @@ describe("every action, as seed 000 has it", () => {
         session_id: id,
         completed_phases: [1],
         status: "active",
-        phase_history: [{ phase: 1, attempt: 1, status: "completed", duration_seconds: 888 }, { phase: 2, status: "active" }],
+        phase_history: [
+          { phase: 1, attempt: 1, status: "completed", duration_seconds: 888 },
+          { phase: 2, status: "active" },
+        ],
         options: {},
       },
     });
@@ -277,14 +311,18 @@ describe("refusals", () => {
   it("of parameters say all that is missing, unknown or wrong at once, with a right call", async () => {
     const { refused } = makeTool();
     expect(await refused({ action: "complete_phase", sesion_id: "x", phase: "1", evidence: "{}" })).toMatchObject({
-      error: expect.stringMatching(/'session_id' is missing.*did you mean 'session_id'.*'phase' must be a whole number.*'evidence' must be an object/s),
+      error: expect.stringMatching(
+        /'session_id' is missing.*did you mean 'session_id'.*'phase' must be a whole number.*'evidence' must be an object/s,
+      ),
       error_type: "ValueError",
       code: "INVALID_INPUT",
       remediation: expect.stringContaining("idempotency_key"),
       example: { action: "complete_phase", session_id: expect.any(String), phase: 1, evidence: { tests_pass: true } },
     });
     expect((await refused({ action: "get_state", session_id: "x", task_number: 1 })).error).toContain("does not take");
-    expect((await refused({ action: "list_sessions", status: "open" })).error).toContain("active, paused, completed, failed");
+    expect((await refused({ action: "list_sessions", status: "open" })).error).toContain(
+      "active, paused, completed, failed",
+    );
     expect((await refused({ action: "get_state", session_id: 1, brief: "yes" })).error).toContain("true or false");
   });
 
@@ -314,7 +352,11 @@ describe("refusals", () => {
 
   it("never throw, whatever comes in", async () => {
     const { tool } = makeTool();
-    const hostile = { get action(): string { throw new Error("a getter"); } };
+    const hostile = {
+      get action(): string {
+        throw new Error("a getter");
+      },
+    };
     expect(await tool.dispatch(hostile)).toMatchObject({ status: "error", code: "INTERNAL" });
   });
 });
@@ -343,13 +385,21 @@ describe("the budget", () => {
         name: "Long",
         content: long,
         tasks: [{ name: "long too", content: long.replaceAll("\n", " ") }],
-        gate: { evidence: z.object(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field_${index}`, z.string()]))) },
+        gate: {
+          evidence: z.object(
+            Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`field_${index}`, z.string()])),
+          ),
+        },
       },
       {
         number: 2,
         name: "Wide",
         content: "# Wide",
-        gate: { evidence: z.object(Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`field_${index}`, z.string()]))) },
+        gate: {
+          evidence: z.object(
+            Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`field_${index}`, z.string()])),
+          ),
+        },
       },
     ],
   });
@@ -381,14 +431,22 @@ describe("the budget", () => {
   });
 
   it("a refusal with many problems stays inside, and get_errors pages through all", async () => {
-    const { call, refused, start, engine } = makeTool({ limits: { maxAttempts: 99, maxAttemptsTotal: 99 } }, [wordy], 2500);
+    const { call, refused, start, engine } = makeTool(
+      { limits: { maxAttempts: 99, maxAttemptsTotal: 99 } },
+      [wordy],
+      2500,
+    );
     const id = await start("wordy");
     for (let attempt = 0; attempt < 8; attempt += 1) {
       const failed = await refused({ action: "complete_phase", session_id: id, phase: 1, evidence: {} });
       expect(failed).toMatchObject({ more_problems: "35 more: see get_errors" });
     }
     let found = 0;
-    for (let answer = await call({ action: "get_errors", session_id: id }); ; answer = await call(answer.next as Answer)) {
+    for (
+      let answer = await call({ action: "get_errors", session_id: id });
+      ;
+      answer = await call(answer.next as Answer)
+    ) {
       found += (answer.errors as unknown[]).length;
       if (answer.cursor === undefined) break;
     }

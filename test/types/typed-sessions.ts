@@ -58,6 +58,7 @@ export async function untyped(id: string): Promise<void> {
 const numbers: PhaseNumberOf<typeof workflow>[] = [1, 3, 4];
 // @ts-expect-error 2 is no number of a phase
 const none: PhaseNumberOf<typeof workflow> = 2;
+
 export { none, numbers };
 
 // @ts-expect-error a phase needs a text

@@ -18,12 +18,11 @@ const RENAME_ATTEMPTS = 6;
 
 /** The few things that the store does with files, and what differs between systems in doing them. */
 export class Disk {
+  readonly fs: FileSystem;
   readonly #windows: boolean;
 
-  constructor(
-    readonly fs: FileSystem = nodeFs,
-    platform: string = process.platform,
-  ) {
+  constructor(fs: FileSystem = nodeFs, platform: string = process.platform) {
+    this.fs = fs;
     this.#windows = platform === "win32";
   }
 

@@ -31,6 +31,10 @@ interface Found {
   readonly read: ReadWorkflow;
 }
 
+type Reading = (folder: WorkflowFolder) => Promise<ReadWorkflow | undefined>;
+
+const readWhole: Reading = (folder) => folder.read();
+
 /**
  * Workflows from folders. What is edited, added or deleted shows at the next call; what hasn't
  * changed is not read again. Roots that are not there (yet) are left out, unless none is.
@@ -65,35 +69,49 @@ export class FileContent implements ContentProvider {
   }
 
   async text(type: string, part: ContentPart): Promise<Content> {
-    const found = await this.find(type);
-    if (found === undefined) throw contentUnavailable(type, part, "there is no such workflow any more");
-    const { definition, diagnostics } = found.read;
-    if (definition === undefined) throw contentUnavailable(type, part, definitionInvalid(type, diagnostics).message);
-    const file = fileOf(definition, part);
+    const near = await this.place(type, part, (folder) => folder.forTexts());
+    // What looked at metadata.json alone may not know of a file that was added beside it.
+    const { folder, file } = near.file === undefined ? await this.place(type, part, readWhole) : near;
     if (file === undefined) throw contentUnavailable(type, part, "the definition has none");
     try {
-      return contentOf(await found.folder.text(file), file);
+      return contentOf(await folder.text(file), file);
     } catch (error) {
       if (!isPhasegateError(error)) throw error;
       throw contentUnavailable(type, part, error.message, error);
     }
   }
 
-  private async find(type: string): Promise<Found | undefined> {
+  /** The folder of a workflow, and the path of a text in it if it has such a one. */
+  private async place(type: string, part: ContentPart, reading: Reading) {
+    const found = await this.find(type, reading);
+    if (found === undefined) throw contentUnavailable(type, part, "there is no such workflow any more");
+    const { folder, read } = found;
+    if (read.definition === undefined) {
+      throw contentUnavailable(type, part, definitionInvalid(type, read.diagnostics).message);
+    }
+    return { folder, file: fileOf(read.definition, part) };
+  }
+
+  private async find(type: string, reading: Reading = readWhole): Promise<Found | undefined> {
     if (!isWorkflowType(type)) return undefined;
     const walls = await this.openWalls();
     return this.findIn(
       await Promise.all(walls.map(async (wall) => ({ wall, has: await foldersOf(wall, type) }))),
       type,
+      reading,
     );
   }
 
   /** The workflow in the first root that has it, with a warning if a later root has it, too. */
-  private async findIn(places: readonly Place[], type: string): Promise<Found | undefined> {
+  private async findIn(
+    places: readonly Place[],
+    type: string,
+    reading: Reading = readWhole,
+  ): Promise<Found | undefined> {
     let first: Found | undefined;
     for (const { wall, has } of places) {
       const folder = has.has(type) ? this.folderIn(wall, type) : undefined;
-      const read = await folder?.read();
+      const read = folder === undefined ? undefined : await reading(folder);
       if (folder === undefined || read === undefined) continue;
       if (first !== undefined) return { ...first, read: withWarning(first.read) };
       first = { folder, read };

@@ -26,7 +26,10 @@ export interface FolderTexts {
 /** The most that is read of one workflow, in bytes: its files are held together while it is read. */
 const FOLDER_MAX = 32 * FILE_MAX;
 
-/** Looks at a workflow's folder; undefined if it isn't there, or has no metadata.json. */
+/**
+ * Looks at a workflow's folder; undefined if it isn't there, or is none: one with phases and without
+ * metadata.json was meant to be one, and is to be listed as broken, not to vanish.
+ */
 export async function lookAtFolder(wall: Wall, type: string): Promise<FolderState | undefined> {
   const tree = await wall.walk(type).catch((error: unknown) => {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
@@ -34,7 +37,7 @@ export async function lookAtFolder(wall: Wall, type: string): Promise<FolderStat
   });
   if (tree === undefined) return undefined;
   const entries = tree.entries.filter((entry) => isRelevant(entry, below(type, entry)));
-  if (!tree.truncated && !entries.some((entry) => below(type, entry) === METADATA_FILE)) return undefined;
+  if (!tree.truncated && !entries.some((entry) => isTelling(below(type, entry)))) return undefined;
   const bytes = entries.reduce((sum, { signature }) => sum + (signature?.size ?? 0), 0);
   return {
     key: entries.map(({ path, kind, signature }) => [path, kind, signature?.key].join("|")).join("\n"),
@@ -42,6 +45,10 @@ export async function lookAtFolder(wall: Wall, type: string): Promise<FolderStat
     tooLarge: tree.truncated || bytes > FOLDER_MAX,
     entries,
   };
+}
+
+function isTelling(path: string): boolean {
+  return path === METADATA_FILE || path.startsWith("phases/");
 }
 
 /** metadata.json, Markdown anywhere, gate files; and whatever can't be followed where gates are looked for. */

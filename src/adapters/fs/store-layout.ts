@@ -25,7 +25,11 @@ export const TOP_FOLDERS = ["sessions", "all", "active", "removed", "trash"] as 
  * The two hexadecimal digits are the first of the id's SHA-256, so that no folder holds too many.
  */
 export class StoreLayout {
-  constructor(readonly root: string) {}
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = root;
+  }
 
   /** The folder that holds a session's own. */
   shelf(id: SessionId): string {

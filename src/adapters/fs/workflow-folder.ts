@@ -1,4 +1,4 @@
-import { type ReadWorkflow, readWorkflow } from "../../definition/read-workflow.js";
+import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../../definition/read-workflow.js";
 import { FILE_MAX, withoutMark } from "../../definition/workflow-files.js";
 import type { Wall } from "../../walls/wall.js";
 import { type FolderState, lookAtFolder, readFolder } from "./folder-source.js";
@@ -19,6 +19,8 @@ const SETTLED = 2_000;
 /** One workflow's folder, read again when its files have changed. */
 export class WorkflowFolder {
   private workflow: Kept<ReadWorkflow> | undefined;
+  /** The last one that had no error, and the state of its metadata.json. */
+  private sound: Kept<ReadWorkflow> | undefined;
   private readonly texts = new Map<string, Kept<string>>();
 
   private readonly wall: Wall;
@@ -30,6 +32,19 @@ export class WorkflowFolder {
     this.wall = wall;
     this.type = type;
     this.now = now;
+  }
+
+  /**
+   * The workflow, for the names of its texts: looked through only if metadata.json has changed, and the
+   * last one without an error where the newest has one, so that an edit gone wrong strands no session.
+   */
+  async forTexts(): Promise<ReadWorkflow | undefined> {
+    const metadata = (await this.wall.signature(`${this.type}/${METADATA_FILE}`))?.key;
+    if (metadata !== undefined && this.sound?.key === metadata) return this.sound.value;
+    const read = await this.read();
+    if (read === undefined || read.definition === undefined) return read && (this.sound?.value ?? read);
+    if (metadata !== undefined) this.sound = { key: metadata, value: read };
+    return read;
   }
 
   /** The workflow as its files are now; undefined if there is none any more. */

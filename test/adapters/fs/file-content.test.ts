@@ -80,6 +80,12 @@ describe("list and definition", () => {
     expect((await content.definition(TYPE))?.structure.revision).not.toBe(revision);
   });
 
+  it("shows a folder with phases and without metadata.json as broken: it was meant to be a workflow", async () => {
+    await place(root, "half_v1", { "metadata.json": undefined });
+    expect(await codesOf("half_v1")).toContain("METADATA_MISSING metadata.json");
+    expect((await failure(content.definition("half_v1"))).code).toBe("DEFINITION_INVALID");
+  });
+
   it("shows what is broken, and throws when it is asked for", async () => {
     await write(join(root, TYPE, "phases/1/gate-definition.yaml"), gateFile("a: {type: bolean}"));
     expect(await content.list()).toMatchObject([{ status: "broken", type: TYPE }]);
@@ -213,6 +219,24 @@ describe("text", () => {
     expect(changed.text).toBe("# Changed");
     expect((await content.definition(TYPE))?.structure.phases[0]?.textRevision).toBe(changed.revision);
     expect((await content.text(TYPE, { phase: 2, task: 1 })).sources).toEqual(["phases/2/task-1-dig.md"]);
+  });
+
+  it("is given on while an edit has broken the definition, as it was before", async () => {
+    await content.text(TYPE, { phase: 1 });
+    await write(join(root, TYPE, "metadata.json"), "{ half an edit");
+    expect((await failure(content.definition(TYPE))).code).toBe("DEFINITION_INVALID");
+    expect((await content.text(TYPE, { phase: 1 })).text).toBe("# Phase 1: Dig\n");
+    const fresh = new FileContent({ roots: [root] });
+    expect((await failure(fresh.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
+  });
+
+  it("is found when it was added without a word of metadata.json", async () => {
+    const open = metadata({ phases: 2, total_phases: undefined });
+    await write(join(root, TYPE, "metadata.json"), open);
+    await settle();
+    await content.text(TYPE, { phase: 1 });
+    await write(join(root, TYPE, "phases/1/task-2-water.md"), "# Task 2: Water\n");
+    expect((await content.text(TYPE, { phase: 1, task: 2 })).text).toBe("# Task 2: Water\n");
   });
 
   it("says so when there is none", async () => {

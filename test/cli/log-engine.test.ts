@@ -1,0 +1,86 @@
+import { PassThrough } from "node:stream";
+import { MemoryContent } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { createLogger } from "../../src/cli/create-logger.js";
+import { logEngine, logWorkflows } from "../../src/cli/log-engine.js";
+import type { LogLevel } from "../../src/cli/option-values.js";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built } from "../support/workflows.js";
+
+/** A log at a level, and its lines so far. */
+function logAt(level: LogLevel) {
+  const stderr = new PassThrough();
+  const log = createLogger(level, { stdin: stderr, stdout: stderr, stderr });
+  const lines = (): Record<string, unknown>[] =>
+    String(stderr.read() ?? "")
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line));
+  return { log, lines };
+}
+
+/** What a port of the host's may fail with. */
+class DiskError extends Error {
+  readonly code = "EIO";
+}
+
+describe("the log of a server", () => {
+  it("tells what happens to sessions, and quotes no evidence", async () => {
+    const { engine } = makeEngine();
+    const { log, lines } = logAt("info");
+    logEngine(engine, log);
+    const id = await startTwoPhases(engine);
+    await engine.completePhase(id, { phase: 1, evidence: { summary: 42, tests_pass: "secret" } });
+    await engine.completePhase(id, { phase: 1, evidence: { ...built, summary: "secret" } });
+    await engine.pause(id, { note: "lunch" });
+    const found = lines();
+    expect(found.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
+      "info started",
+      "info gateFailed",
+      "info gatePassed",
+      "info paused",
+    ]);
+    expect(found[1]).toMatchObject({ sessionId: id, phase: 1, attempt: 1, problems: [{ field: "summary" }, {}] });
+    expect(JSON.stringify(found)).not.toContain("secret");
+  });
+
+  it("warns of what touches security", async () => {
+    const { engine } = makeEngine();
+    const { log, lines } = logAt("warn");
+    logEngine(engine, log);
+    await failure(startTwoPhases(engine, "../up"));
+    expect(lines()).toMatchObject([{ level: "warn", msg: "security", code: "PATH_REFUSED", operation: "start" }]);
+  });
+
+  it.each([
+    ["error", false],
+    ["debug", true],
+  ] as const)("tells of failures at %s, with a stack: %s", async (level, whole) => {
+    const fail = async () => {
+      throw new DiskError("the disk is gone");
+    };
+    const { engine } = makeEngine({ content: { list: fail, definition: fail, text: fail } });
+    const { log, lines } = logAt(level);
+    logEngine(engine, log);
+    await failure(engine.listWorkflows());
+    const line = lines().find(({ msg }) => msg === "internalError");
+    expect(line).toMatchObject({ level: "error", err: { message: "the disk is gone", code: "EIO" } });
+    expect(JSON.stringify(line).includes("stack")).toBe(whole);
+  });
+
+  it("names broken workflows, and says if there is nothing to serve", async () => {
+    const { log, lines } = logAt("info");
+    await logWorkflows(new MemoryContent({ sources: { bad: { "metadata.json": "{" } } }), log);
+    expect(lines()).toMatchObject([
+      {
+        level: "warn",
+        msg: "broken workflow",
+        workflowType: "bad",
+        errors: [expect.stringContaining("metadata.json:1")],
+      },
+      { level: "warn", msg: "there is no workflow that can be started" },
+      { level: "info", msg: "workflows", workflows: [] },
+    ]);
+  });
+});

@@ -1,0 +1,16 @@
+import { PassThrough } from "node:stream";
+import { runCli } from "../../src/cli/run-cli.js";
+
+/** What a run of the bin has printed, and its exit code. */
+export interface CliRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command of the bin in this process, on streams that are no terminal. */
+export async function run(...args: string[]): Promise<CliRun> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const code = await runCli(args, { stdin, stdout, stderr });
+  return { code, stdout: String(stdout.read() ?? ""), stderr: String(stderr.read() ?? "") };
+}

@@ -1,0 +1,62 @@
+import { PassThrough } from "node:stream";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { runCli } from "../../src/cli/run-cli.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { SMALL, writeFiles } from "./workflow-folders.js";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** The server on streams of the test's own. */
+async function serve(...flags: string[]) {
+  const root = await temporaryFolder();
+  await writeFiles(root, SMALL);
+  const terminal = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const ended = runCli(["serve", "--workflows", root, "--state", `${root}/state`, ...flags], terminal);
+  const send = (message: object) => terminal.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const said = (stream: PassThrough) => String(stream.read() ?? "");
+  return { ...terminal, ended, send, said };
+}
+
+const INITIALIZE = {
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
+
+describe("the server, in this process", () => {
+  it("ends when its input does, and leaves no listener behind", async () => {
+    const before = process.listenerCount("SIGTERM");
+    const { stdin, stdout, stderr, ended, send, said } = await serve("--poll", "0", "--max-sessions", "0");
+    send(INITIALIZE);
+    stdin.end();
+    expect(await ended).toBe(0);
+    expect(JSON.parse(said(stdout))).toMatchObject({ id: 0, result: { serverInfo: { name: "phasegate" } } });
+    expect(said(stderr)).toContain('"msg":"stopped"');
+    expect(process.listenerCount("SIGTERM")).toBe(before);
+  });
+
+  it("ends on a signal", async () => {
+    const { stderr, ended, said } = await serve();
+    await vi.waitFor(() => expect(process.listenerCount("SIGTERM")).toBeGreaterThan(0));
+    process.emit("SIGTERM", "SIGTERM");
+    expect(await ended).toBe(0);
+    expect(said(stderr)).toMatch(/"signal":"SIGTERM","msg":"ending"/);
+  });
+
+  it("fails when the connection breaks, and says why", async () => {
+    const { stdin, stderr, ended, said } = await serve("--log-level", "warn", "--max-evidence", "1");
+    stdin.write("x".repeat(33 * 1024 * 1024));
+    expect(await ended).toBe(3);
+    expect(said(stderr)).toMatch(/"level":"warn".*"msg":"connection"/);
+  });
+
+  it("says nothing if so wanted", async () => {
+    vi.stubEnv("PHASEGATE_LOG_LEVEL", "silent");
+    const { stdin, stderr, ended, said } = await serve();
+    stdin.end();
+    expect(await ended).toBe(0);
+    expect(said(stderr)).toBe("");
+  });
+});

@@ -1,0 +1,194 @@
+import { spawn } from "node:child_process";
+import { cp, mkdir, readdir, symlink } from "node:fs/promises";
+import { delimiter, join, resolve } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { Answer } from "../mcp/connect-in-memory.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { BIN, runBin } from "./bin.js";
+import { connectToBin } from "./serve-client.js";
+import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
+
+/** A folder with a workflow and room for sessions. */
+async function host(files: Readonly<Record<string, string>> = SMALL) {
+  const root = await temporaryFolder();
+  const [workflows, state] = [join(root, "workflows"), join(root, "state")];
+  await writeFiles(workflows, files);
+  return { root, workflows, state, flags: ["--workflows", workflows, "--state", state] };
+}
+
+const INITIALIZE = {
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
+
+function lines(...messages: object[]): string {
+  return messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("");
+}
+
+function toolCall(id: number, input: Answer): object {
+  return { id, method: "tools/call", params: { name: "pos_workflow", arguments: input } };
+}
+
+function parsed(text: string): Answer[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}
+
+describe("phasegate serve", () => {
+  it("serves a session over stdio, which outlives the server", async () => {
+    const { flags } = await host();
+    const first = await connectToBin(flags);
+    const { session_id } = await first.ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+    const lie = { action: "complete_phase", session_id, phase: 1, evidence: { tests_pass: false } };
+    expect(await first.ask(lie)).toMatchObject({ checkpoint_passed: false, problems: [{ problem: "claimed_false" }] });
+    await first.client.close();
+    const second = await connectToBin(flags);
+    const honest = { ...lie, evidence: { tests_pass: true } };
+    expect(await second.ask(honest)).toMatchObject({ checkpoint_passed: true });
+    expect(await second.ask({ action: "get_state", session_id, brief: true })).toMatchObject({ current_phase: 2 });
+  });
+
+  it("takes everything from the environment, and flags first", async () => {
+    const { root, workflows, state } = await host();
+    await writeFiles(join(root, "more"), { "other/metadata.json": "{" });
+    const env = {
+      PHASEGATE_WORKFLOWS: [workflows, join(root, "more")].join(delimiter),
+      PHASEGATE_STATE: state,
+      PHASEGATE_PROJECT: root,
+      PHASEGATE_LOG_LEVEL: "debug",
+      PHASEGATE_TOOL_NAME: "from_environment",
+      PHASEGATE_ACTIONS: "list_workflows,start,complete_phase",
+      PHASEGATE_MAX_ATTEMPTS: "1",
+    };
+    const { client, log, ask } = await connectToBin(["--tool-name", "pos_workflow"], env);
+    const { tools } = await client.listTools();
+    expect(tools[0]).toMatchObject({
+      name: "pos_workflow",
+      inputSchema: { properties: { action: { enum: ["list_workflows", "start", "complete_phase"] } } },
+    });
+    expect(await ask({ action: "list_workflows" })).toMatchObject({
+      workflows: [{ workflow_type: "other", broken: true }, { workflow_type: "small" }],
+    });
+    const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+    expect(await ask({ action: "complete_phase", session_id, phase: 1, evidence: {} })).toMatchObject({
+      session_status: "failed",
+      attempts_left: 0,
+    });
+    expect(log.map(({ level, msg }) => `${level} ${msg}`)).toEqual(
+      expect.arrayContaining(["warn broken workflow", "info workflows", "info started", "debug phaseEntered"]),
+    );
+    expect(log.find(({ msg }) => msg === "gateFailed")).toMatchObject({
+      problems: [{ field: "tests_pass", problem: "missing" }],
+    });
+  });
+
+  it("keeps targets in the project folder, links included", async () => {
+    const { root, flags } = await host();
+    await mkdir(join(root, "project"));
+    await symlink(root, join(root, "project", "out"));
+    const { ask } = await connectToBin([...flags, "--project", join(root, "project")]);
+    const start = { action: "start", workflow_type: "small" };
+    const refused = await ask({ ...start, target_file: "out/a.ts" });
+    expect(refused).toMatchObject({ status: "error", code: "PATH_REFUSED" });
+    expect(JSON.stringify(refused)).not.toContain(root);
+    expect(await ask({ ...start, target_file: "new/a.ts" })).toMatchObject({ status: "success" });
+  });
+
+  it("writes nothing but protocol to stdout, and answers all before its input ended", async () => {
+    const { flags } = await host(FAULTY);
+    const calls = [toolCall(1, { action: "list_workflows" }), toolCall(2, { action: "nonsense" })];
+    const input = lines(INITIALIZE, { method: "notifications/initialized" }, ...calls);
+    const { code, stdout, stderr } = await runBin(["serve", ...flags, "--log-level", "trace"], { stdin: input });
+    expect(code).toBe(0);
+    const answers = parsed(stdout).sort((one, other) => Number(one.id) - Number(other.id));
+    expect(answers).toMatchObject([
+      { jsonrpc: "2.0", id: 0 },
+      { jsonrpc: "2.0", id: 1, result: { isError: false } },
+      { jsonrpc: "2.0", id: 2, result: { isError: true, structuredContent: { status: "error" } } },
+    ]);
+    expect(parsed(stderr).at(-1)).toMatchObject({ level: "info", msg: "stopped", reason: "input ended" });
+  });
+
+  it.each(["SIGTERM", "SIGINT"] as const)("ends in order on %s: what was done is also answered", async (signal) => {
+    const { flags, state } = await host();
+    const child = spawn(process.execPath, [BIN, "serve", ...flags]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const starts = Array.from({ length: 80 }, (_, index) =>
+      toolCall(index + 1, { action: "start", workflow_type: "small", target_file: `src/${index}.ts` }),
+    );
+    let written = "";
+    child.stdout.on("data", (chunk) => {
+      written += String(chunk);
+      if (written.includes('"id":5}') && !child.killed) child.kill(signal);
+    });
+    child.stdin.write(lines(INITIALIZE, { method: "notifications/initialized" }, ...starts));
+    const code = await new Promise((done) => child.on("close", done));
+    expect(code).toBe(0);
+    const answered = parsed(written).filter(({ id }) => typeof id === "number" && id > 0).length;
+    const sessions = JSON.parse((await runBin(["sessions", "--state", state, "--json"])).stdout);
+    expect(answered).toBeGreaterThanOrEqual(5);
+    expect(sessions.count).toBe(answered);
+  });
+
+  it("takes evidence of the size that the engine takes", async () => {
+    const { flags } = await host();
+    const { ask } = await connectToBin(flags);
+    const { session_id } = await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+    const evidence = { tests_pass: true, log: "é".repeat(4_500_000) };
+    const complete = { action: "complete_phase", session_id, phase: 1 };
+    expect(await ask({ ...complete, evidence: { ...evidence, more: "x".repeat(3_000_000) } })).toMatchObject({
+      code: "EVIDENCE_TOO_LARGE",
+    });
+    expect(await ask({ ...complete, evidence })).toMatchObject({ checkpoint_passed: true });
+  });
+
+  it("speaks the newest protocol too, with subscriptions", async () => {
+    const { flags, workflows } = await host();
+    const { client, ask } = await connectToBin([...flags, "--poll", "1"], {}, { versionNegotiation: { mode: "auto" } });
+    expect(client.getProtocolEra()).toBe("modern");
+    const changes: string[] = [];
+    client.setNotificationHandler("notifications/resources/list_changed", ({ method }) => void changes.push(method));
+    const subscription = await client.listen({ resourcesListChanged: true });
+    await client.listTools();
+    expect(await ask({ action: "nonsense" })).toMatchObject({ status: "error", error_type: "ValueError" });
+    await ask({ action: "start", workflow_type: "small", target_file: "a.ts" });
+    await vi.waitFor(() => expect(changes).toHaveLength(1));
+    await writeFiles(workflows, { "later/metadata.json": "{" });
+    await vi.waitFor(() => expect(changes).toHaveLength(2), { timeout: 5000 });
+    await subscription.close();
+  });
+
+  it("says which folder is missing or is none", async () => {
+    const { root, workflows, state } = await host();
+    const nowhere = join(root, "nowhere");
+    const missing = await runBin(["serve", "--workflows", workflows, nowhere, "--state", state]);
+    expect(missing).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining(nowhere) });
+    const project = await runBin(["serve", "--workflows", workflows, "--state", state, "--project", nowhere]);
+    expect(project).toMatchObject({ code: 3, stderr: expect.stringContaining("the project folder can't be read") });
+    await writeFiles(root, { file: "" });
+    const file = await runBin(["serve", "--workflows", workflows, "--state", join(root, "file")]);
+    expect(file).toMatchObject({ code: 3, stdout: "" });
+    expect(file.stderr).toMatch(/^phasegate: error: .*\n {2}hint: .*\n$/);
+  });
+
+  it("says how to install the MCP SDK where it isn't", async () => {
+    const { root, flags } = await host();
+    const modules = join(root, "node_modules");
+    await mkdir(join(modules, "phasegate"), { recursive: true });
+    await cp("dist", join(modules, "phasegate", "dist"), { recursive: true });
+    await cp("package.json", join(modules, "phasegate", "package.json"));
+    for (const name of await readdir("node_modules")) {
+      if (name !== "@modelcontextprotocol" && !name.startsWith(".")) {
+        await symlink(resolve("node_modules", name), join(modules, name));
+      }
+    }
+    const script = join(modules, "phasegate", "dist", "cli", "main.js");
+    const refused = await runBin(["serve", ...flags], { script });
+    expect(refused).toMatchObject({ code: 3, stdout: "" });
+    expect(refused.stderr).toContain("npm install @modelcontextprotocol/server");
+    expect(await runBin(["validate", "--help"], { script })).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,146 @@
+import { readdir } from "node:fs/promises";
+import { createEngine, type Engine, MemoryContent } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import { FakeClock } from "phasegate/testing";
+import { describe, expect, it } from "vitest";
+import { built, twoPhases } from "../support/workflows.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { run } from "./run-cli.js";
+
+/** A state folder, and what a host has done in it. */
+async function stateOf(work: (engine: Engine, clock: FakeClock) => Promise<unknown>): Promise<string> {
+  const folder = await temporaryFolder();
+  const clock = new FakeClock("2026-03-04T05:06:07.000Z");
+  const content = new MemoryContent({ workflows: [twoPhases] });
+  const limits = { maxActiveSessions: Number.POSITIVE_INFINITY };
+  const engine = createEngine({ storage: await FileStorage.open(folder), content, clock, limits });
+  await work(engine, clock);
+  await engine.close();
+  return folder;
+}
+
+/** One session, refused once and then through its first phase, and paused. */
+async function paused(engine: Engine, clock: FakeClock): Promise<string> {
+  const { sessionId } = await engine.start({ workflowType: "two_phases", target: "src/a.ts" });
+  clock.advance(125_000);
+  await engine.completePhase(sessionId, { phase: 1, evidence: { summary: "\u001b[31mx" } });
+  clock.advance(60_000);
+  await engine.completePhase(sessionId, { phase: 1, evidence: built });
+  await engine.pause(sessionId, { note: "waiting for a key" });
+  return sessionId;
+}
+
+const ID = "two_phases_src_a_ts_20260304_050607";
+
+describe("phasegate sessions", () => {
+  it("lists them as a table, newest first", async () => {
+    const state = await stateOf(async (engine, clock) => {
+      await paused(engine, clock);
+      await engine.start({ workflowType: "two_phases", target: "src/long/name.ts" });
+    });
+    const { code, stdout } = await run("sessions", "--state", state);
+    expect(code).toBe(0);
+    expect(stdout.split("\n").map((line) => line.replace(/ {2,}/g, "|"))).toEqual([
+      "SESSION|STATUS|PHASE|UPDATED|WORKFLOW|TARGET",
+      `two_phases_src_long_name_ts_20260304_050912|active|1 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/long/name.ts`,
+      `${ID}|paused|2 (2 in all)|2026-03-04 05:09:12Z|two_phases|src/a.ts`,
+      "",
+      "2 sessions",
+      "",
+    ]);
+    const columns = stdout.split("\n").slice(0, 3);
+    expect(new Set(columns.map((line) => line.search(/STATUS|active|paused/))).size).toBe(1);
+  });
+
+  it("filters, limits and prints JSON", async () => {
+    const state = await stateOf(async (engine, clock) => {
+      await paused(engine, clock);
+      for (const name of ["b", "c"]) await engine.start({ workflowType: "two_phases", target: `src/${name}.ts` });
+    });
+    const { stdout } = await run("sessions", "--state", state, "--status", "paused", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({ count: 1, sessions: [{ sessionId: ID, status: "paused", total: 2 }] });
+    const limited = JSON.parse((await run("sessions", "--state", state, "--limit", "2", "--json")).stdout);
+    expect(limited.count).toBe(2);
+    expect((await run("sessions", "--state", state, "--status", "failed")).stdout).toBe("0 sessions\n");
+  });
+
+  it("goes through all pages", async () => {
+    const state = await stateOf(async (engine) => {
+      for (let index = 0; index < 101; index += 1) {
+        await engine.start({ workflowType: "two_phases", target: `src/${index}.ts` });
+      }
+    });
+    const { stdout } = await run("sessions", "--state", state, "--json");
+    const { sessions } = JSON.parse(stdout);
+    expect(new Set(sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).size).toBe(101);
+  });
+
+  it("leaves alone a folder that holds no sessions", async () => {
+    const folder = await temporaryFolder();
+    const refused = await run("sessions", "--state", folder);
+    expect(refused).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("there are no sessions in") });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("phasegate show", () => {
+  it("shows a session as a tree, without its workflow", async () => {
+    const state = await stateOf(paused);
+    const { code, stdout } = await run("show", ID, "--state", state);
+    expect(code).toBe(0);
+    expect(stdout.replace(/·.*/g, (problem) => (problem.includes("tests_pass") ? "· tests_pass" : "· summary"))).toBe(
+      [
+        ID,
+        "  workflow  Two phases (two_phases, revision 1)",
+        "  target    src/a.ts",
+        "  status    paused, in phase 2",
+        "  created   2026-03-04 05:06:07Z",
+        "  updated   2026-03-04 05:09:12Z",
+        "  note      waiting for a key",
+        "",
+        "├─ ✓ Phase 1: Build",
+        "│    attempt 1  failed       2026-03-04 05:06:07Z  2m 5s",
+        "│      · tests_pass",
+        "│    attempt 2  completed    2026-03-04 05:08:12Z  1m",
+        "└─ ▶ Phase 2: Ship",
+        "     attempt 1  active       2026-03-04 05:09:12Z",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("prints JSON for machines", async () => {
+    const { stdout } = await run("show", ID, "--state", await stateOf(paused), "--json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      sessionId: ID,
+      status: "paused",
+      note: "waiting for a key",
+      phases: [
+        { number: 1, status: "completed", attempts: [{ status: "failed" }, { status: "completed" }] },
+        { number: 2, status: "current" },
+      ],
+    });
+  });
+
+  it("tells failed, skipped and completed apart", async () => {
+    const state = await stateOf(async (engine) => {
+      const { sessionId: failed } = await engine.start({ workflowType: "two_phases", target: "failed" });
+      for (const _ of "123") await engine.completePhase(failed, { phase: 1, evidence: {} });
+      const { sessionId: done } = await engine.start({ workflowType: "two_phases", target: "done" });
+      await engine.skipPhase(done, { phase: 1, by: "me", reason: "known" });
+      await engine.completePhase(done, { phase: 2, evidence: {} });
+    });
+    const failed = await run("show", "two_phases_failed_20260304_050607", "--state", state);
+    expect(failed.stdout).toMatch(/status {4}failed, in phase 1\n[\s\S]*├─ ✗ Phase 1[\s\S]*└─ ○ Phase 2/);
+    const done = await run("show", "two_phases_done_20260304_050607", "--state", state);
+    expect(done.stdout).toMatch(/status {4}completed\n[\s\S]*├─ » Phase 1[\s\S]*skipped[\s\S]*└─ ✓ Phase 2/);
+  });
+
+  it("says which session was meant", async () => {
+    const { code, stderr } = await run("show", ID.replace("src", "scr"), "--state", await stateOf(paused));
+    expect(code).toBe(1);
+    expect(stderr).toContain(`there is no session`);
+    expect(stderr).toContain(`hint: Did you mean ${ID}?`);
+    expect((await run("show", "../etc", "--state", await stateOf(paused))).code).toBe(2);
+  });
+});

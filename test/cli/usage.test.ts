@@ -1,0 +1,97 @@
+import { PassThrough } from "node:stream";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import manifest from "../../package.json" with { type: "json" };
+import { CommandFailure, EXIT, exitCodeOf } from "../../src/cli/exit-codes.js";
+import { printError } from "../../src/cli/print-error.js";
+import { durationText } from "../../src/cli/time-text.js";
+import { PhasegateError } from "../../src/errors.js";
+import { run } from "./run-cli.js";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describe("phasegate", () => {
+  it("explains itself", async () => {
+    const { code, stdout } = await run("--help");
+    expect(code).toBe(0);
+    for (const part of ["serve", "validate", "sessions", "show", "Examples:", "Exit codes:"]) {
+      expect(stdout).toContain(part);
+    }
+    const serve = (await run("serve", "--help")).stdout;
+    const variables = ["WORKFLOWS", "STATE", "PROJECT", "LOG_LEVEL", "ACTIONS", "MAX_ATTEMPTS", "MAX_ATTEMPTS_TOTAL"];
+    for (const name of variables) expect(serve).toContain(`PHASEGATE_${name}`);
+    expect(serve.split("\n").every((line) => line.length <= 120)).toBe(true);
+  });
+
+  it("tells its version", async () => {
+    expect(await run("--version")).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  it.each([
+    [[]],
+    [["serv"]],
+    [["sessions"]],
+    [["sessions", "--state", ""]],
+    [["sessions", "--state", "x", "--status", "done"]],
+    [["sessions", "--state", "x", "--limit", "0"]],
+    [["serve", "--state", "x"]],
+    [["serve", "--workflows", "x", "--state", "x", "--max-attempts", "3.5"]],
+    [["serve", "--workflows", "x", "--state", "x", "--actions", "start,strt"]],
+    [["show", "--state", "x"]],
+    [["validate", "a", "b"]],
+  ])("refuses wrong usage: %j", async (args) => {
+    const { code, stdout, stderr } = await run(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(/phasegate: error: |Usage: /);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it("prints a stack only for those who look for it", async () => {
+    const args = ["sessions", "--state", "/nowhere/at/all"];
+    expect((await run(...args)).stderr).not.toMatch(/\n\s+at /);
+    expect((await run(...args, "--log-level", "debug")).stderr).toMatch(/\n\s+at /);
+    expect((await run(...args, "--log-level=trace")).stderr).toMatch(/ENOENT[\s\S]*\n\s+at /);
+    vi.stubEnv("PHASEGATE_LOG_LEVEL", "debug");
+    expect((await run(...args)).stderr).toMatch(/\n\s+at /);
+  });
+});
+
+describe("errors of commands", () => {
+  const error = (code: "STORAGE_FAILED" | "TAMPERED" | "INVALID_INPUT") => {
+    const details = { operation: "read", sessionId: "s", version: 1, reason: "r" };
+    return new PhasegateError(code, "it failed", { remedy: "mend it", details });
+  };
+
+  it("have exit codes", () => {
+    expect(exitCodeOf(error("STORAGE_FAILED"))).toBe(EXIT.environment);
+    expect(exitCodeOf(error("TAMPERED"))).toBe(EXIT.problems);
+    expect(exitCodeOf(error("INVALID_INPUT"))).toBe(EXIT.usage);
+    expect(exitCodeOf(new CommandFailure("no", EXIT.problems))).toBe(EXIT.problems);
+    expect(exitCodeOf("thrown")).toBe(EXIT.environment);
+  });
+
+  it("say what to do", () => {
+    const print = (thrown: unknown) => {
+      const stderr = new PassThrough();
+      printError({ stdin: stderr, stdout: stderr, stderr }, thrown, { stack: false });
+      return String(stderr.read());
+    };
+    expect(print(error("TAMPERED"))).toBe("phasegate: error: it failed\n  hint: mend it\n");
+    expect(print(new Error("odd\u001b[2J"))).toMatch(/^phasegate: error: odd.\[2J\n {2}hint: .*--log-level debug/);
+    expect(print("thrown")).toContain("phasegate: error: thrown");
+  });
+});
+
+describe("durations", () => {
+  it.each([
+    [0, "0s"],
+    [59, "59s"],
+    [60, "1m"],
+    [3725, "1h 2m"],
+    [90_000, "1d 1h"],
+    [86_401, "1d"],
+  ])("of %i seconds read %s", (seconds, text) => {
+    expect(durationText(seconds)).toBe(text);
+  });
+});

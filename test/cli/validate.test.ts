@@ -1,0 +1,105 @@
+import { join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { run } from "./run-cli.js";
+import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
+
+async function folderOf(files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await temporaryFolder();
+  await writeFiles(folder, files);
+  return folder;
+}
+
+describe("phasegate validate", () => {
+  it("finds nothing to say about a sound workflow", async () => {
+    const { code, stdout, stderr } = await run("validate", await folderOf(SMALL));
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: "ok      small\n1 workflow: 0 errors, 0 warnings\n",
+      stderr: "",
+    });
+  });
+
+  it("shows an error with its place, the code around it and what to write", async () => {
+    const folder = await folderOf(FAULTY);
+    const { code, stdout } = await run("validate", folder);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${join(folder, "small/phases/1/gate-definition.yaml")}:5:`);
+    expect(stdout).toMatch(/: error: .*boolaen/);
+    expect(stdout).toMatch(/> 5 \| {5}type: boolaen\n +\| +\^/);
+    expect(stdout).toMatch(/hint: .*boolean/);
+    expect(stdout).toMatch(/broken {2}small\n1 workflow: 1 error, 0 warnings\n$/);
+  });
+
+  it("takes a single workflow's folder, by a relative path too", async () => {
+    const folder = join(await folderOf(FAULTY), "small");
+    expect(await run("validate", folder)).toMatchObject({ code: 1, stdout: expect.stringContaining("broken  small") });
+    const { stdout } = await run("validate", relative(process.cwd(), folder));
+    expect(stdout).toContain(`${join(relative(process.cwd(), folder), "phases/1/gate-definition.yaml")}:5:`);
+  });
+
+  it("prints JSON for machines", async () => {
+    const { code, stdout } = await run("validate", await folderOf(FAULTY), "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      workflows: [
+        {
+          type: "small",
+          status: "broken",
+          diagnostics: [{ severity: "error", file: "phases/1/gate-definition.yaml", line: 5 }],
+        },
+      ],
+      errors: 1,
+      warnings: 0,
+    });
+  });
+
+  it("lets warnings pass", async () => {
+    const metadata = SMALL["small/metadata.json"]?.replace(/ {2}"category".*\n/, "") ?? "";
+    const { code, stdout } = await run("validate", await folderOf({ ...SMALL, "small/metadata.json": metadata }));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/: warning: .*category/);
+    expect(stdout).toContain("ok      small\n1 workflow: 0 errors, 1 warning\n");
+  });
+
+  it("sees a folder that was meant to be a workflow, and no other", async () => {
+    const folder = await folderOf({ "meant/phases/1/phase.md": "# One", "docs/a.md": "", ".git/metadata.json": "{}" });
+    const { code, stdout } = await run("validate", folder);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/meant\/metadata\.json: error: there is no metadata\.json/);
+    expect(stdout).toContain("1 workflow: 1 error");
+  });
+
+  it("says where there is no workflow, and where there is no folder", async () => {
+    const folder = await temporaryFolder();
+    expect(await run("validate", folder)).toMatchObject({ code: 1, stderr: expect.stringContaining("no workflow in") });
+    const missing = await run("validate", join(folder, "nowhere"));
+    expect(missing).toMatchObject({ code: 3, stderr: expect.stringMatching(/can't be read.*nowhere\n {2}hint: /) });
+    await writeFiles(folder, { file: "" });
+    expect(await run("validate", join(folder, "file"))).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("no folder"),
+    });
+  });
+
+  it("lets no file steer the terminal", async () => {
+    const gate = `${FAULTY["small/phases/1/gate-definition.yaml"]}# \u001b]0;title\u0007\n`;
+    const { stdout } = await run(
+      "validate",
+      await folderOf({ ...FAULTY, "small/phases/1/gate-definition.yaml": gate }),
+    );
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+  });
+
+  it("shows no frame of a line that nobody wrote by hand", async () => {
+    const long = JSON.stringify({
+      ...JSON.parse(SMALL["small/metadata.json"] ?? ""),
+      total_phases: 9,
+      x: "y".repeat(500),
+    });
+    const { stdout } = await run("validate", await folderOf({ ...SMALL, "small/metadata.json": long }));
+    expect(stdout).toMatch(/metadata\.json:1:\d+: warning/);
+    expect(stdout).not.toContain("yyy");
+  });
+});

@@ -1,0 +1,47 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+const METADATA = {
+  workflow_type: "small",
+  version: "1.0.0",
+  name: "Small",
+  description: "Two phases on disk",
+  category: "testing",
+  estimated_duration: "5 minutes",
+  phases: [
+    { phase_number: 1, phase_name: "Build", purpose: "Make it work" },
+    { phase_number: 2, phase_name: "Ship", purpose: "Give it away" },
+  ],
+};
+
+const GATE = `checkpoint:
+  strict: true
+evidence_schema:
+  tests_pass:
+    type: boolean
+    required: true
+    description: all tests pass
+`;
+
+/** A workflow without a fault, as files. */
+export const SMALL: Readonly<Record<string, string>> = {
+  "small/metadata.json": JSON.stringify(METADATA, undefined, 2),
+  "small/phases/1/phase.md": "# Phase 1: Build\n",
+  "small/phases/1/gate-definition.yaml": GATE,
+  "small/phases/2/phase.md": "# Phase 2: Ship\n",
+  "small/phases/2/gate-definition.yaml": GATE.replace("tests_pass", "shipped"),
+};
+
+/** The same workflow with a type that no field can have, in line 5 of a gate. */
+export const FAULTY: Readonly<Record<string, string>> = {
+  ...SMALL,
+  "small/phases/1/gate-definition.yaml": GATE.replace("boolean", "boolaen"),
+};
+
+/** Writes files below a folder. */
+export async function writeFiles(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
+import { addKey, findKey, KEYS_MAX, type Keys, keyedRequest, keysSchema } from "../../src/kernel/idempotency.js";
+import { adding, count, doing, ID, makeKernel } from "./counter.js";
+
+describe("keyedRequest", () => {
+  it("takes 1 to 200 characters", () => {
+    for (const key of ["a", "x".repeat(200), " a ", "ключ", "🙂"]) expect(keyedRequest(key, {}).key).toBe(key);
+    for (const key of ["", " ", "\t\n", "x".repeat(201)]) {
+      expect(() => keyedRequest(key, {})).toThrow(
+        expect.objectContaining({
+          code: "INVALID_INPUT",
+          details: { field: "idempotency_key", expected: "1 to 200 characters" },
+        }),
+      );
+    }
+  });
+
+  it("shows a key that can't be one like any text from outside", () => {
+    expect(() => keyedRequest(`\u202e${"x".repeat(5_000)}`, {})).toThrow(
+      /^the idempotency key "\?x{50,}… is empty or too long$/,
+    );
+  });
+
+  it("keeps neither key nor command, but digests that differ where they do", () => {
+    const one = keyedRequest("key", { add: 1 });
+    expect(one.id).toMatch(/^[0-9a-f]{24}$/);
+    expect(one.print).toMatch(/^[0-9a-f]{24}$/);
+    expect(keyedRequest("key", { add: 1 })).toEqual(one);
+    expect(keyedRequest("key", { add: 2 })).toMatchObject({ id: one.id, print: expect.not.stringMatching(one.print) });
+    expect(keyedRequest("Key", { add: 1 })).toMatchObject({ id: expect.not.stringMatching(one.id), print: one.print });
+  });
+});
+
+describe("keys", () => {
+  const request = (name: string | number) => keyedRequest(`k${name}`, name);
+
+  it("are found by key, and bound to their command", () => {
+    const keys = addKey([], request(1), 1);
+    expect(findKey(keys, request(1))).toBe(1);
+    expect(findKey(keys, request(2))).toBeUndefined();
+    expect(() => findKey(keys, keyedRequest("k1", "another"))).toThrow(
+      expect.objectContaining({ code: "IDEMPOTENCY_KEY_REUSED", details: { key: "k1" } }),
+    );
+  });
+
+  it("are the last sixteen, and the one that started the session", () => {
+    expect(KEYS_MAX).toBe(16);
+    let keys: Keys = [];
+    for (let version = 1; version <= 40; version += 1) keys = addKey(keys, request(version), version);
+    expect(keys.map(([, version]) => version)).toEqual([1, ...Array.from({ length: 16 }, (_, index) => index + 25)]);
+    expect(keysSchema.parse(JSON.parse(JSON.stringify(keys)))).toEqual(keys);
+  });
+
+  it("are the last sixteen where the session was started without one", () => {
+    let keys: Keys = [];
+    for (let version = 2; version <= 40; version += 1) keys = addKey(keys, request(version), version);
+    expect(keys.map(([, version]) => version)).toEqual(Array.from({ length: 16 }, (_, index) => index + 25));
+  });
+});
+
+describe("a call that is repeated", () => {
+  it("gets its first answer, and does nothing", async () => {
+    let commits = 0;
+    const { kernel, clock } = makeKernel({ onCommit: () => (commits += 1) });
+    const request = keyedRequest("one", { add: 5 });
+    const first = await kernel.execute(ID, adding(5), request);
+    await kernel.execute(ID, adding(1));
+    clock.advance(60_000);
+    const asked: unknown[] = [];
+    const again = await kernel.execute(
+      ID,
+      (current) => {
+        asked.push(current);
+        return { command: { add: 5 } };
+      },
+      request,
+    );
+    const { replayed, ...answer } = first;
+    expect(replayed).toBe(false);
+    expect(again).toEqual({ ...answer, replayed: true });
+    expect([asked, commits]).toEqual([[], 2]);
+    expect((await kernel.find(ID))?.version).toBe(2);
+  });
+
+  it("gets it from another process, too", async () => {
+    const storage = new MemoryStorage();
+    const request = keyedRequest("one", { add: 5 });
+    const { replayed: _, ...first } = await makeKernel({ storage }).kernel.execute(ID, adding(5), request);
+    expect(await makeKernel({ storage }).kernel.execute(ID, adding(5), request)).toMatchObject({
+      ...first,
+      replayed: true,
+    });
+  });
+
+  it("gets it when both calls are made at once", async () => {
+    const storage = new MemoryStorage();
+    const request = keyedRequest("one", { add: 5 });
+    const calls = Array.from({ length: 6 }, () => makeKernel({ storage }).kernel.execute(ID, adding(5), request));
+    const answers = await Promise.all(calls);
+    expect(answers.map(({ version }) => version)).toEqual(Array(6).fill(1));
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect((await storage.read(ID))?.version).toBe(1);
+  });
+
+  it("is refused with another command, whatever the state", async () => {
+    const { kernel } = makeKernel();
+    await kernel.execute(ID, adding(5), keyedRequest("one", { add: 5 }));
+    const other = kernel.execute(ID, adding(6), keyedRequest("one", { add: 6 }));
+    await expect(other).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+    expect((await kernel.find(ID))?.version).toBe(1);
+  });
+
+  it("is remembered for sixteen keys, through commits without one", async () => {
+    const { kernel } = makeKernel();
+    const request = (index: number) => keyedRequest(`key ${index}`, { add: index });
+    for (let index = 1; index <= 18; index += 1) await kernel.execute(ID, adding(index), request(index));
+    await count(kernel, 20);
+    const version = (await kernel.find(ID))?.version;
+    for (const index of [1, 3, 10, 18]) {
+      expect(await kernel.execute(ID, adding(index), request(index))).toMatchObject({ version: index, replayed: true });
+    }
+    expect((await kernel.find(ID))?.version).toBe(version);
+    expect(await kernel.execute(ID, adding(2), request(2))).toMatchObject({ replayed: false });
+  });
+
+  it("is no repetition if the first call was refused", async () => {
+    const { kernel } = makeKernel();
+    const request = keyedRequest("one", { add: -1 });
+    await expect(kernel.execute(ID, adding(-1), request)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await kernel.execute(ID, adding(1));
+    expect(await kernel.execute(ID, adding(-1), request)).toMatchObject({ version: 2, replayed: false });
+  });
+
+  it("gets its answer behind a tombstone", async () => {
+    const { kernel } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    const request = keyedRequest("bye", "bury");
+    await kernel.execute(ID, doing("bury"), request);
+    expect(await kernel.execute(ID, doing("bury"), request)).toMatchObject({ version: 2, replayed: true });
+  });
+});

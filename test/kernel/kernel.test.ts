@@ -1,0 +1,373 @@
+import { describe, expect, it, vi } from "vitest";
+import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
+import { digest } from "../../src/definition/digest.js";
+import { PhasegateError } from "../../src/errors.js";
+import type { Recorded } from "../../src/kernel/recorded.js";
+import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
+import {
+  adding,
+  type CounterEvent,
+  type CounterHead,
+  count,
+  counter,
+  doing,
+  ID,
+  makeKernel,
+  OTHER_ID,
+} from "./counter.js";
+
+type CounterRecord = Recorded<CounterEvent, CounterHead>;
+
+/** A storage in which somebody else is always quicker, so many times. */
+class Contested extends MemoryStorage {
+  readonly #rival = makeKernel({ storage: this.#quiet() }).kernel;
+  times = 0;
+
+  override async append(commit: Commit): Promise<void> {
+    if (this.times > 0) {
+      this.times -= 1;
+      await this.#rival.execute(commit.sessionId, adding(100));
+    }
+    await super.append(commit);
+  }
+
+  #quiet(): StorageAdapter {
+    return {
+      capabilities: this.capabilities,
+      read: (id) => this.read(id),
+      append: (commit) => super.append(commit),
+      log: (id, options) => this.log(id, options),
+      payload: (id, hash) => this.payload(id, hash),
+      list: (query) => this.list(query),
+      countActive: (upTo) => this.countActive(upTo),
+      remove: (id) => this.remove(id),
+    };
+  }
+}
+
+describe("a first commit", () => {
+  it("stands on nothing, and says when, what and where", async () => {
+    const { kernel, storage } = makeKernel();
+    const done = await kernel.execute(ID, adding(5));
+    const at = "2026-01-01T00:00:00.000Z";
+    expect(done).toMatchObject({ sessionId: ID, version: 1, at, events: [{ added: 5 }], replayed: false });
+    const head = { status: "active", total: 5, marks: [{ at }], createdAt: at };
+    expect(done.head).toEqual(head);
+    const body = JSON.stringify({ sessionId: ID, version: 1, at, keys: [], events: [{ added: 5 }], head });
+    expect(await storage.read(ID)).toEqual({
+      ...{ sessionId: ID, version: 1, at, schema: 2, previousHash: "", hash: digest(`\n${body}`), body },
+      summary: {
+        ...{ sessionId: ID, kind: "counter", workflowType: "counter", target: "numbers", status: "active" },
+        ...{ current: 5, createdAt: at, updatedAt: at, activeSince: 1 },
+      },
+    });
+  });
+
+  it("is chained to by the second", async () => {
+    const { kernel, storage } = makeKernel();
+    const first = await kernel.execute(ID, adding(5));
+    const second = await kernel.execute(ID, adding(2));
+    expect(second).toMatchObject({ version: 2, head: { total: 7 } });
+    const commit = await storage.read(ID);
+    expect(commit?.previousHash).toBe(first.hash);
+    expect(second.hash).toBe(digest(`${first.hash}\n${commit?.body}`));
+  });
+
+  it("brings its payloads with it", async () => {
+    const { kernel, storage } = makeKernel();
+    await kernel.execute(ID, () => ({ command: { add: 1 }, payloads: [{ hash: "abc", body: "large" }] }));
+    expect(await storage.payload(ID, "abc")).toBe("large");
+  });
+});
+
+describe("execute", () => {
+  it("asks with the newest state", async () => {
+    const { kernel } = makeKernel();
+    const seen: (CounterRecord | undefined)[] = [];
+    for (const add of [1, 2]) {
+      await kernel.execute(ID, async (current) => {
+        seen.push(current);
+        return { command: { add } };
+      });
+    }
+    expect(seen[0]).toBeUndefined();
+    expect(seen[1]).toMatchObject({ version: 1, head: { total: 1 }, events: [{ added: 1 }] });
+  });
+
+  it("throws what the machine refuses with, and writes nothing", async () => {
+    const { kernel, storage } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    const before = await storage.read(ID);
+    await expect(kernel.execute(ID, adding(-2))).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(await storage.read(ID)).toBe(before);
+    await expect(kernel.execute(OTHER_ID, adding(-2))).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(await storage.read(OTHER_ID)).toBeUndefined();
+  });
+
+  it("throws what prepare throws, and writes nothing", async () => {
+    const { kernel, storage } = makeKernel();
+    await expect(kernel.execute(ID, () => Promise.reject(new Error("no gate")))).rejects.toThrow("no gate");
+    expect(await storage.read(ID)).toBeUndefined();
+  });
+
+  it("throws what the storage throws, once and unchanged, and keeps no head of it", async () => {
+    const storage = new MemoryStorage();
+    const { kernel } = makeKernel({ storage });
+    await kernel.execute(ID, adding(1));
+    const append = vi.spyOn(storage, "append").mockRejectedValueOnce(new Error("disk full"));
+    await expect(kernel.execute(ID, adding(1))).rejects.toThrow("disk full");
+    expect(append).toHaveBeenCalledTimes(1);
+    expect((await kernel.find(ID))?.head.total).toBe(1);
+    expect((await kernel.execute(ID, adding(1))).version).toBe(2);
+  });
+
+  it("tells of each commit before the caller has the answer, and of nothing else", async () => {
+    const told: number[] = [];
+    const { kernel } = makeKernel({ onCommit: ({ version }) => told.push(version) });
+    await kernel.execute(ID, adding(1));
+    expect(told).toEqual([1]);
+    await kernel.execute(ID, adding(-5)).catch(() => {});
+    await kernel.find(ID);
+    await kernel.execute(ID, adding(1));
+    expect(told).toEqual([1, 2]);
+  });
+});
+
+describe("conflicts", () => {
+  it("are decided anew on what the other side left; prepare is asked again", async () => {
+    const storage = new Contested();
+    const conflicts: [string, number][] = [];
+    const { kernel } = makeKernel({ storage, onConflict: (id, version) => conflicts.push([id, version]) });
+    await kernel.execute(ID, adding(1));
+    storage.times = 3;
+    const seen: (number | undefined)[] = [];
+    const done = await kernel.execute(ID, (current) => {
+      seen.push(current?.head.total);
+      return { command: { add: 1 } };
+    });
+    expect(seen).toEqual([1, 101, 201, 301]);
+    expect(done).toMatchObject({ version: 5, head: { total: 302 } });
+    expect(conflicts).toEqual([2, 3, 4].map((version) => [ID, version]));
+  });
+
+  it("at the very first commit, too", async () => {
+    const storage = new Contested();
+    storage.times = 1;
+    expect(await makeKernel({ storage }).kernel.execute(ID, adding(1))).toMatchObject({
+      version: 2,
+      head: { total: 101 },
+    });
+  });
+
+  it("may end in a refusal: the command makes no sense any more", async () => {
+    const storage = new Contested();
+    const { kernel } = makeKernel({ storage });
+    await kernel.execute(ID, adding(1));
+    storage.times = 1;
+    const closing = kernel.execute(ID, (current) => {
+      if (current?.head.total !== 1) throw new Error("too late");
+      return { command: { add: -1 } };
+    });
+    await expect(closing).rejects.toThrow("too late");
+  });
+
+  it("lose no update among many callers at once", async () => {
+    const storage = new MemoryStorage();
+    const kernels = [makeKernel({ storage }).kernel, makeKernel({ storage }).kernel, makeKernel({ storage }).kernel];
+    await Promise.all(kernels.flatMap((kernel) => Array.from({ length: 10 }, () => kernel.execute(ID, adding(1)))));
+    expect(await kernels[0]?.find(ID)).toMatchObject({ version: 30, head: { total: 30 } });
+    expect(await kernels[0]?.audit(ID)).toMatchObject({ intact: true, versions: 30 });
+  });
+
+  it("without an end are told to the caller after a hundred tries", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const storage = new Contested();
+    let conflicts = 0;
+    const { kernel } = makeKernel({ storage, onConflict: () => (conflicts += 1) });
+    storage.times = 1_000;
+    const error = await kernel.execute(ID, adding(1)).catch((reason: unknown) => reason);
+    vi.restoreAllMocks();
+    expect(error).toMatchObject({ code: "CONFLICT", details: { sessionId: ID, version: 100 } });
+    expect((error as Error).message).toContain("too many at once");
+    expect((error as Error).cause).toMatchObject({ code: "CONFLICT" });
+    expect(conflicts).toBe(100);
+    expect((await kernel.find(ID))?.head.total).toBe(10_000);
+  });
+
+  it("are waited out a little longer each time, to a limit", async () => {
+    const waits: number[] = [];
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    vi.spyOn(globalThis, "setTimeout").mockImplementation(((done: () => void, milliseconds: number) => {
+      waits.push(milliseconds);
+      queueMicrotask(done);
+    }) as never);
+    const storage = new Contested();
+    storage.times = 8;
+    await makeKernel({ storage }).kernel.execute(ID, adding(1));
+    vi.restoreAllMocks();
+    expect(waits).toEqual([1, 2, 4, 8, 16, 25, 25, 25]);
+  });
+});
+
+describe("a removed session", () => {
+  it("is not found after its tombstone, and its id is never used again", async () => {
+    const { kernel, storage } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    await kernel.execute(ID, doing("bury"));
+    expect(await kernel.find(ID)).toBeUndefined();
+    expect((await storage.read(ID))?.summary.status).toBe("deleted");
+    await kernel.remove(ID);
+    expect(await kernel.find(ID)).toBeUndefined();
+    expect(await storage.read(ID)).toBeUndefined();
+    const again = kernel.execute(ID, adding(1));
+    await expect(again).rejects.toMatchObject({ code: "CONFLICT", details: { sessionId: ID, version: 1 } });
+    await expect(again).rejects.toThrow("was used before");
+  });
+
+  it("by somebody else is not written to: prepare is asked with nothing", async () => {
+    const storage = new MemoryStorage();
+    const { kernel } = makeKernel({ storage });
+    await kernel.execute(ID, adding(1));
+    const seen: (number | undefined)[] = [];
+    const done = kernel.execute(ID, async (current) => {
+      seen.push(current?.version);
+      if (current === undefined)
+        throw new PhasegateError("SESSION_NOT_FOUND", "gone", { remedy: "-", details: { sessionId: ID } });
+      await storage.remove(ID);
+      return { command: { add: 1 } };
+    });
+    await expect(done).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(seen).toEqual([1, undefined]);
+  });
+});
+
+describe("find", () => {
+  it("knows no session that was never started", async () => {
+    expect(await makeKernel().kernel.find(ID)).toBeUndefined();
+  });
+
+  it("sees what another kernel wrote", async () => {
+    const storage = new MemoryStorage();
+    const [one, other] = [makeKernel({ storage }).kernel, makeKernel({ storage }).kernel];
+    await one.execute(ID, adding(1));
+    expect((await other.find(ID))?.head.total).toBe(1);
+    await one.execute(ID, adding(1));
+    expect((await other.find(ID))?.head.total).toBe(2);
+    await other.execute(ID, adding(1));
+    expect((await one.find(ID))?.head.total).toBe(3);
+  });
+
+  it("parses a commit once, however often it is asked", async () => {
+    const storage = new MemoryStorage();
+    await makeKernel({ storage }).kernel.execute(ID, adding(1));
+    let parsed = 0;
+    const parse: typeof counter.parse = (events, head) => {
+      parsed += 1;
+      return counter.parse(events, head);
+    };
+    const { kernel } = makeKernel({ storage, machine: { ...counter, parse } });
+    for (let times = 0; times < 3; times += 1) expect((await kernel.find(ID))?.head.total).toBe(1);
+    await kernel.execute(ID, adding(1));
+    expect((await kernel.find(ID))?.head.total).toBe(2);
+    expect(parsed).toBe(1);
+  });
+
+  it("forgets the heads of sessions that were not used for long", async () => {
+    const storage = new MemoryStorage();
+    let parsed = 0;
+    const parse: typeof counter.parse = (events, head) => {
+      parsed += 1;
+      return counter.parse(events, head);
+    };
+    const { kernel } = makeKernel({ storage, machine: { ...counter, parse } });
+    for (let index = 0; index <= 256; index += 1) await kernel.execute(`s${index}` as typeof ID, adding(1));
+    await kernel.find("s256" as typeof ID);
+    expect(parsed).toBe(0);
+    await kernel.find("s0" as typeof ID);
+    expect(parsed).toBe(1);
+  });
+
+  it("gives heads that nobody can change the next decision with", async () => {
+    const { kernel } = makeKernel();
+    const started = await kernel.execute(ID, adding(1));
+    const found = await kernel.find(ID);
+    const elsewhere = await makeKernel({ storage: (await copyOf(kernel)).storage }).kernel.find(ID);
+    for (const given of [started.head, found?.head, elsewhere?.head]) {
+      expect(() => Object.assign(given ?? {}, { total: 1_000 })).toThrow(TypeError);
+      expect(() => given?.marks.push({ at: "never" })).toThrow(TypeError);
+      expect(() => Object.assign(given?.marks[0] ?? {}, { at: "never" })).toThrow(TypeError);
+    }
+    expect((await kernel.execute(ID, adding(1))).head.total).toBe(2);
+  });
+});
+
+/** The session of a kernel in a storage of its own. */
+async function copyOf(kernel: ReturnType<typeof makeKernel>["kernel"]) {
+  const storage = new MemoryStorage();
+  const copy = makeKernel({ storage });
+  for await (const { events } of kernel.log(ID)) await copy.kernel.execute(ID, adding(events[0]?.added ?? 0));
+  return { storage };
+}
+
+describe("at", () => {
+  it("gives any commit, as it was", async () => {
+    const { kernel, clock } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    clock.advance(1_000);
+    await kernel.execute(ID, adding(1));
+    expect(await kernel.at(ID, 1)).toMatchObject({ version: 1, at: "2026-01-01T00:00:00.000Z", head: { total: 1 } });
+    expect(await kernel.at(ID, 2)).toMatchObject({ version: 2, at: "2026-01-01T00:00:01.000Z", head: { total: 2 } });
+  });
+
+  it("throws where there is none", async () => {
+    const { kernel } = makeKernel();
+    await kernel.execute(ID, adding(1));
+    const details = { sessionId: ID, version: 2, reason: "it is missing" };
+    await expect(kernel.at(ID, 2)).rejects.toMatchObject({ code: "TAMPERED", details });
+    await expect(kernel.at(OTHER_ID, 1)).rejects.toMatchObject({ code: "TAMPERED" });
+  });
+});
+
+describe("log", () => {
+  it("gives all commits in their order, none of a session that there is not", async () => {
+    const { kernel } = makeKernel();
+    await count(kernel, 3);
+    const totals: number[] = [];
+    for await (const { version, head } of kernel.log(ID)) totals.push(version * 100 + head.total);
+    expect(totals).toEqual([101, 203, 306]);
+    for await (const { version } of kernel.log(OTHER_ID)) totals.push(version);
+    expect(totals).toHaveLength(3);
+  });
+});
+
+describe("a summary", () => {
+  it("says since which version a session is active, and keeps that when it ends", async () => {
+    const { kernel, clock } = makeKernel();
+    const since: number[] = [];
+    for (const command of [{ add: 1 }, { add: 1 }, "close", { add: 1 }, "open", { add: 1 }, "close"] as const) {
+      clock.advance(1_000);
+      const { summary } = await kernel.execute(ID, doing(command));
+      since.push(summary.activeSince);
+    }
+    expect(since).toEqual([1, 1, 1, 1, 5, 5, 5]);
+    expect((await kernel.find(ID))?.summary).toMatchObject({
+      ...{ status: "completed", current: 4, completedAt: "2026-01-01T00:00:01.000Z" },
+      ...{ createdAt: "2026-01-01T00:00:01.000Z", updatedAt: "2026-01-01T00:00:07.000Z" },
+    });
+  });
+
+  it("of a session that was never active has its first version", async () => {
+    const { summary } = await makeKernel().kernel.execute(ID, doing("close"));
+    expect(summary.activeSince).toBe(1);
+  });
+
+  it("is the same, read by another kernel", async () => {
+    const storage = new MemoryStorage();
+    const { kernel } = makeKernel({ storage });
+    for (const command of [{ add: 1 }, "close", "open", "close"] as const) {
+      const { summary } = await kernel.execute(ID, doing(command));
+      expect((await makeKernel({ storage }).kernel.find(ID))?.summary).toEqual(summary);
+      expect((await storage.list({})).items).toEqual([summary]);
+    }
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { freeze } from "../../src/kernel/freeze.js";
+import { RecentMap } from "../../src/kernel/recent-map.js";
+
+describe("RecentMap", () => {
+  it("forgets what was used longest ago", () => {
+    const map = new RecentMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    expect(map.get("a")).toBe(1);
+    map.set("c", 3);
+    expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([1, undefined, 3]);
+  });
+
+  it("counts a value that is set again as used, once", () => {
+    const map = new RecentMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    map.set("a", 3);
+    map.set("c", 4);
+    expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([3, undefined, 4]);
+  });
+
+  it("deletes, also what it does not have", () => {
+    const map = new RecentMap<string, number>(2);
+    map.set("a", 1);
+    map.delete("a");
+    map.delete("b");
+    expect(map.get("a")).toBeUndefined();
+    map.set("b", 2);
+    map.set("c", 3);
+    expect([map.get("b"), map.get("c")]).toEqual([2, 3]);
+  });
+
+  it("does not bring back what it is asked for in vain", () => {
+    const map = new RecentMap<string, number>(1);
+    map.set("a", 1);
+    expect(map.get("b")).toBeUndefined();
+    expect(map.get("a")).toBe(1);
+  });
+});
+
+describe("freeze", () => {
+  it("freezes all that is inside, round and round", () => {
+    const value: { list: { a: number }[]; self?: unknown } = { list: [{ a: 1 }] };
+    value.self = value;
+    expect(freeze(value)).toBe(value);
+    expect([value, value.list, value.list[0]].every(Object.isFrozen)).toBe(true);
+  });
+
+  it("leaves what can't be changed anyway", () => {
+    for (const value of [1, "a", null, undefined, true]) expect(freeze(value)).toBe(value);
+  });
+});

@@ -1,0 +1,294 @@
+import { describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
+import type { Receipt } from "../../src/kernel/audit.js";
+import { commitHash, readBody } from "../../src/kernel/commit-body.js";
+import type { Commit } from "../../src/ports/storage-adapter.js";
+import { AlteredStorage } from "./altered-storage.js";
+import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
+
+const KEY = new TextEncoder().encode("the host's own key");
+
+/** A session of five commits in a storage that can be altered, and kernels that have not seen it. */
+async function five(hashKey?: Uint8Array) {
+  const storage = new AlteredStorage();
+  const options = { storage, ...(hashKey === undefined ? {} : { hashKey }) };
+  const { kernel } = makeKernel(options);
+  await count(kernel, 5);
+  const commits: Commit[] = [];
+  for await (const commit of storage.log(ID)) commits.push(commit);
+  const fresh = () => makeKernel(options).kernel;
+  const [first, second, third, fourth, fifth] = commits;
+  if (!first || !second || !third || !fourth || !fifth) throw new Error("five were counted");
+  return { storage, kernel, fresh, commits: { first, second, third, fourth, fifth } };
+}
+
+/** A commit that an attacker has written anew, with a hash that fits. */
+function forged(commit: Commit, change: (body: Record<string, unknown>) => void, key?: Uint8Array): Commit {
+  const body = JSON.parse(commit.body);
+  change(body);
+  const text = JSON.stringify(body);
+  return { ...commit, body: text, hash: commitHash(commit.previousHash, text, key) };
+}
+
+async function reasonOf(work: Promise<unknown>): Promise<string> {
+  const error: unknown = await work.catch((reason: unknown) => reason);
+  if (!isPhasegateError(error, "TAMPERED")) throw error;
+  expect(error.remedy).toMatch(/backup/);
+  return `${error.details.version}: ${error.details.reason}`;
+}
+
+describe("the newest commit", () => {
+  const edits: [string, (commit: Commit) => Partial<Commit>, string][] = [
+    [
+      "an edited body",
+      ({ body }) => ({ body: body.replace('"total":15', '"total":99') }),
+      "its hash is not that of its body",
+    ],
+    ["a body with a space more", ({ body }) => ({ body: `${body} ` }), "its hash is not that of its body"],
+    ["an edited hash", () => ({ hash: "0".repeat(64) }), "its hash is not that of its body"],
+    ["an edited previous hash", () => ({ previousHash: "0".repeat(64) }), "its hash is not that of its body"],
+    ["another version", () => ({ version: 6 }), "its body belongs to another place"],
+    ["another time", () => ({ at: "2020-01-01T00:00:00.000Z" }), "its body belongs to another place"],
+    ["another session's id", () => ({ sessionId: OTHER_ID }), "it belongs to another session"],
+    ["no JSON", (commit) => ({ body: "{", hash: commitHash(commit.previousHash, "{") }), "its body is no JSON"],
+    [
+      "no object",
+      (commit) => ({ body: "[]", hash: commitHash(commit.previousHash, "[]") }),
+      "its body is not one that this library writes",
+    ],
+    [
+      "an event of another kind",
+      (commit) => forged(commit, (body) => (body.events = [{}])),
+      "its events are none that this library writes",
+    ],
+    ["no head", (commit) => forged(commit, (body) => delete body.head), "its body is not one that this library writes"],
+    [
+      "keys of another form",
+      (commit) => forged(commit, (body) => (body.keys = [1])),
+      "its body is not one that this library writes",
+    ],
+  ];
+  for (const [name, edit, reason] of edits) {
+    it(`with ${name} is refused, by reading, deciding and auditing`, async () => {
+      const { storage, fresh, commits } = await five();
+      storage.edit(5, edit(commits.fifth));
+      expect(await reasonOf(fresh().find(ID))).toContain(reason);
+      expect(await reasonOf(fresh().execute(ID, adding(1)))).toContain(reason);
+      const { intact, versions } = await fresh().audit(ID);
+      expect([intact, versions]).toEqual([false, 4]);
+    });
+  }
+
+  it("that is tampered with after it was read is noticed all the same", async () => {
+    const { storage, kernel, commits } = await five();
+    expect((await kernel.find(ID))?.head.total).toBe(15);
+    for (const parts of [{ body: commits.fifth.body.replace("15", "99") }, { hash: "0".repeat(64) }, { body: "" }]) {
+      storage.edit(5, parts);
+      expect(await reasonOf(kernel.find(ID))).toBe("5: its hash is not that of its body");
+      expect(await reasonOf(kernel.execute(ID, adding(1)))).toBe("5: its hash is not that of its body");
+    }
+    storage.alter = undefined;
+    expect((await kernel.find(ID))?.head.total).toBe(15);
+  });
+
+  it("keeps the cause of what its machine could not read", async () => {
+    const { storage, fresh, commits } = await five();
+    storage.edit(
+      5,
+      forged(commits.fifth, (body) => (body.head = { total: "many" })),
+    );
+    const error = await fresh()
+      .find(ID)
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "TAMPERED", cause: { name: "ZodError" } });
+  });
+
+  it("of another session is not this one's, however whole it is", async () => {
+    const { storage, fresh } = await five();
+    await makeKernel({ storage }).kernel.execute(OTHER_ID, adding(1_000));
+    const others: Commit[] = [];
+    for await (const commit of storage.log(OTHER_ID)) others.push(commit);
+    storage.alter = () => others;
+    expect(await reasonOf(fresh().find(ID))).toBe("1: it belongs to another session");
+    expect(await reasonOf(fresh().at(ID, 1))).toBe("1: it belongs to another session");
+    expect(await fresh().audit(ID)).toMatchObject({ intact: false, versions: 0 });
+  });
+});
+
+describe("the summary beside a body", () => {
+  it("can't hide a session, nor show one that is gone", async () => {
+    const { storage, fresh, commits } = await five();
+    const summary = { ...commits.fifth.summary, status: "deleted", current: 99 } as const;
+    storage.edit(5, { summary });
+    expect((await fresh().find(ID))?.summary).toEqual(commits.fifth.summary);
+    storage.alter = undefined;
+    const { hash } = await fresh().execute(ID, doing("bury"));
+    storage.edit(6, { summary: commits.fifth.summary });
+    expect((await storage.read(ID))?.hash).toBe(hash);
+    expect(await fresh().find(ID)).toBeUndefined();
+  });
+});
+
+describe("a format that is newer", () => {
+  it("is refused before anything else is read, and is no finding of an audit", async () => {
+    const { storage, fresh } = await five();
+    storage.edit(5, { schema: 3, body: "whatever that will be" });
+    const expected = { code: "FORMAT_TOO_NEW", details: { found: 3, supported: 2 } };
+    await expect(fresh().find(ID)).rejects.toMatchObject(expected);
+    await expect(fresh().audit(ID)).rejects.toMatchObject(expected);
+  });
+
+  it("is read if it is older", async () => {
+    const { storage, fresh } = await five();
+    storage.edit(5, { schema: 1 });
+    expect((await fresh().find(ID))?.head.total).toBe(15);
+  });
+});
+
+describe("the chain", () => {
+  const alterations: [string, (commits: readonly Commit[]) => readonly Commit[], number, string][] = [
+    [
+      "without its first commit",
+      (all) => all.slice(1),
+      0,
+      "commit 2 of session counter_1 was changed: it does not follow",
+    ],
+    [
+      "with a gap",
+      (all) => all.filter(({ version }) => version !== 3),
+      2,
+      "commit 4 of session counter_1 was changed: it does not follow",
+    ],
+    [
+      "with two commits swapped",
+      ([a, b, c, d, e]) => [a, c, b, d, e].filter((one) => one !== undefined),
+      1,
+      "commit 3",
+    ],
+    ["with a commit twice", ([a, b, ...rest]) => [a, b, b, ...rest].filter((one) => one !== undefined), 2, "commit 2"],
+  ];
+  for (const [name, alter, versions, reason] of alterations) {
+    it(`${name} does not hold`, async () => {
+      const { storage, fresh } = await five();
+      storage.alter = alter;
+      const report = await fresh().audit(ID);
+      expect(report).toMatchObject({ intact: false, versions, reason: expect.stringContaining(reason) });
+    });
+  }
+
+  it("does not hold where the places of two commits were exchanged, numbers and all", async () => {
+    const { storage, fresh, commits } = await five();
+    const { second, third } = commits;
+    storage.alter = (all) =>
+      all.map((commit) => {
+        if (commit === second) return { ...third, version: 2, previousHash: second.previousHash };
+        return commit === third ? { ...second, version: 3, previousHash: third.previousHash } : commit;
+      });
+    expect(await fresh().audit(ID)).toMatchObject({ intact: false, versions: 1 });
+    expect(await reasonOf(fresh().at(ID, 2))).toBe("2: its hash is not that of its body");
+  });
+
+  it("does not hold after a commit that was written anew: the next one knows the old hash", async () => {
+    const { storage, fresh, commits } = await five();
+    storage.edit(
+      2,
+      forged(commits.second, (body) => (body.events = [{ added: 1_000 }])),
+    );
+    expect(await fresh().audit(ID)).toMatchObject({
+      intact: false,
+      versions: 2,
+      reason: expect.stringContaining("commit 3"),
+    });
+  });
+
+  it("with a commit that is not there gives no other one in its place", async () => {
+    const { storage, fresh } = await five();
+    storage.alter = (all) => all.filter(({ version }) => version !== 3);
+    expect(await reasonOf(fresh().at(ID, 3))).toBe("3: it is missing");
+    expect((await fresh().at(ID, 4)).version).toBe(4);
+  });
+});
+
+describe("an audit", () => {
+  it("of a whole log gives a receipt, which later audits find again", async () => {
+    const { kernel, fresh, commits } = await five();
+    const report = await kernel.audit(ID);
+    expect(report).toEqual({ intact: true, versions: 5, receipt: { version: 5, hash: commits.fifth.hash } });
+    if (!report.intact) return;
+    await kernel.execute(ID, adding(1));
+    expect(await fresh().audit(ID, report.receipt)).toMatchObject({ intact: true, versions: 6 });
+  });
+
+  it("finds a tail that was cut only against a receipt", async () => {
+    const { storage, fresh, commits } = await five();
+    storage.alter = (all) => all.slice(0, 3);
+    const receipt: Receipt = { version: 5, hash: commits.fifth.hash };
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 3 });
+    const reason = "the commit of the receipt is not in the log";
+    expect(await fresh().audit(ID, receipt)).toEqual({ intact: false, versions: 3, reason });
+    expect(await fresh().audit(ID, { version: 3, hash: commits.third.hash })).toMatchObject({ intact: true });
+  });
+
+  it("finds a log that was written anew from some version on only against a receipt", async () => {
+    const { storage, fresh, commits } = await five();
+    const anew = forged(commits.fifth, (body) => (body.events = [{ added: 1_000 }]));
+    storage.edit(5, anew);
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 5 });
+    const receipt: Receipt = { version: 5, hash: commits.fifth.hash };
+    expect(await fresh().audit(ID, receipt)).toMatchObject({ intact: false, versions: 5 });
+  });
+
+  it("finds a session that is gone altogether against a receipt", async () => {
+    const { storage, fresh, commits } = await five();
+    storage.alter = () => [];
+    expect(await fresh().audit(ID)).toEqual({ intact: true, versions: 0, receipt: { version: 0, hash: "" } });
+    expect(await fresh().audit(ID, { version: 1, hash: commits.first.hash })).toMatchObject({
+      intact: false,
+      versions: 0,
+    });
+  });
+
+  it("says nothing of a log that can't be read", async () => {
+    const { storage, fresh } = await five();
+    storage.alter = () => {
+      throw new Error("disk on fire");
+    };
+    await expect(fresh().audit(ID)).rejects.toThrow("disk on fire");
+  });
+});
+
+describe("a host's key", () => {
+  it("makes the chain one that nobody can forge who does not have it", async () => {
+    const { storage, fresh, commits } = await five(KEY);
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 5 });
+    const change = (body: Record<string, unknown>) => (body.events = [{ added: 1_000 }]);
+    storage.edit(5, forged(commits.fifth, change));
+    expect(await reasonOf(fresh().find(ID))).toBe("5: its hash is not that of its body");
+    expect(await fresh().audit(ID)).toMatchObject({ intact: false, versions: 4 });
+    storage.edit(5, forged(commits.fifth, change, KEY));
+    expect((await fresh().find(ID))?.events).toEqual([{ added: 1_000 }]);
+  });
+
+  it("reads no log without it, or of another key", async () => {
+    const { storage } = await five(KEY);
+    expect(await reasonOf(makeKernel({ storage }).kernel.find(ID))).toBe("5: its hash is not that of its body");
+    const other = makeKernel({ storage, hashKey: new TextEncoder().encode("another key") }).kernel;
+    expect(await reasonOf(other.find(ID))).toBe("5: its hash is not that of its body");
+    const { storage: open } = await five();
+    expect(await reasonOf(makeKernel({ storage: open, hashKey: KEY }).kernel.find(ID))).toContain("its hash");
+  });
+});
+
+describe("commitHash", () => {
+  it("is SHA-256, or HMAC-SHA-256 under a key, over the previous hash and the body", async () => {
+    const { createHash, createHmac } = await import("node:crypto");
+    const text = "previous\n{ä🙂}";
+    expect(commitHash("previous", "{ä🙂}")).toBe(createHash("sha256").update(text).digest("hex"));
+    expect(commitHash("previous", "{ä🙂}", KEY)).toBe(createHmac("sha256", KEY).update(text).digest("hex"));
+  });
+
+  it("is what readBody checks", async () => {
+    const { commits } = await five();
+    expect(readBody(commits.first, counter.schema)).toMatchObject({ sessionId: ID, version: 1, keys: [] });
+  });
+});

@@ -1,0 +1,24 @@
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+
+const DEMO = fileURLToPath(new URL("../../examples/demo/run.ts", import.meta.url));
+
+/** The demo asserts what it shows; here it is asserted that it is fit to be looked at. */
+describe("the demo", () => {
+  it("runs to its end in plain text, and leaves nothing behind", async () => {
+    const folder = await temporaryFolder();
+    const { FORCE_COLOR: _, ...inherited } = process.env;
+    const env = { ...inherited, TMPDIR: folder, TMP: folder, TEMP: folder };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [DEMO], { encoding: "utf8", env, timeout: 30_000 });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    for (const shown of [/is locked/, /there is no file NOTES\.md/, /SIGKILL/, /the workflow is complete/, /Done/]) {
+      expect(stdout).toMatch(shown);
+    }
+    expect(stdout).not.toContain("\u001b");
+    expect(stdout.split("\n").every((line) => line.length <= 140)).toBe(true);
+    expect(readdirSync(folder)).toEqual([]);
+  }, 40_000);
+});
