@@ -89,11 +89,7 @@ export class PhasegateError<C extends ErrorCode = ErrorCode> extends Error {
   /** Marks the class across copies of the package. */
   readonly [BRAND] = true;
 
-  constructor(
-    code: C,
-    message: string,
-    options: { remedy: string; details: ErrorDetails[C]; cause?: unknown },
-  ) {
+  constructor(code: C, message: string, options: { remedy: string; details: ErrorDetails[C]; cause?: unknown }) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "PhasegateError";
     this.code = code;

@@ -24,7 +24,7 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
 interface Completed {
   readonly sessionId: SessionId;
   readonly phase: number;
-  /** How many times the gate has been asked, this one included. */
+  /** Which try it was since the phase was entered, or last retried. */
   readonly attempt: number;
   readonly replayed: boolean;
 }

@@ -34,7 +34,7 @@ export async function evaluate(
   if (schema === undefined) return { verdict: checkGate(phase.gate, evidence, { enforcement }), ...stored };
   const schemaResult = await schema["~standard"].validate(evidence);
   const verdict = checkGate(phase.gate, evidence, { schemaResult });
-  const output = schemaResult.issues === undefined ? outputOf(schemaResult.value, submission, structure) : undefined;
+  const output = !schemaResult.issues ? outputOf(schemaResult.value, submission, structure) : undefined;
   return { verdict, ...stored, ...(output === undefined ? {} : { output }) };
 }
 

@@ -5,7 +5,7 @@ import type { Actor } from "../session/commands.js";
 import { type GateFailure, gateFailures, type PhaseAttempt, phaseHistory } from "../session/history.js";
 import { readEvents } from "./artifacts.js";
 import { type CompleteResult, completePhase } from "./complete-phase.js";
-import { type EngineContext, loadSession } from "./context.js";
+import { type EngineContext, loadSession, sessionNotFound } from "./context.js";
 import type { Operations } from "./operations.js";
 import { type PhaseView, type TaskView, viewPhase, viewTask } from "./phase-view.js";
 import {
@@ -144,7 +144,11 @@ export class Session<
 
   /** Checks the session's log, against a receipt kept elsewhere if there is one. */
   audit(receipt?: Receipt): Promise<AuditReport> {
-    return this.#operations.run("audit", () => this.#context.kernel.audit(this.id, receipt));
+    return this.#operations.run("audit", async () => {
+      const report = await this.#context.kernel.audit(this.id, receipt);
+      if (report.versions === 0 && report.intact) throw await sessionNotFound(this.#context, this.id);
+      return report;
+    });
   }
 
   #phase(number: number | undefined): Promise<PhaseView> {

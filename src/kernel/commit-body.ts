@@ -14,6 +14,8 @@ const bodySchema = z.object({
   sessionId: z.custom<SessionId>(isSessionId),
   version: z.int().positive(),
   at: z.string(),
+  /** The version of the format of events and head: under the hash, since it says how they are read. */
+  schema: z.int().positive(),
   keys: keysSchema,
   events: z.array(z.unknown()).readonly(),
   head: z.unknown(),
@@ -40,6 +42,7 @@ export function readBody(commit: Commit, schema: number, hashKey?: Uint8Array): 
   const parsed = bodySchema.safeParse(parseJson(commit));
   if (!parsed.success) throw tampered(commit, "its body is not one that this library writes");
   const { sessionId, version, at } = parsed.data;
+  if (parsed.data.schema !== commit.schema) throw tampered(commit, "its format is not the one that it was written in");
   if (sessionId !== commit.sessionId || version !== commit.version || at !== commit.at) {
     throw tampered(commit, "its body belongs to another place");
   }

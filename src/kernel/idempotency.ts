@@ -3,6 +3,7 @@
  * that it led to and a print of its command.
  */
 import * as z from "zod";
+import { canonicalJson } from "../definition/canonical-json.js";
 import { digest } from "../definition/digest.js";
 import { shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
@@ -24,7 +25,7 @@ export interface KeyedRequest {
   readonly print: string;
 }
 
-/** Checks a key and binds it to its command. Throws `INVALID_INPUT` for one that can't be a key. */
+/** Checks a key and binds it to its command, whatever the order of its keys. Throws `INVALID_INPUT` for one that can't be a key. */
 export function keyedRequest(key: string, command: unknown): KeyedRequest {
   if (key.trim() === "" || key.length > KEY_LENGTH_MAX) {
     throw new PhasegateError("INVALID_INPUT", `the idempotency key ${shown(key)} is empty or too long`, {
@@ -32,7 +33,7 @@ export function keyedRequest(key: string, command: unknown): KeyedRequest {
       details: { field: "idempotency_key", expected: `1 to ${KEY_LENGTH_MAX} characters` },
     });
   }
-  return { key, id: digest(key).slice(0, 24), print: digest(JSON.stringify(command)).slice(0, 24) };
+  return { key, id: digest(key).slice(0, 24), print: digest(canonicalJson(command)).slice(0, 24) };
 }
 
 /** The version that a key led to; undefined if it is new. Throws if it came with another command. */

@@ -166,11 +166,12 @@ export class Kernel<Command, Event, Head> {
     if (!decision.ok) throw decision.error;
     const { events, head } = decision;
     const keys = request === undefined ? (newest?.keys ?? []) : addKey(newest?.keys ?? [], request, version);
-    const body = JSON.stringify({ sessionId, version, at, keys, events, head } satisfies CommitBody);
+    const { schema } = machine;
+    const body = JSON.stringify({ sessionId, version, at, schema, keys, events, head } satisfies CommitBody);
     const previousHash = newest?.hash ?? "";
     const hash = commitHash(previousHash, body, hashKey);
     const summary = this.#summary(sessionId, head, at, version, newest?.summary);
-    const commit = { sessionId, version, at, schema: machine.schema, previousHash, hash, summary, body, payloads };
+    const commit = { sessionId, version, at, schema, previousHash, hash, summary, body, payloads };
     return { commit, newest: { sessionId, version, at, hash, summary, body, keys, events, head: freeze(head) } };
   }
 

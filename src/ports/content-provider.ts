@@ -46,4 +46,3 @@ export interface ContentProvider {
   /** A text as it is now. Throws `CONTENT_UNAVAILABLE` if it can't be had. */
   text(type: string, part: ContentPart): Promise<Content>;
 }
-
