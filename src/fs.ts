@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
-export { FileContent, type FileContentOptions } from "./adapters/fs/file-content.js";
-export { FileStorage, type FileStorageOptions } from "./adapters/fs/file-storage.js";
-export { createProjectRoot } from "./walls/project-root.js";
+export { FileContent, type FileContentOptions } from "./adapters/fs/content/file-content.js";
+export type { FileSystem } from "./adapters/fs/storage/disk.js";
+export { FileStorage, type FileStorageOptions } from "./adapters/fs/storage/file-storage.js";
+export { createProjectRoot, type ProjectRoot } from "./walls/project-root.js";

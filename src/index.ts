@@ -4,11 +4,13 @@
  *
  * @packageDocumentation
  */
-export { MemoryContent } from "./adapters/memory/memory-content.js";
+export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./adapters/memory/memory-content.js";
 export { MemoryStorage } from "./adapters/memory/memory-storage.js";
 export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./definition/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
 export type { JsonObject, JsonValue } from "./definition/json.js";
+export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
+export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
 export type {
   FieldDefinition,
@@ -25,10 +27,15 @@ export type { WorkflowDefinition } from "./definition/workflow-definition.js";
 export type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./definition/workflow-input.js";
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
-export type { CompleteRequest, CompleteResult } from "./engine/complete-phase.js";
+export type { CompleteRequest, CompleteResult, GateAnswer } from "./engine/complete-phase.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
 export type { OperationMetrics } from "./engine/metrics.js";
-export type { EngineNotifications, NotificationListener, NotificationName } from "./engine/notifications.js";
+export type {
+  EngineNotifications,
+  NotificationListener,
+  NotificationName,
+  SessionNotification,
+} from "./engine/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
 export type { PhaseView, TaskView, TextView } from "./engine/phase-view.js";
 export type {
@@ -78,3 +85,4 @@ export {
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "./tool/create-workflow-tool.js";
+export type { ObjectSchema } from "./tool/tool-schema.js";

@@ -1,8 +1,8 @@
 /** What the providers of content have in common: how they answer. Without `node:`. */
 import { type Diagnostic, formatDiagnostic } from "../definition/diagnostic.js";
 import { revisionOf } from "../definition/digest.js";
+import type { ReadWorkflow } from "../definition/folder/read-workflow.js";
 import { shown } from "../definition/names.js";
-import type { ReadWorkflow } from "../definition/read-workflow.js";
 import { PhasegateError } from "../errors.js";
 import type { Content, ContentPart, WorkflowListing } from "../ports/content-provider.js";
 

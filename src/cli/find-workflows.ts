@@ -1,8 +1,8 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { WorkflowFolder } from "../adapters/fs/workflow-folder.js";
-import { METADATA_FILE, type ReadWorkflow } from "../definition/read-workflow.js";
-import { FILE_MAX, withoutMark } from "../definition/workflow-files.js";
+import { WorkflowFolder } from "../adapters/fs/content/workflow-folder.js";
+import { METADATA_FILE, type ReadWorkflow } from "../definition/folder/read-workflow.js";
+import { FILE_MAX, withoutMark } from "../definition/folder/workflow-files.js";
 import { isPhasegateError } from "../errors.js";
 import { openWall } from "../walls/open-wall.js";
 import type { Wall } from "../walls/wall.js";

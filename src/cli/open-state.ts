@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { FileStorage } from "../adapters/fs/file-storage.js";
+import { FileStorage } from "../adapters/fs/storage/file-storage.js";
 import { createEngine, type Engine } from "../engine/engine.js";
 import { PhasegateError } from "../errors.js";
 import type { ContentProvider } from "../ports/content-provider.js";

@@ -1,8 +1,8 @@
 import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { FileContent } from "../adapters/fs/file-content.js";
-import { FileStorage } from "../adapters/fs/file-storage.js";
+import { FileContent } from "../adapters/fs/content/file-content.js";
+import { FileStorage } from "../adapters/fs/storage/file-storage.js";
 import { createEngine, type Engine } from "../engine/engine.js";
 import { registerWorkflowTool, type WorkflowRegistration } from "../mcp/register-workflow-tool.js";
 import { type StdioConnection, serveOverStdio } from "../mcp/serve-over-stdio.js";

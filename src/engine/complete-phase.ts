@@ -21,7 +21,8 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   readonly idempotencyKey?: string;
 }
 
-interface Completed {
+/** What every answer of a gate says. */
+export interface GateAnswer {
   readonly sessionId: SessionId;
   readonly phase: number;
   /** Which try it was since the phase was entered, or last retried. */
@@ -31,14 +32,14 @@ interface Completed {
 
 /** What a gate answers. An unmet gate is a result, no error. */
 export type CompleteResult =
-  | (Completed & {
+  | (GateAnswer & {
       readonly passed: true;
       readonly evidenceAccepted: readonly string[];
       readonly warnings: readonly Problem[];
       /** The phase that the session is in now; null when the workflow is complete. */
       readonly nextPhase: PhaseDefinition | null;
     })
-  | (Completed & {
+  | (GateAnswer & {
       readonly passed: false;
       readonly problems: readonly Problem[];
       /** How many more attempts there are before the session fails; 0 if it has. */

@@ -3,7 +3,8 @@ import type { SessionId } from "../definition/names.js";
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 
-interface Of {
+/** Whose notification it is. */
+export interface SessionNotification {
   readonly sessionId: SessionId;
   readonly workflowType: string;
   /** When, in ISO 8601, UTC. */
@@ -12,20 +13,24 @@ interface Of {
 
 /** What an engine tells its host as things happen, each with what it carries. */
 export interface EngineNotifications {
-  started: Of & { readonly target: string; readonly phase: number };
-  phaseEntered: Of & { readonly phase: number };
-  gatePassed: Of & { readonly phase: number; readonly attempt: number };
-  gateFailed: Of & { readonly phase: number; readonly attempt: number; readonly problems: readonly Problem[] };
-  gateOverridden: Of & { readonly phase: number; readonly by: string; readonly reason: string };
-  phaseSkipped: Of & { readonly phase: number; readonly by: string; readonly reason: string };
-  paused: Of & { readonly note?: string | undefined };
-  resumed: Of;
-  retried: Of & { readonly phase: number; readonly by: "agent" | "host" };
-  rolledBack: Of & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
-  migrated: Of & { readonly revision: string; readonly by: string };
-  completed: Of;
-  failed: Of & { readonly phase: number; readonly attempts: number };
-  deleted: Of & { readonly reason?: string | undefined };
+  started: SessionNotification & { readonly target: string; readonly phase: number };
+  phaseEntered: SessionNotification & { readonly phase: number };
+  gatePassed: SessionNotification & { readonly phase: number; readonly attempt: number };
+  gateFailed: SessionNotification & {
+    readonly phase: number;
+    readonly attempt: number;
+    readonly problems: readonly Problem[];
+  };
+  gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
+  phaseSkipped: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
+  paused: SessionNotification & { readonly note?: string | undefined };
+  resumed: SessionNotification;
+  retried: SessionNotification & { readonly phase: number; readonly by: "agent" | "host" };
+  rolledBack: SessionNotification & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
+  migrated: SessionNotification & { readonly revision: string; readonly by: string };
+  completed: SessionNotification;
+  failed: SessionNotification & { readonly phase: number; readonly attempts: number };
+  deleted: SessionNotification & { readonly reason?: string | undefined };
   /** Somebody else's commit came first; the command was decided again. */
   conflict: { readonly sessionId: SessionId; readonly version: number };
   /** A refusal that touches security: a path that leads out, a log that was changed, unsafe evidence. */

@@ -1,4 +1,4 @@
-import { type MarkdownFacts, readMarkdownFacts } from "../definition/markdown-facts.js";
+import { type MarkdownFacts, readMarkdownFacts } from "../definition/markdown/markdown-facts.js";
 import type { SessionId } from "../definition/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../definition/structure.js";
 import { PhasegateError } from "../errors.js";

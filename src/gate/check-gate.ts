@@ -18,7 +18,7 @@ const ISSUES_MAX = 100;
 
 /**
  * Checks evidence against a gate, purely: the same arguments give the same verdict. The evidence
- * must have passed {@link checkEvidenceSafety}. All problems are reported at once, in the gate's
+ * must be plain JSON. All problems are reported at once, in the gate's
  * order.
  */
 export function checkGate(gate: GateDefinition, evidence: JsonObject, context: GateContext = {}): Verdict {

@@ -4,6 +4,7 @@ import { type ErrorCode, isPhasegateError } from "../errors.js";
 /** One thing that an implementation of a port must do. `run` throws an `AssertionError` if it doesn't. */
 export interface ContractCase {
   readonly name: string;
+  /** Tries it, on storage or content of its own. */
   readonly run: () => Promise<void>;
 }
 

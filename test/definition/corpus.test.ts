@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hasErrors } from "../../src/definition/diagnostic.js";
-import { readWorkflow } from "../../src/definition/read-workflow.js";
+import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
 
 const FOLDER = "../shared/corpus/praxis-os/workflows";
 const REASON = existsSync(FOLDER) ? "" : ` (skipped: there is no ${FOLDER})`;

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson } from "../../src/definition/canonical-json.js";
-import { notJson } from "../../src/definition/plain-json.js";
-import { readJson } from "../../src/definition/read-json.js";
-import { createReport } from "../../src/definition/report.js";
-import { scanJson } from "../../src/definition/scan-json.js";
+import { notJson } from "../../src/definition/folder/plain-json.js";
+import { readJson } from "../../src/definition/folder/read-json.js";
+import { createReport } from "../../src/definition/folder/report.js";
+import { scanJson } from "../../src/definition/folder/scan-json.js";
 
 function read(text: string) {
   const report = createReport();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { DIAGNOSTIC_CODES } from "../../src/definition/diagnostic-codes.js";
 import { revisionOf } from "../../src/definition/digest.js";
-import { readWorkflow } from "../../src/definition/read-workflow.js";
+import { DIAGNOSTIC_CODES } from "../../src/definition/folder/diagnostic-codes.js";
+import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
 import { structureSchema } from "../../src/definition/structure.js";
 import { gateFile, metadata, phase, read, texts } from "./workflow-texts.js";
 

@@ -154,6 +154,8 @@ describe("completePhase", () => {
     await engine.completePhase(sessionId, { phase: 2, evidence: {} });
     expect(await engine.completePhase(sessionId, right)).toEqual({ ...passed, replayed: true });
     expect((await engine.history(sessionId)).map(({ status }) => status)).toEqual(["failed", "completed", "completed"]);
+    const turned = { ...right, evidence: { tests_pass: true, summary: built.summary } };
+    expect(await engine.completePhase(sessionId, turned)).toMatchObject({ replayed: true });
     const reused = await failure(engine.completePhase(sessionId, { ...right, evidence: {} }));
     expect(reused.code).toBe("IDEMPOTENCY_KEY_REUSED");
     const unkeyed = await failure(engine.completePhase(sessionId, { phase: 1, evidence: built }));

@@ -150,6 +150,8 @@ describe("the lifecycle", () => {
     const sessionId = await startTwoPhases(engine);
     const { version, hash } = await engine.getState(sessionId);
     expect(await engine.audit(sessionId, { version, hash })).toMatchObject({ intact: true, versions: 1 });
+    expect((await failure(engine.audit("never_was"))).code).toBe("SESSION_NOT_FOUND");
+    expect(await engine.audit("never_was", { version, hash })).toMatchObject({ intact: false, versions: 0 });
     const other = makeEngine({ storage, hashKey: "another" });
     expect(await other.engine.audit(sessionId)).toMatchObject({ intact: false });
     expect((await failure(other.engine.getState(sessionId))).code).toBe("TAMPERED");

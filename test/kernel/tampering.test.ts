@@ -139,9 +139,15 @@ describe("a format that is newer", () => {
   });
 
   it("is read if it is older", async () => {
+    const storage = new AlteredStorage();
+    await count(makeKernel({ storage, machine: { ...counter, schema: 1 } }).kernel, 5);
+    expect((await makeKernel({ storage }).kernel.find(ID))?.head.total).toBe(15);
+  });
+
+  it("can't be claimed for what was written in another", async () => {
     const { storage, fresh } = await five();
     storage.edit(5, { schema: 1 });
-    expect((await fresh().find(ID))?.head.total).toBe(15);
+    expect(await reasonOf(fresh().find(ID))).toBe("5: its format is not the one that it was written in");
   });
 });
 

@@ -1,16 +1,16 @@
 import { canonicalJson } from "../../definition/canonical-json.js";
 import type { Workflow } from "../../definition/define-workflow.js";
+import type { ReadWorkflow } from "../../definition/folder/read-workflow.js";
+import { withoutMark } from "../../definition/folder/workflow-files.js";
 import { shown } from "../../definition/names.js";
-import type { ReadWorkflow } from "../../definition/read-workflow.js";
 import type { WorkflowDefinition } from "../../definition/workflow-definition.js";
-import { withoutMark } from "../../definition/workflow-files.js";
 import { PhasegateError } from "../../errors.js";
 import type { Content, ContentPart, ContentProvider, WorkflowListing } from "../../ports/content-provider.js";
 import type { SourceText } from "../../ports/text-source.js";
 import { contentOf, contentUnavailable, definitionInvalid, listingOf } from "../content-answers.js";
 
 /** What of a workflow in code is needed here. */
-type RegisteredWorkflow = Pick<Workflow, "definition" | "text">;
+export interface RegisteredWorkflow extends Pick<Workflow, "definition" | "text"> {}
 
 /** What a {@link MemoryContent} holds. */
 export interface MemoryContentOptions {
@@ -121,7 +121,7 @@ export class MemoryContent implements ContentProvider {
 
 /** What reads folders is loaded when the first one is read: who has workflows in code never needs it. */
 async function readFiles(type: string, files: readonly SourceText[]): Promise<ReadWorkflow> {
-  const { readWorkflow } = await import("../../definition/read-workflow.js");
+  const { readWorkflow } = await import("../../definition/folder/read-workflow.js");
   return readWorkflow(type, files);
 }
 

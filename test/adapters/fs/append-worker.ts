@@ -3,7 +3,7 @@
  * the standard output, in one write.
  */
 import { writeSync } from "node:fs";
-import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId, type SessionId } from "../../../src/definition/names.js";
 import { isPhasegateError } from "../../../src/errors.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";

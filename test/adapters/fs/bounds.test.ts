@@ -1,11 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { Background } from "../../../src/adapters/fs/background.js";
-import { Disk } from "../../../src/adapters/fs/disk.js";
-import { FolderNames } from "../../../src/adapters/fs/folder-names.js";
-import { Folders } from "../../../src/adapters/fs/folders.js";
-import { KnownVersions } from "../../../src/adapters/fs/known-versions.js";
+import { Background } from "../../../src/adapters/fs/storage/background.js";
+import { Disk } from "../../../src/adapters/fs/storage/disk.js";
+import { FolderNames } from "../../../src/adapters/fs/storage/folder-names.js";
+import { Folders } from "../../../src/adapters/fs/storage/folders.js";
+import { KnownVersions } from "../../../src/adapters/fs/storage/known-versions.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { temporaryRoots } from "./temporary-root.js";
 

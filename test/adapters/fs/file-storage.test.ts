@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import * as nodeFs from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/file-storage.js";
+import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/storage/file-storage.js";
 import { collect } from "../../../src/testing/contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
 import { systemError } from "./faulty-fs.js";

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { collect } from "../../../src/testing/contract-case.js";
 import { nextCommit } from "../../../src/testing/make-commit.js";

@@ -1,9 +1,9 @@
 import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
-import { firstNames } from "../../../src/adapters/fs/first-names.js";
-import { activeMarker, allMarker, parseMarker } from "../../../src/adapters/fs/marker.js";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
+import { firstNames } from "../../../src/adapters/fs/storage/first-names.js";
+import { activeMarker, allMarker, parseMarker } from "../../../src/adapters/fs/storage/marker.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
 import { temporaryRoots } from "./temporary-root.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/file-storage.js";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { collect } from "../../../src/testing/contract-case.js";
 import { temporaryRoots } from "./temporary-root.js";

@@ -1,0 +1,58 @@
+import type { SessionId } from "../../../definition/names.js";
+import { PhasegateError } from "../../../errors.js";
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: "Free disk space where the sessions are kept, then repeat the call.",
+  EDQUOT: "Free disk space where the sessions are kept, or raise the quota, then repeat the call.",
+  EACCES: "Give this process the right to read and write the session folder, then repeat the call.",
+  EPERM: "Give this process the right to read and write the session folder, then repeat the call.",
+  EROFS: "The session folder is on a read-only file system: make it writable, then repeat the call.",
+  EMFILE: "Raise the limit of open files for this process, or run fewer operations at once, then repeat the call.",
+  ENFILE: "The system has too many files open: close some, then repeat the call.",
+  EIO: "The disk reports a fault: check it, then repeat the call.",
+};
+const OTHER = "Check that the session folder is there and writable, then repeat the call.";
+
+/** The code of a failed system call, as `ENOENT`; undefined if the failure was none. */
+export function errnoOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Whether a call failed because a file or a folder isn't there. */
+export function isMissing(error: unknown): boolean {
+  return errnoOf(error) === "ENOENT";
+}
+
+/** Passes a `PhasegateError` on, and makes `STORAGE_FAILED` of anything else. Paths stay in the `cause`. */
+export function asStorageFailure(operation: string, error: unknown): unknown {
+  if (error instanceof PhasegateError) return error;
+  const code = errnoOf(error);
+  const cause = code ?? (error instanceof Error ? error.name : typeof error);
+  return storageFailed(operation, cause, (code && REMEDIES[code]) ?? OTHER, error);
+}
+
+/** `STORAGE_FAILED`, with a remedy of its own. */
+export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
+  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
+    remedy,
+    details: { operation, cause },
+    cause: error,
+  });
+}
+
+/** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */
+export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError {
+  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
+    remedy: "Read the session again and repeat the command on its newest version.",
+    details: { sessionId, version },
+  });
+}
+
+/** `TAMPERED`: a file isn't what was written. */
+export function tampered(sessionId: SessionId, version: number, reason: string): PhasegateError {
+  return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {
+    remedy: "Restore the session's folder from a backup, or remove the session.",
+    details: { sessionId, version, reason },
+  });
+}

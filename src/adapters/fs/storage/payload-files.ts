@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { constants, gunzip, gzip } from "node:zlib";
+import type { SessionId } from "../../../definition/names.js";
+import type { Payload } from "../../../ports/storage-adapter.js";
+import type { Disk } from "./disk.js";
+import type { Folders } from "./folders.js";
+import { tampered } from "./fs-failure.js";
+import { temporaryName } from "./publisher.js";
+import type { StoreLayout } from "./store-layout.js";
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+const HASH = /^[0-9a-f]{64}$/;
+
+/** Whether a text may be a payload's hash, and so a file's name. */
+export function isPayloadHash(hash: string): boolean {
+  return HASH.test(hash);
+}
+
+/**
+ * Large evidence, one compressed file for each content. The text is kept as a JSON string, as UTF-8 has no place for
+ * a lone surrogate.
+ */
+export class PayloadFiles {
+  readonly #disk: Disk;
+  readonly #layout: StoreLayout;
+  readonly #folders: Folders;
+
+  constructor(disk: Disk, layout: StoreLayout, folders: Folders) {
+    this.#disk = disk;
+    this.#layout = layout;
+    this.#folders = folders;
+  }
+
+  /** Brings payloads to the disk; before the commit that names them. */
+  async store(id: SessionId, payloads: readonly Payload[]): Promise<void> {
+    if (payloads.length === 0) return;
+    const folder = this.#layout.payloads(id);
+    await this.#folders.within(folder, async () => {
+      for (const payload of payloads) await this.#storeOne(folder, payload);
+      // Also for those that were there: who wrote them may have died before this.
+      await this.#disk.syncFolder(folder);
+    });
+  }
+
+  async #storeOne(folder: string, { hash, body }: Payload): Promise<void> {
+    const path = join(folder, `${hash}.gz`);
+    if (await this.#disk.exists(path)) return;
+    const staged = join(folder, temporaryName());
+    // The caller waits: the fastest level costs a tenth of the best one, for a quarter more space.
+    await this.#disk.writeNew(staged, await compress(JSON.stringify(body), { level: constants.Z_BEST_SPEED }));
+    try {
+      await this.#disk.replace(staged, path);
+    } catch (error) {
+      await this.#disk.drop(staged);
+      throw error;
+    }
+  }
+
+  /** A payload's text; undefined if the session has none of that hash. */
+  async read(id: SessionId, hash: string): Promise<string | undefined> {
+    if (!isPayloadHash(hash)) return undefined;
+    const data = await this.#disk.read(join(this.#layout.payloads(id), `${hash}.gz`));
+    return data && unpack(data, id, hash);
+  }
+}
+
+async function unpack(data: Buffer, id: SessionId, hash: string): Promise<string> {
+  const text = await decompress(data).then(parse, () => undefined);
+  if (typeof text === "string") return text;
+  throw tampered(id, 0, `payload ${hash.slice(0, 12)} is damaged`);
+}
+
+function parse(json: Buffer): unknown {
+  return JSON.parse(json.toString("utf8"));
+}

@@ -1,0 +1,60 @@
+import type { Page, SessionQuery, SessionSummary } from "../../../ports/storage-adapter.js";
+import { comparePositions, decodeCursor, matchesQuery, pageLimit, pageOf } from "../../session-query.js";
+import { allMarker, type MarkerEntry, type Tree } from "./marker.js";
+import type { MarkerTidy } from "./marker-tidy.js";
+import type { MarkerTrees } from "./marker-trees.js";
+import type { NewestVersion } from "./newest-version.js";
+
+/** So many sessions are read at once, at most. */
+const BATCH = 64;
+
+/** Lists sessions: the markers say in which order, each session's newest header what it shows. */
+export class SessionLister {
+  readonly #trees: MarkerTrees;
+  readonly #newest: NewestVersion;
+  readonly #tidy: MarkerTidy;
+
+  constructor(trees: MarkerTrees, newest: NewestVersion, tidy: MarkerTidy) {
+    this.#trees = trees;
+    this.#newest = newest;
+    this.#tidy = tidy;
+  }
+
+  async list(query: SessionQuery): Promise<Page<SessionSummary>> {
+    const limit = pageLimit(query);
+    if (query.status?.length === 0) return { items: [] };
+    const after = query.cursor === undefined ? undefined : allMarker(decodeCursor(query.cursor));
+    const found: SessionSummary[] = [];
+    // One more than the page: whether there is another page shows in the same pass.
+    for await (const batch of this.#trees.walk(treeOf(query), after, Math.min(limit + 1, BATCH))) {
+      const summaries = await Promise.all(places(batch).map((place) => this.#look(place)));
+      found.push(...summaries.filter((summary) => summary !== undefined).filter((one) => matchesQuery(one, query)));
+      if (found.length > limit) break;
+    }
+    return pageOf(found, limit);
+  }
+
+  // Two markers can stand in one place: left by a crash, or since the session was made active again just now. So the
+  // place decides and not the version in the marker, and each place is looked at once.
+  async #look([entry, ...others]: Place): Promise<SessionSummary | undefined> {
+    const newest = await this.#newest.header(entry.sessionId);
+    for (const each of [entry, ...others]) this.#tidy.check(each, newest);
+    return newest?.summary.createdAt === entry.createdAt ? newest.summary : undefined;
+  }
+}
+
+type Place = [MarkerEntry, ...MarkerEntry[]];
+
+function places(batch: readonly MarkerEntry[]): Place[] {
+  const result: Place[] = [];
+  for (const entry of batch) {
+    const last = result.at(-1);
+    if (last !== undefined && comparePositions(last[0], entry) === 0) last.push(entry);
+    else result.push([entry]);
+  }
+  return result;
+}
+
+function treeOf({ status }: SessionQuery): Tree {
+  return status?.every((one) => one === "active") ? "active" : "all";
+}

@@ -1,0 +1,138 @@
+import type { SourcePosition } from "../../errors.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
+import { shown } from "../names.js";
+import { nearest } from "../nearest.js";
+import type { KeyPath, ParsedSource } from "./positions.js";
+import type { Report } from "./report.js";
+
+/**
+ * Takes an object of a definition apart, key by key. A value of the wrong kind is reported where it
+ * stands and reads as missing, so that one mistake doesn't hide the next.
+ * Keys that nobody asked for are unknown.
+ */
+export class ObjectReader {
+  private readonly asked = new Set<string>();
+
+  private readonly source: ParsedSource;
+  private readonly fields: JsonObject;
+  private readonly path: KeyPath;
+  private readonly report: Report;
+
+  /** `fields` is what stands at `path` in the source. */
+  constructor(source: ParsedSource, fields: JsonObject, path: KeyPath, report: Report) {
+    this.source = source;
+    this.fields = fields;
+    this.path = path;
+    this.report = report;
+  }
+
+  /** Where a key stands; without one, where the object does. */
+  place(...keys: KeyPath): SourcePosition {
+    return this.source.place([...this.path, ...keys]);
+  }
+
+  /** Any value; undefined for none, which is what `null` and a blank text are, too. */
+  value(key: string): JsonValue | undefined {
+    this.asked.add(key);
+    const value = Object.hasOwn(this.fields, key) ? this.fields[key] : undefined;
+    if (value === null || (typeof value === "string" && value.trim() === "")) return undefined;
+    return value;
+  }
+
+  text(key: string): string | undefined {
+    return this.typed(key, "a text in double quotes", isText);
+  }
+
+  /** A text, or a number that was meant as one: `"version": 2`. */
+  label(key: string): string | undefined {
+    const value = this.typed(key, "a text in double quotes", isLabel);
+    return value === undefined ? undefined : String(value);
+  }
+
+  texts(key: string): string[] | undefined {
+    return this.typed(key, "a list of texts", isTexts);
+  }
+
+  flag(key: string): boolean | undefined {
+    return this.typed(key, "true or false", isFlag);
+  }
+
+  /** A whole number from 0 on. */
+  whole(key: string): number | undefined {
+    return this.typed(key, "a whole number, 0 or more", isWhole);
+  }
+
+  object(key: string): ObjectReader | undefined {
+    const fields = this.typed(key, "an object with keys", isJsonObject);
+    return fields === undefined ? undefined : this.inner(fields, [key]);
+  }
+
+  /** A list of objects; elements that are none are reported and left out. */
+  objects(key: string): ObjectReader[] | undefined {
+    const list = this.typed(key, "a list of objects", isList);
+    return list?.flatMap((item, index) => {
+      if (isJsonObject(item)) return [this.inner(item, [key, index])];
+      this.wrong([key, index], item, "an object with keys");
+      return [];
+    });
+  }
+
+  /** The members of an object whose keys are names; those that aren't objects are reported and left out. */
+  members(key: string): (readonly [string, ObjectReader])[] {
+    return Object.entries(this.typed(key, "an object with keys", isJsonObject) ?? {}).flatMap(([name, item]) => {
+      if (isJsonObject(item)) return [[name, this.inner(item, [key, name])] as const];
+      this.wrong([key, name], item, "an object with keys");
+      return [];
+    });
+  }
+
+  /** A value that must be there: an error with what to write, if it isn't. */
+  required<T>(key: string, value: T | undefined, write: string): T | undefined {
+    if (this.value(key) === undefined)
+      this.report.error("KEY_MISSING", this.place(), `the key ${shown(key)} is missing`, `Write ${write}.`);
+    return value;
+  }
+
+  /** A value that should be there: a warning if it isn't. */
+  wanted<T>(key: string, value: T | undefined, write: string): T | undefined {
+    if (this.value(key) === undefined)
+      this.report.warn("KEY_MISSING", this.place(), `the key ${shown(key)} is missing`, `Write ${write}.`);
+    return value;
+  }
+
+  /** Reports a value as wrong. */
+  wrong(keys: KeyPath, value: unknown, expected: string, hint?: string): void {
+    const name = shown(String(keys.at(-1)));
+    this.report.error("VALUE_WRONG", this.place(...keys), `${name} must be ${expected}, not ${shown(value)}`, hint);
+  }
+
+  /** The keys that nobody has asked for, each with a warning; undefined if there are none. */
+  rest(): JsonObject | undefined {
+    const unknown = Object.entries(this.fields).filter(([key]) => !this.asked.has(key));
+    for (const [key] of unknown) {
+      const meant = nearest(key, this.asked);
+      const hint = meant === undefined ? undefined : `Did you mean ${shown(meant)}?`;
+      this.report.warn("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, hint);
+    }
+    return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
+  }
+
+  private typed<T extends JsonValue>(key: string, expected: string, is: (value: JsonValue) => value is T) {
+    const value = this.value(key);
+    if (value === undefined || is(value)) return value;
+    this.wrong([key], value, expected);
+    return undefined;
+  }
+
+  private inner(fields: JsonObject, keys: KeyPath): ObjectReader {
+    return new ObjectReader(this.source, fields, [...this.path, ...keys], this.report);
+  }
+}
+
+const isText = (value: JsonValue): value is string => typeof value === "string";
+const isLabel = (value: JsonValue): value is string | number => isText(value) || typeof value === "number";
+const isTexts = (value: JsonValue): value is string[] =>
+  isList(value) && value.every((item) => typeof item === "string");
+const isFlag = (value: JsonValue): value is boolean => typeof value === "boolean";
+const isWhole = (value: JsonValue): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+const isList = (value: JsonValue): value is JsonValue[] => Array.isArray(value);

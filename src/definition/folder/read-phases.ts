@@ -1,0 +1,120 @@
+import { revisionOf } from "../digest.js";
+import { readTitle } from "../markdown/markdown-facts.js";
+import { shown } from "../names.js";
+import type { PhaseDefinition } from "../structure.js";
+import { checkedPath } from "./checked-path.js";
+import { chooseGate } from "./choose-gate.js";
+import { type PhaseClaims, refuseDynamic } from "./metadata.js";
+import type { ObjectReader } from "./object-reader.js";
+import { readTasks } from "./read-tasks.js";
+import type { Report } from "./report.js";
+import type { WorkflowFiles } from "./workflow-files.js";
+
+/** A phase before its files are read. */
+interface PhaseSeed {
+  readonly number: number;
+  /** What the metadata says of it. */
+  readonly entry?: ObjectReader;
+}
+
+/** What phases are read from. */
+interface Reading {
+  readonly files: WorkflowFiles;
+  readonly report: Report;
+}
+
+/** All phases in ascending order, from the metadata's list or, without one, from the folders. */
+export async function readPhases(claims: PhaseClaims, reading: Reading): Promise<PhaseDefinition[]> {
+  const folders = phaseFolders(reading.files);
+  const seeds = claims.list?.flatMap((entry) => seedOf(entry, reading.report)) ?? folders.map((number) => ({ number }));
+  warnUnlisted(seeds, folders, claims, reading.report);
+  const phases: PhaseDefinition[] = [];
+  for (const seed of seeds.sort((a, b) => a.number - b.number)) phases.push(await readPhase(seed, reading));
+  reportTwice(seeds, reading.report);
+  return phases;
+}
+
+/** The numbers N of all folders `phases/N` that hold a file. */
+function phaseFolders({ paths }: WorkflowFiles): number[] {
+  const numbers = paths
+    .map((path) => /^phases\/(0|[1-9]\d{0,8})\//.exec(path)?.[1])
+    .filter((found) => found !== undefined);
+  return [...new Set(numbers)].map(Number).sort((a, b) => a - b);
+}
+
+function seedOf(entry: ObjectReader, report: Report): PhaseSeed[] {
+  const given = entry.value("phase_number");
+  if (typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim())) {
+    refuseDynamic(entry, "phase_number", report);
+    return [];
+  }
+  const number = entry.required("phase_number", entry.whole("phase_number"), '"phase_number": 1');
+  return number === undefined ? [] : [{ number, entry }];
+}
+
+async function readPhase({ number, entry }: PhaseSeed, { files, report }: Reading): Promise<PhaseDefinition> {
+  const file = phaseFile(number, entry, { files, report });
+  const own = `phases/${number}`;
+  const folders = [...new Set([own, file.slice(0, Math.max(0, file.lastIndexOf("/"))) || own])];
+  const text = files.text(file);
+  return {
+    number,
+    name: entry?.text("phase_name") ?? readTitle(text ?? "") ?? untitled(number, file, report),
+    file,
+    purpose: entry?.text("purpose"),
+    estimatedEffort: entry?.label("estimated_effort"),
+    keyDeliverables: entry?.texts("key_deliverables"),
+    validationCriteria: entry?.texts("validation_criteria"),
+    skippable: entry?.flag("skippable") ?? false,
+    tasks: readTasks(entry, { files, report, folders }),
+    gate: await chooseGate(number, entry, { files, report, folders }),
+    ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
+    extra: entry?.rest(),
+  };
+}
+
+function phaseFile(number: number, entry: ObjectReader | undefined, { files, report }: Reading): string {
+  const usual = `phases/${number}/phase.md`;
+  const given = entry?.text("phase_file");
+  const paths = entry === undefined || given === undefined ? [usual] : checkedPath(given, entry, "phase_file", report);
+  const [path] = paths;
+  if (path !== undefined && !files.has(path)) {
+    const place = given === undefined ? (entry?.place("phase_number") ?? { file: usual }) : entry?.place("phase_file");
+    const hint = `Write the phase's text into ${usual}.`;
+    report.error(
+      "PHASE_FILE_MISSING",
+      place ?? { file: usual },
+      `phase ${number} has no text: there is no ${shown(path)}`,
+      hint,
+    );
+  }
+  return path ?? usual;
+}
+
+function untitled(number: number, file: string, report: Report): string {
+  const hint = `Begin the file with '# Phase ${number}: ' and its name.`;
+  report.warn("TITLE_MISSING", { file, line: 1 }, `phase ${number} has no name`, hint);
+  return `Phase ${number}`;
+}
+
+function reportTwice(seeds: readonly PhaseSeed[], report: Report): void {
+  for (const [index, { number, entry }] of seeds.entries()) {
+    if (entry === undefined || seeds[index - 1]?.number !== number) continue;
+    const hint = "Give each phase a number of its own.";
+    report.error("PHASE_DUPLICATE", entry.place("phase_number"), `there are two phases ${number}`, hint);
+  }
+}
+
+function warnUnlisted(
+  seeds: readonly PhaseSeed[],
+  folders: readonly number[],
+  claims: PhaseClaims,
+  report: Report,
+): void {
+  if (claims.list === undefined || seeds.length < claims.list.length) return;
+  for (const number of folders.filter((folder) => !seeds.some((seed) => seed.number === folder))) {
+    const hint = 'Add it to "phases" in metadata.json, or delete the folder.';
+    const message = `phases/${number} belongs to no phase of the metadata: nobody will see it`;
+    report.warn("PHASE_UNLISTED", { file: `phases/${number}` }, message, hint);
+  }
+}

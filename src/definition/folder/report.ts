@@ -1,0 +1,34 @@
+import type { SourcePosition } from "../../errors.js";
+import type { Diagnostic } from "../diagnostic.js";
+import type { DiagnosticCode } from "./diagnostic-codes.js";
+
+/** Collects what is wrong, so that all of it can be said at once. */
+export interface Report {
+  error(code: DiagnosticCode, place: SourcePosition, message: string, hint?: string): void;
+  warn(code: DiagnosticCode, place: SourcePosition, message: string, hint?: string): void;
+  /** By file, line and column. */
+  sorted(): Diagnostic[];
+}
+
+/** An empty report, or one that begins with what others have found. */
+export function createReport(found: readonly Diagnostic[] = []): Report {
+  const diagnostics = [...found];
+  const add = (severity: Diagnostic["severity"]): Report["error"] => {
+    return (code, place, message, hint) => {
+      const help = hint === undefined ? {} : { hint: printable(hint) };
+      diagnostics.push({ ...place, severity, code, message: printable(message), ...help });
+    };
+  };
+  return { error: add("error"), warn: add("warning"), sorted: () => [...diagnostics].sort(byPlace) };
+}
+
+/** What a parser says of a text can hold parts of that text. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "?");
+}
+
+function byPlace(a: Diagnostic, b: Diagnostic): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
