@@ -5,8 +5,9 @@ import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { collect } from "../../../src/testing/contract-case.js";
 import { nextCommit } from "../../../src/testing/make-commit.js";
+import type { Worker } from "../../support/worker-process.js";
+import { type Acknowledged, acknowledgedIn, appendWorkers } from "./append-workers.js";
 import { temporaryRoots } from "./temporary-root.js";
-import { type Acknowledged, appendWorkers, type Worker } from "./worker-process.js";
 
 const KILLS = process.env.PHASEGATE_LONG === "1" ? 320 : 30;
 const WORKERS = 3;
@@ -35,9 +36,9 @@ async function killLater(worker: Worker): Promise<Acknowledged[]> {
   });
   await delay(Math.random() * 60);
   worker.process.kill("SIGKILL");
-  const { acknowledged, errors } = await worker.ended;
+  const { lines, errors } = await worker.ended;
   expect(errors).toBe("");
-  return acknowledged;
+  return acknowledgedIn(lines);
 }
 
 /** Every acknowledged commit is there once, in logs without gaps, and the indexes agree; gives how many commits are. */

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { collect } from "../../../src/testing/contract-case.js";
+import { appendWorkers } from "./append-workers.js";
 import { temporaryRoots } from "./temporary-root.js";
-import { appendWorkers } from "./worker-process.js";
 
 const PROCESSES = 4;
 const APPENDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 100;
@@ -19,8 +19,8 @@ describe("several processes on one store", () => {
       const workers = Array.from({ length: PROCESSES }, () => startWorker(root, APPENDS, ids));
       const results = await Promise.all(workers.map((worker) => worker.ended));
       const seconds = (performance.now() - start) / 1000;
-      for (const { acknowledged, exitCode, errors } of results) {
-        expect([acknowledged.length, exitCode, errors]).toEqual([APPENDS, 0, ""]);
+      for (const { lines, exitCode, errors } of results) {
+        expect([lines.length, exitCode, errors]).toEqual([APPENDS, 0, ""]);
       }
       await check(root, ids);
       const rate = Math.round((PROCESSES * APPENDS) / seconds);

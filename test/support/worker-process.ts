@@ -5,27 +5,20 @@ import { join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll } from "vitest";
 
-/** A version that a process was told is on the disk. */
-export interface Acknowledged {
-  readonly id: string;
-  readonly version: number;
-  readonly hash: string;
-}
-
 /** A worker under way. */
 export interface Worker {
   readonly process: ChildProcess;
-  /** All that it acknowledged, once it has ended. */
-  readonly ended: Promise<{ acknowledged: Acknowledged[]; exitCode: number | null; errors: string }>;
+  /** The lines that it wrote, once it has ended: one for each thing that it was told is on the disk. */
+  readonly ended: Promise<{ lines: readonly string[]; exitCode: number | null; errors: string }>;
 }
 
-/** Bundles `append-worker.ts` before the tests of a file; gives what starts it. */
-export function appendWorkers(): (root: string, appends: number, ids: readonly string[]) => Worker {
+/** Bundles a worker's source before the tests of a file; gives what starts it. */
+export function workersOf(source: string): (...args: readonly string[]) => Worker {
   let folder = "";
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "phasegate-worker-"));
     await build({
-      entryPoints: [join(import.meta.dirname, "append-worker.ts")],
+      entryPoints: [source],
       outfile: join(folder, "worker.mjs"),
       bundle: true,
       platform: "node",
@@ -34,7 +27,7 @@ export function appendWorkers(): (root: string, appends: number, ids: readonly s
     });
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
-  return (root, appends, ids) => start(join(folder, "worker.mjs"), [root, String(appends), ...ids]);
+  return (...args) => start(join(folder, "worker.mjs"), args);
 }
 
 function start(script: string, args: readonly string[]): Worker {
@@ -47,16 +40,8 @@ function start(script: string, args: readonly string[]): Worker {
     errors += text;
   });
   const ended = new Promise<Awaited<Worker["ended"]>>((resolve) => {
-    child.on("close", (exitCode) => resolve({ acknowledged: parse(output), exitCode, errors }));
+    // Whole lines only: a process may be killed while it writes one.
+    child.on("close", (exitCode) => resolve({ lines: output.split("\n").slice(0, -1), exitCode, errors }));
   });
   return { process: child, ended };
-}
-
-/** Whole lines only: a process may be killed while it writes one. */
-function parse(output: string): Acknowledged[] {
-  const lines = output.split("\n").slice(0, -1);
-  return lines.map((line) => {
-    const [id = "", version = "", hash = ""] = line.split(" ");
-    return { id, version: Number(version), hash };
-  });
 }

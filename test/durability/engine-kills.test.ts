@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { workersOf } from "../support/worker-process.js";
+import { lookingEngine, readMarkers } from "./read-markers.js";
+
+const KILLS = process.env.PHASEGATE_LONG === "1" ? 300 : 20;
+const STEPS = ["wrong", "large", "right", "last"];
+
+const newRoot = temporaryRoots();
+const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
+
+/**
+ * A process lives through session after session and is killed at some instant; the next one repeats
+ * the same calls with the same keys from the session on that was being lived through.
+ */
+it(`goes on after each of ${KILLS} kills, with nothing lost and nothing done twice`, { timeout: 900_000 }, async () => {
+  const root = await newRoot();
+  const acknowledged = new Map<string, Set<string>>();
+  let first = 0;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const keys = Array.from({ length: 40 }, (_, index) => `s${first + index}`);
+    const worker = startWorker(root, "live", ...keys);
+    await new Promise<void>((resolve) => {
+      worker.process.stdout?.once("data", () => resolve());
+      worker.process.once("close", () => resolve());
+    });
+    await delay(Math.random() * 40);
+    worker.process.kill("SIGKILL");
+    const { lines, errors } = await worker.ended;
+    expect(errors).toBe("");
+    for (const line of lines) note(acknowledged, line);
+    first += lines.filter((line) => line.endsWith("-last")).length;
+  }
+  const last = startWorker(root, "live", `s${first}`);
+  const { lines, exitCode } = await last.ended;
+  expect([lines.length, exitCode], "the session that the last kill left is lived to its end").toEqual([5, 0]);
+  for (const line of lines) note(acknowledged, line);
+  await check(root, acknowledged);
+  const count = [...acknowledged.values()].reduce((sum, markers) => sum + markers.size, 0);
+  console.log(
+    `${KILLS} kills of engines: ${acknowledged.size} sessions, ${count} acknowledged calls, none lost or doubled`,
+  );
+});
+
+function note(acknowledged: Map<string, Set<string>>, line: string): void {
+  const [id = "", marker = ""] = line.split(" ");
+  acknowledged.set(id, (acknowledged.get(id) ?? new Set()).add(marker));
+}
+
+async function check(root: string, acknowledged: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
+  const storage = await FileStorage.open(root);
+  const engine = lookingEngine(storage);
+  for (const id of acknowledged.keys()) {
+    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    const { head } = await engine.getState(id);
+    expect(head.status).toBe("completed");
+    expect(await readMarkers(storage, id)).toEqual(STEPS.map((step) => `${head.target}-${step}`));
+  }
+  const listed = await engine.listSessions({ limit: 1000 });
+  expect(listed.items.map(({ sessionId }) => sessionId).sort()).toEqual([...acknowledged.keys()].sort());
+  await engine.close();
+}

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { workersOf } from "../support/worker-process.js";
+import { lookingEngine, readMarkers } from "./read-markers.js";
+
+const PROCESSES = 4;
+const TRANSITIONS = process.env.PHASEGATE_LONG === "1" ? 1000 : 60;
+
+const newRoot = temporaryRoots();
+const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
+
+describe("several engines in processes of their own", () => {
+  for (const count of [1, 4]) {
+    it(`lose no transition on ${count} session(s)`, { timeout: 600_000 }, async () => {
+      const root = await newRoot();
+      const storage = await FileStorage.open(root);
+      const engine = lookingEngine(storage);
+      const ids: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        ids.push((await engine.start({ workflowType: "stubborn", target: `${index}` })).sessionId);
+      }
+      const begun = performance.now();
+      const workers = Array.from({ length: PROCESSES }, () => startWorker(root, "submit", String(TRANSITIONS), ...ids));
+      const ended = await Promise.all(workers.map((worker) => worker.ended));
+      const seconds = (performance.now() - begun) / 1000;
+      const acknowledged: string[] = [];
+      for (const { lines, exitCode, errors } of ended) {
+        expect([lines.length, exitCode, errors]).toEqual([TRANSITIONS, 0, ""]);
+        acknowledged.push(...lines);
+      }
+      const found: string[] = [];
+      for (const id of ids) {
+        expect(await engine.audit(id)).toMatchObject({ intact: true });
+        found.push(...(await readMarkers(storage, id)).map((marker) => `${id} ${marker}`));
+      }
+      expect(found.sort(), "each acknowledged transition is there once").toEqual(acknowledged.sort());
+      await engine.close();
+      const rate = Math.round(acknowledged.length / seconds);
+      console.log(`${PROCESSES} engines, ${count} session(s): ${acknowledged.length} transitions, ${rate} a second`);
+    });
+  }
+});

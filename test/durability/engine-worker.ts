@@ -1,0 +1,61 @@
+/**
+ * A process that works on sessions through the engine, and says on its standard output what it was
+ * told is done, in one write each.
+ *
+ * - `engine-worker <root> submit <count> <session>…`: submits evidence that no gate lets through, to each
+ *   session in turn: transitions that any number of processes may make at once.
+ * - `engine-worker <root> live <key>…`: lives through a whole session for each key, from its start to its
+ *   end; every call has a key of its own, so that a process after it can take it up.
+ */
+import { writeSync } from "node:fs";
+import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
+import { createEngine } from "../../src/engine/engine.js";
+import { markedEvidence, stubborn } from "./stubborn-workflow.js";
+
+const [root = "", mode, ...rest] = process.argv.slice(2);
+const storage = await FileStorage.open(root);
+const engine = createEngine({
+  storage,
+  content: new MemoryContent({ workflows: [stubborn] }),
+  limits: { maxAttempts: 1e9, maxAttemptsTotal: 1e9, maxActiveSessions: Number.POSITIVE_INFINITY },
+});
+
+if (mode === "submit") await submit(Number(rest[0]), rest.slice(1));
+else for (const key of rest) await live(key);
+await engine.close();
+
+function acknowledge(sessionId: string, marker: string): void {
+  writeSync(1, `${sessionId} ${marker}\n`);
+}
+
+async function submit(count: number, ids: readonly string[]): Promise<void> {
+  for (let index = 0; index < count; index += 1) {
+    const sessionId = ids[index % ids.length] ?? "";
+    const marker = `${process.pid}-${index}`;
+    await engine.completePhase(sessionId, { phase: 1, evidence: markedEvidence(marker, false) });
+    acknowledge(sessionId, marker);
+  }
+}
+
+async function live(key: string): Promise<void> {
+  const idempotencyKey = (step: string) => `${key} ${step}`;
+  const request = { workflowType: "stubborn", target: key, idempotencyKey: idempotencyKey("start") };
+  const { sessionId } = await engine.start(request);
+  acknowledge(sessionId, "started");
+  for (const [step, passes] of [
+    ["wrong", false],
+    ["large", false],
+    ["right", true],
+  ] as const) {
+    const marker = `${key}-${step}`;
+    const evidence = markedEvidence(marker, passes, step === "large" ? 100_000 : 10);
+    await engine.completePhase(sessionId, { phase: 1, evidence, idempotencyKey: idempotencyKey(step) });
+    acknowledge(sessionId, marker);
+  }
+  await engine.pause(sessionId, { idempotencyKey: idempotencyKey("pause") });
+  await engine.resume(sessionId, { idempotencyKey: idempotencyKey("resume") });
+  const evidence = markedEvidence(`${key}-last`, true);
+  await engine.completePhase(sessionId, { phase: 2, evidence, idempotencyKey: idempotencyKey("last") });
+  acknowledge(sessionId, `${key}-last`);
+}
