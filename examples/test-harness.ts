@@ -29,17 +29,19 @@ const refusals: string[] = [];
 engine.on("gateFailed", ({ problems }) => refusals.push(...problems.map(({ message }) => message)));
 
 const { sessionId } = await engine.start({ workflowType: "fix_bug", target: "src/parser.ts" });
-const session = engine.session(workflow, sessionId);
 
 clock.advance(60_000);
-const careless = await session.completePhase(1, { failing_test: "" });
+const careless = await engine.completePhase(sessionId, { phase: 1, evidence: { failing_test: "" } });
 assert.equal(careless.passed, false);
 assert.equal(refusals.length, 1);
 
 clock.advance(120_000);
+// #region typed
+const session = engine.session(workflow, sessionId);
 await session.completePhase(1, { failing_test: "parser.test.ts: rejects an empty file" });
-// @ts-expect-error the types know what each phase wants: this is the evidence of phase 1
+// @ts-expect-error phase 2 wants { tests_pass: true }: this is the evidence of phase 1
 await session.completePhase(2, { failing_test: "again" });
+// #endregion typed
 
 const [first, second] = await session.history();
 assert.deepEqual([first?.status, first?.durationSeconds], ["failed", 60]);

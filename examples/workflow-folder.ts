@@ -1,0 +1,42 @@
+/**
+ * A workflow from a folder: `examples/workflows/release_v1`, Markdown and a gate file for each phase.
+ * Its sessions are kept in files, and its targets must lie in the project's folder.
+ */
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { createEngine, isPhasegateError } from "phasegate";
+// #region files
+import { createProjectRoot, FileContent, FileStorage } from "phasegate/fs";
+
+await mkdir("project", { recursive: true });
+const engine = createEngine({
+  storage: await FileStorage.open("state"),
+  content: new FileContent({ roots: [fileURLToPath(new URL("workflows", import.meta.url))] }),
+  targets: await createProjectRoot("project"),
+});
+// #endregion files
+
+const [listed] = await engine.listWorkflows();
+assert.deepEqual([listed?.type, listed?.status, listed?.diagnostics], ["release_v1", "ready", []]);
+
+const outside = await engine.start({ workflowType: "release_v1", target: "../elsewhere" }).catch((error) => error);
+assert.ok(isPhasegateError(outside, "PATH_REFUSED"));
+
+const { sessionId, phase } = await engine.start({ workflowType: "release_v1", target: "package.json" });
+assert.equal(phase.facts.estimatedDuration, "20 minutes");
+const task = await engine.getTask(sessionId, 1, 1);
+assert.deepEqual(
+  task.facts.executionSteps?.map(({ command }) => command),
+  ['git clone --depth 1 . "$(mktemp -d)"', "npm ci && npm test"],
+);
+
+const claim = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false, tests_run: "many" } });
+assert.ok(!claim.passed);
+for (const { message } of claim.problems) console.log(`refused: ${message}`);
+
+await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, tests_run: 128, coverage: 97.5 } });
+const done = await engine.completePhase(sessionId, { phase: 2, evidence: { tag: "v1.2.0", published: true } });
+assert.ok(done.passed && done.nextPhase === null);
+await engine.close();
+console.log("The folder's gates let the release through when there was something to show.");
