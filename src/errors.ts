@@ -61,8 +61,8 @@ export interface ErrorDetails {
   TAMPERED: { readonly sessionId: string; readonly version: number; readonly reason: string };
   /** Written by a newer version of phasegate. */
   FORMAT_TOO_NEW: { readonly found: number; readonly supported: number };
-  /** The storage refused: nothing was written. */
-  STORAGE_FAILED: { readonly operation: string; readonly cause?: string };
+  /** The storage failed: nothing was written, or with `outcome: "unknown"` all of it or nothing. */
+  STORAGE_FAILED: { readonly operation: string; readonly cause?: string; readonly outcome?: "unknown" };
   /** A path that leads out of its root, or a name that no path may have. */
   PATH_REFUSED: { readonly reason: string };
   /** A file that is not there. */

@@ -64,12 +64,13 @@ export function pageLimit(query: SessionQuery): number {
 
 /** Whether a session passes the filters of a query. */
 export function matchesQuery(summary: SessionSummary, query: SessionQuery): boolean {
-  const { status, workflowType, target, kind, updatedBefore } = query;
+  const { status, workflowType, target, kind, idPrefix, updatedBefore } = query;
   return (
     (status === undefined || status.includes(summary.status)) &&
     (workflowType === undefined || summary.workflowType === workflowType) &&
     (target === undefined || summary.target === target) &&
     (kind === undefined || summary.kind === kind) &&
+    (idPrefix === undefined || summary.sessionId.startsWith(idPrefix)) &&
     (updatedBefore === undefined || summary.updatedAt < updatedBefore)
   );
 }

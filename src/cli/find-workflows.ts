@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { WorkflowFolder } from "../adapters/fs/content/workflow-folder.js";
+import { workflowNames } from "../adapters/fs/content/workflow-names.js";
 import { METADATA_FILE, type ReadWorkflow } from "../definition/folder/read-workflow.js";
 import { FILE_MAX, withoutMark } from "../definition/folder/workflow-files.js";
 import { isPhasegateError } from "../errors.js";
@@ -21,13 +22,14 @@ export interface FoundWorkflow {
 export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
   const inside = await openWall(path);
-  if ((await kindOf(inside, METADATA_FILE)) === "file") {
+  // Also one that can't be read: it says that this folder is a workflow.
+  if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
     const found = await readFolder(await openWall(dirname(path)), basename(path), "");
     return found === undefined ? [] : [found];
   }
   const workflows: FoundWorkflow[] = [];
-  for (const { path: type, kind } of await inside.list(".")) {
-    const found = kind !== "folder" || type.startsWith(".") ? undefined : await readFolder(inside, type, type);
+  for (const type of await workflowNames(inside)) {
+    const found = await readFolder(inside, type, type);
     if (found !== undefined) workflows.push(found);
   }
   return workflows;
@@ -47,10 +49,4 @@ async function sourceOf(wall: Wall, path: string): Promise<string | undefined> {
     if (isPhasegateError(error)) return undefined;
     throw error;
   }
-}
-
-async function kindOf(wall: Wall, path: string): Promise<string | undefined> {
-  const parent = dirname(path);
-  const entry = (await wall.list(parent)).find((candidate) => candidate.path === path);
-  return entry?.kind;
 }

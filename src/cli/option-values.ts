@@ -20,6 +20,12 @@ export function notEmpty(value: string): string {
   throw new InvalidArgumentError("It must not be empty.");
 }
 
+/** Reads the name of an MCP tool, as clients and models take it. */
+export function toolName(value: string): string {
+  if (/^[A-Za-z0-9_.-]{1,64}$/.test(value)) return value;
+  throw new InvalidArgumentError("It must be 1 to 64 letters, digits, '_', '-' and '.'.");
+}
+
 /** The folder of the sessions, which most commands need. */
 export function stateOption(): Option {
   return new Option("--state <dir>", "folder of the sessions").env("PHASEGATE_STATE").argParser(notEmpty);

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, type Action, isAction } from "../tool/actions.js";
-import { type LogLevel, logLevelOption, notEmpty, stateOption, wholeNumber } from "./option-values.js";
+import { type LogLevel, logLevelOption, notEmpty, stateOption, toolName, wholeNumber } from "./option-values.js";
 
 /** What `serve` was asked for, by flags or by the environment. */
 export interface ServeOptions {
@@ -42,7 +42,7 @@ function toolOptions(): Option[] {
   return [
     new Option("--tool-name <name>", "name of the tool")
       .env("PHASEGATE_TOOL_NAME")
-      .argParser(notEmpty)
+      .argParser(toolName)
       .default("pos_workflow"),
     new Option("--actions <list>", "actions that agents get, joined by ','; all if not given")
       .env("PHASEGATE_ACTIONS")

@@ -6,7 +6,7 @@ import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { type FoundWorkflow, findWorkflows } from "./find-workflows.js";
 import { jsonOption, logLevelOption } from "./option-values.js";
 import { requireFolder } from "./require-folder.js";
-import { print, styled, type Terminal } from "./terminal.js";
+import { print, printable, styled, type Terminal } from "./terminal.js";
 
 /** `phasegate validate`. */
 export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
@@ -31,7 +31,7 @@ async function printAll(found: readonly FoundWorkflow[], folder: string, termina
   for (const { type, read } of found) {
     const { diagnostics } = read;
     const [style, word] = hasErrors(diagnostics) ? (["red", "broken"] as const) : (["green", "ok"] as const);
-    print(terminal, `${styled(terminal.stdout, style, word.padEnd(6))}  ${type}`);
+    print(terminal, `${styled(terminal.stdout, style, word.padEnd(6))}  ${printable(type)}`);
   }
   print(terminal, `${counted(found.length, "workflow")}: ${problemCount(found)}`);
 }

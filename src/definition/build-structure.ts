@@ -76,7 +76,7 @@ function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
     if (!isJsonObject(found)) return undefined;
     // The dialect is always the same, and every word of this is read by an agent.
     delete found.$schema;
-    return found;
+    return withoutSafeBounds(found);
   } catch {
     return undefined;
   }
@@ -94,4 +94,13 @@ function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]
 
 function optionalList<K extends string>(key: K, value: readonly string[] | undefined): { [P in K]?: string[] } {
   return optional(key, value === undefined ? undefined : [...value]);
+}
+
+/** Every integer has the bounds of safe ones, which tell nobody anything. */
+function withoutSafeBounds(schema: JsonObject): JsonObject {
+  const text = JSON.stringify(schema, (key, value: unknown) => {
+    const isBound = key === "minimum" || key === "maximum";
+    return isBound && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
+  });
+  return JSON.parse(text);
 }

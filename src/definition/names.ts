@@ -11,6 +11,8 @@ export type SessionId = string & { readonly [sessionIdBrand]: true };
 
 /** The longest session id, in characters. */
 const SESSION_ID_MAX = 128;
+/** The longest end of one that tells sessions on the same target apart. */
+const SUFFIX_MAX = 24;
 
 /** Whether a value may be a session id. */
 export function isSessionId(value: unknown): value is SessionId {
@@ -45,12 +47,17 @@ export const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor"
  * the place of the time where the id must not depend on it.
  */
 export function sessionIdFor(workflowType: string, target: string, suffix: string): SessionId {
-  const room = SESSION_ID_MAX - suffix.length - 2;
+  return parseSessionId(`${sessionIdPrefix(workflowType, target)}${suffix}`);
+}
+
+/** What the ids of all sessions on a workflow and a target begin with; those of similar names do, too. */
+export function sessionIdPrefix(workflowType: string, target: string): string {
+  const room = SESSION_ID_MAX - SUFFIX_MAX - 2;
   const type = slug(workflowType).slice(0, Math.floor(room / 2)) || "workflow";
   const name = slug(target)
     .slice(-(room - type.length))
     .replace(/^_+/, "");
-  return parseSessionId(`${type}_${name || "target"}_${suffix}`);
+  return `${type}_${name || "target"}_`;
 }
 
 function slug(text: string): string {
@@ -62,8 +69,17 @@ function slug(text: string): string {
 
 /** A value from outside as it may stand in a message: one line, no control characters, at most 80 characters. */
 export function shown(value: unknown): string {
-  const text = typeof value === "string" ? JSON.stringify(value) : String(JSON.stringify(value) ?? typeof value);
+  const text = jsonOf(value);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "?");
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+/** JSON, or the kind of what JSON can't hold: a BigInt, something that holds itself. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;
+  } catch {
+    return `a ${typeof value}`;
+  }
 }

@@ -3,7 +3,7 @@ import { distance } from "fastest-levenshtein";
 /** The candidate that is most like a name, if one is near enough to have been meant; by Levenshtein distance. */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let least = Math.max(2, Math.floor(name.length * 0.4)) + 1;
+  let least = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const candidate of candidates) {
     const steps = distance(normal(name), normal(candidate));
     if (steps < least) [best, least] = [candidate, steps];

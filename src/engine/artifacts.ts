@@ -1,8 +1,7 @@
-import { digest } from "../definition/digest.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
 import type { SessionId } from "../definition/names.js";
-import { tampered } from "../kernel/commit-body.js";
-import type { EvidenceRef } from "../session/events.js";
+import { checkPayload, tampered } from "../kernel/commit-body.js";
+import type { EvidenceRef, OutputRef } from "../session/events.js";
 import { artifacts, type RecordedEvent } from "../session/history.js";
 import type { EngineContext } from "./context.js";
 
@@ -32,13 +31,13 @@ export async function readEvents({ kernel }: EngineContext, sessionId: SessionId
 export async function loadArtifacts(context: EngineContext, sessionId: SessionId): Promise<ArtifactView[]> {
   const found = artifacts(await readEvents(context, sessionId));
   const views: ArtifactView[] = [];
-  for (const { phase, at, evidence, output } of found.values()) {
-    const object = await loadEvidence(context, sessionId, evidence);
+  for (const { phase, at, version, evidence, output } of found.values()) {
+    const object = await loadEvidence(context, { sessionId, version }, evidence);
     const { outputs, commands_executed: commandsExecuted } = object;
     views.push({
       phase,
       at,
-      artifact: output ?? object,
+      artifact: output === undefined ? object : await loadValue(context, { sessionId, version }, output),
       ...(outputs === undefined ? {} : { outputs }),
       ...(commandsExecuted === undefined ? {} : { commandsExecuted }),
     });
@@ -46,18 +45,23 @@ export async function loadArtifacts(context: EngineContext, sessionId: SessionId
   return views.sort((one, other) => one.phase - other.phase);
 }
 
-/** Evidence out of the log; a payload is checked against its digest. */
-export async function loadEvidence(
-  { options }: EngineContext,
-  sessionId: SessionId,
-  evidence: EvidenceRef,
-): Promise<JsonObject> {
-  if ("inline" in evidence) return evidence.inline;
-  const text = await options.storage.payload(sessionId, evidence.payload);
-  if (text === undefined || digest(text) !== evidence.payload) {
-    throw tampered({ sessionId, version: 0 }, "a payload is missing or was changed");
-  }
-  const parsed: unknown = JSON.parse(text);
-  if (!isJsonObject(parsed)) throw tampered({ sessionId, version: 0 }, "a payload is no object");
-  return parsed;
+/** Evidence out of the log. */
+export async function loadEvidence(context: EngineContext, place: Place, evidence: EvidenceRef): Promise<JsonObject> {
+  const value = await loadValue(context, place, evidence);
+  if (!isJsonObject(value)) throw tampered(place, "a payload of it is no object");
+  return value;
+}
+
+/** Where something stands in a log. */
+interface Place {
+  readonly sessionId: SessionId;
+  readonly version: number;
+}
+
+/** A payload is checked against its digest. */
+async function loadValue({ options }: EngineContext, place: Place, ref: OutputRef): Promise<JsonValue> {
+  if ("inline" in ref) return ref.inline;
+  const text = await options.storage.payload(place.sessionId, ref.payload);
+  checkPayload(place, ref.payload, text);
+  return JSON.parse(text);
 }

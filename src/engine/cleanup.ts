@@ -1,6 +1,6 @@
 import type { SessionId } from "../definition/names.js";
-import { isPhasegateError } from "../errors.js";
-import type { SessionStatus } from "../ports/storage-adapter.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import type { SessionQuery, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
 import { type EngineContext, executeCommand } from "./context.js";
 
 /** Which sessions a cleanup deletes. */
@@ -23,31 +23,57 @@ const STALE_AFTER = 7 * 24 * 60 * 60 * 1000;
  * interrupted. Nothing is deleted unless the host calls it.
  */
 export async function cleanup(context: EngineContext, request: CleanupRequest): Promise<CleanupResult> {
-  const { storage, clock } = context.options;
-  const updatedBefore = new Date(clock.now() - (request.olderThan ?? STALE_AFTER)).toISOString();
-  const status = request.status === undefined ? {} : { status: [...request.status, "deleted" as const] };
+  const { clock } = context.options;
+  const { olderThan = STALE_AFTER } = request;
+  if (!Number.isFinite(olderThan) || olderThan < 0) throw badAge(olderThan);
+  const updatedBefore = new Date(clock.now() - olderThan).toISOString();
   const removed: SessionId[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await storage.list({ ...status, updatedBefore, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { sessionId, status: standing, kind } of page.items) {
-      if (kind !== "phased") continue;
-      if (standing !== "deleted" && !(await bury(context, sessionId))) continue;
-      await context.kernel.remove(sessionId);
-      removed.push(sessionId);
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
+  // Deletions that were interrupted, whatever their age: those sessions are gone for everybody already.
+  for await (const { sessionId } of phasedSessions(context, { status: ["deleted"] })) {
+    await context.kernel.remove(sessionId);
+    removed.push(sessionId);
+  }
+  const status = request.status ?? (["active", "paused", "completed", "failed"] as const);
+  for await (const { sessionId } of phasedSessions(context, { status, updatedBefore })) {
+    if (!(await bury(context, sessionId, { status, updatedBefore }))) continue;
+    await context.kernel.remove(sessionId);
+    removed.push(sessionId);
+  }
   return { removed };
 }
 
-/** Writes the tombstone; false if somebody else has deleted the session meanwhile. */
-async function bury(context: EngineContext, sessionId: SessionId): Promise<boolean> {
+async function* phasedSessions({ options }: EngineContext, query: SessionQuery): AsyncGenerator<SessionSummary> {
+  let cursor: string | undefined;
+  do {
+    const page = await options.storage.list({ ...query, kind: "phased", ...(cursor === undefined ? {} : { cursor }) });
+    yield* page.items;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Writes the tombstone; false if the session is gone, or was worked on after it was found to be stale. */
+async function bury(
+  context: EngineContext,
+  sessionId: SessionId,
+  { status, updatedBefore }: { readonly status: readonly SessionStatus[]; readonly updatedBefore: string },
+): Promise<boolean> {
   try {
-    await executeCommand(context, sessionId, { type: "delete", reason: "stale" });
+    await executeCommand(context, sessionId, { type: "delete", reason: "stale" }, undefined, ({ at, head }) => {
+      if (at >= updatedBefore || !status.includes(head.status)) throw new TouchedError();
+    });
     return true;
   } catch (error) {
-    if (isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
+    if (error instanceof TouchedError || isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
     throw error;
   }
+}
+
+/** Somebody has gone on with the session meanwhile. */
+class TouchedError extends Error {}
+
+function badAge(olderThan: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `olderThan is ${olderThan}: it must be a number of milliseconds`, {
+    remedy: "Give an age in milliseconds, 0 or more; 7 days if you leave it out.",
+    details: { field: "olderThan", expected: "milliseconds, 0 or more" },
+  });
 }

@@ -7,9 +7,9 @@ import type { Problem } from "../gate/verdict.js";
 import { keyedRequest } from "../kernel/idempotency.js";
 import type { EvidenceRef } from "../session/events.js";
 import { type SessionHead, spentAt } from "../session/head.js";
-import { submissionRefusal } from "../session/refusals.js";
+import { exhausted, submissionRefusal } from "../session/refusals.js";
 import { loadEvidence } from "./artifacts.js";
-import { type EngineContext, type PhasedOutcome, requirePhase, sessionNotFound } from "./context.js";
+import { checkWorkflow, type EngineContext, type PhasedOutcome, requirePhase, sessionNotFound } from "./context.js";
 import { type Evaluation, evaluate } from "./evaluate.js";
 import type { PhasedSession } from "./pinned.js";
 
@@ -45,6 +45,8 @@ export type CompleteResult =
       /** How many more attempts there are before the session fails; 0 if it has. */
       readonly attemptsLeft: number;
       readonly status: SessionHead["status"];
+      /** Whether the agent has used up its attempts: only the host can grant more. */
+      readonly exhausted: boolean;
       /** What the gate asks for. */
       readonly requiredFormat: JsonValue;
       readonly example?: JsonObject;
@@ -67,6 +69,7 @@ export async function completePhase(
     id,
     async (session) => {
       if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+      checkWorkflow(context, session);
       return judge(session);
     },
     request,
@@ -109,7 +112,7 @@ async function mergeLast(
   const { events } = await context.kernel.at(session.sessionId, last.version);
   const event = events.find(({ type }) => type === "gate_failed");
   if (event?.type !== "gate_failed") return submission;
-  const earlier = await loadEvidence(context, session.sessionId, event.evidence);
+  const earlier = await loadEvidence(context, { sessionId: session.sessionId, version: last.version }, event.evidence);
   return checkEvidenceSafety({ ...earlier, ...submission.evidence }, context.options.evidenceLimits);
 }
 
@@ -141,6 +144,7 @@ function describe(
     problems,
     attemptsLeft: attemptsLeft(context, head),
     status: head.status,
+    exhausted: exhausted(head, context.options.limits) !== undefined,
     requiredFormat: requiredFormat(gate),
     ...(example === undefined ? {} : { example }),
   };

@@ -1,4 +1,5 @@
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../definition/define-workflow.js";
+import type { JsonObject } from "../definition/json.js";
 import type { AuditReport, Receipt } from "../kernel/audit.js";
 import { Kernel } from "../kernel/kernel.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
@@ -6,6 +7,7 @@ import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapte
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
 import { announce } from "./announce.js";
+import { ArtifactNames } from "./artifact-names.js";
 import { type CleanupRequest, type CleanupResult, cleanup } from "./cleanup.js";
 import type { CompleteRequest, CompleteResult } from "./complete-phase.js";
 import type { EngineContext } from "./context.js";
@@ -55,7 +57,8 @@ export class Engine {
       onCommit: (session) => announce(notifications, session),
       onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
     });
-    this.#context = { options, kernel, pinned: new Pinned(kernel, options.content) };
+    const pinned = new Pinned(kernel, options.content);
+    this.#context = { options, kernel, pinned, artifactNames: new ArtifactNames(kernel) };
     this.#operations = new Operations(notifications, options.limits.maxConcurrent);
   }
 
@@ -64,13 +67,17 @@ export class Engine {
     return this.#notifications.on(name, listener);
   }
 
-  /** One session, typed by its workflow: `completePhase` takes exactly that phase's evidence. */
+  /**
+   * One session, typed by its workflow: `completePhase` takes exactly that phase's evidence. Its methods
+   * reject with `INVALID_INPUT` if the session is on another workflow.
+   */
   session<W extends Workflow>(workflow: W, sessionId: string): Session<PhaseNumberOf<W>, EvidenceByPhase<W>>;
   /** One session, of any workflow. Throws `INVALID_INPUT` for what can't be an id. */
   session(sessionId: string): Session;
   session(workflowOrId: Workflow | string, sessionId = ""): Session {
-    const id = typeof workflowOrId === "string" ? workflowOrId : sessionId;
-    return new Session(this.#context, this.#operations, id);
+    if (typeof workflowOrId === "string") return new Session(this.#context, this.#operations, workflowOrId);
+    const workflowType = workflowOrId.definition.structure.type;
+    return new Session({ ...this.#context, workflowType }, this.#operations, sessionId);
   }
 
   /** All workflows, broken ones with their diagnostics. */
@@ -96,6 +103,11 @@ export class Engine {
   /** Counts and durations of every operation since the engine was made. */
   metrics(): Record<string, OperationMetrics> {
     return this.#operations.metrics.report();
+  }
+
+  /** Tells the listeners of `internalError` of a failure beside the engine: in a tool, in a face. */
+  reportError(operation: string, error: unknown): void {
+    this.#notifications.notify("internalError", { operation, error });
   }
 
   /** Lets go of the storage. */
@@ -128,6 +140,11 @@ export class Engine {
   /** Where a session stands, with its artifacts and options; reads the whole log. */
   async getFullState(sessionId: string): Promise<FullStateView> {
     return this.session(sessionId).fullState();
+  }
+
+  /** The options that a session was started with. */
+  async getOptions(sessionId: string): Promise<JsonObject> {
+    return this.session(sessionId).options();
   }
 
   /** Every try at every phase, oldest first. */

@@ -6,19 +6,21 @@ import { checkGate } from "../gate/check-gate.js";
 import type { SafeEvidence } from "../gate/evidence-safety.js";
 import type { Enforcement, Verdict } from "../gate/verdict.js";
 import type { Payload } from "../ports/storage-adapter.js";
-import type { EvidenceRef } from "../session/events.js";
+import type { EvidenceRef, OutputRef } from "../session/events.js";
 import type { Pinned } from "./pinned.js";
 
 /** A gate's word on a submission, ready to be decided on. */
 export interface Evaluation {
   readonly verdict: Verdict;
   readonly evidence: EvidenceRef;
-  readonly output?: JsonValue;
+  readonly output?: OutputRef;
   readonly payloads: readonly Payload[];
 }
 
 /** Evidence with more characters of JSON than this is stored by its content, beside the log. */
 const INLINE_MAX = 64 * 1024;
+/** How many names of such evidence stand in the log. */
+const NAMES_MAX = 100;
 
 /** Runs what a gate needs that is not pure, and asks the gate. */
 export async function evaluate(
@@ -29,21 +31,28 @@ export async function evaluate(
   enforcement: Enforcement,
 ): Promise<Evaluation> {
   const { evidence } = submission;
-  const stored = storeEvidence(submission);
+  const stored = store(evidence, submission.characters);
   const schema = phase.gate.kind === "schema" ? await pinned.schema(structure, phase) : undefined;
-  if (schema === undefined) return { verdict: checkGate(phase.gate, evidence, { enforcement }), ...stored };
+  if (schema === undefined) {
+    const verdict = checkGate(phase.gate, evidence, { enforcement });
+    return { verdict, evidence: stored.ref, payloads: stored.payloads };
+  }
   const schemaResult = await schema["~standard"].validate(evidence);
   const verdict = checkGate(phase.gate, evidence, { schemaResult });
-  const output = !schemaResult.issues ? outputOf(schemaResult.value, submission, structure) : undefined;
-  return { verdict, ...stored, ...(output === undefined ? {} : { output }) };
+  const value = schemaResult.issues ? undefined : outputOf(schemaResult.value, submission, structure);
+  if (value === undefined) return { verdict, evidence: stored.ref, payloads: stored.payloads };
+  const output = store(value);
+  const payloads = [...stored.payloads, ...output.payloads];
+  return { verdict, evidence: stored.ref, output: output.ref, payloads };
 }
 
-/** Evidence as the log holds it. */
-function storeEvidence({ evidence, characters }: SafeEvidence): Pick<Evaluation, "evidence" | "payloads"> {
-  if (characters <= INLINE_MAX) return { evidence: { inline: evidence }, payloads: [] };
-  const body = JSON.stringify(evidence);
+/** A value as the log holds it: there as it is, or by its digest where it is long. */
+function store<T extends JsonValue>(value: T, characters = JSON.stringify(value).length) {
+  if (characters <= INLINE_MAX) return { ref: { inline: value }, payloads: [] };
+  const body = JSON.stringify(value);
   const hash = digest(body);
-  return { evidence: { payload: hash, characters: body.length }, payloads: [{ hash, body }] };
+  const names = isJsonObject(value) ? Object.keys(value).slice(0, NAMES_MAX) : [];
+  return { ref: { payload: hash, characters: body.length, names }, payloads: [{ hash, body }] };
 }
 
 /** What a schema made of the evidence, where that is something else; it must be JSON to be kept. */

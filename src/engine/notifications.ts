@@ -53,9 +53,11 @@ export class Notifications {
 
   /** Listens; the function that comes back stops it. */
   on<N extends NotificationName>(name: N, listener: NotificationListener<N>): () => void {
-    this.#emitter.on(name, listener);
+    // One of its own for each call: who listens twice hears twice, and stops each by itself.
+    const own: NotificationListener<N> = (payload) => listener(payload);
+    this.#emitter.on(name, own);
     return () => {
-      this.#emitter.off(name, listener);
+      this.#emitter.off(name, own);
     };
   }
 
@@ -68,7 +70,7 @@ export class Notifications {
   #call(name: NotificationName, listener: () => unknown): void {
     try {
       const outcome: unknown = listener();
-      if (outcome instanceof Promise) outcome.catch((error: unknown) => this.#failed(name, error));
+      if (isThenable(outcome)) Promise.resolve(outcome).catch((error: unknown) => this.#failed(name, error));
     } catch (error) {
       this.#failed(name, error);
     }
@@ -78,4 +80,8 @@ export class Notifications {
   #failed(name: NotificationName, error: unknown): void {
     if (name !== "internalError") this.notify("internalError", { operation: `listener of ${name}`, error });
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

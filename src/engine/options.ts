@@ -1,4 +1,5 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence-safety.js";
 import type { Enforcement } from "../gate/verdict.js";
 import type { Clock } from "../ports/clock.js";
@@ -62,7 +63,7 @@ export interface ResolvedOptions {
 /** Fills in the defaults. */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const { storage, content, enforcement = "strict", clock = { now: () => Date.now() }, targets, hashKey } = options;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = resolveLimits(options.limits ?? {});
   return {
     storage,
     content,
@@ -73,4 +74,22 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
+}
+
+/** Limits that were not given, or given as undefined, have their defaults; what is no limit is refused. */
+function resolveLimits(given: Partial<EngineLimits>): EngineLimits {
+  const limits: { -readonly [L in keyof EngineLimits]: number } = { ...DEFAULT_LIMITS };
+  for (const name of Object.keys(DEFAULT_LIMITS).filter((key): key is keyof EngineLimits => key in DEFAULT_LIMITS)) {
+    const limit = given[name] ?? DEFAULT_LIMITS[name];
+    if (!(limit >= 1)) throw badLimit(name, limit);
+    limits[name] = limit;
+  }
+  return limits;
+}
+
+function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `limits.${name} is ${limit}: it must be 1 or more`, {
+    remedy: "Give a number of 1 or more, or Infinity for no limit; leave it out for the default.",
+    details: { field: `limits.${name}`, expected: "a number of 1 or more" },
+  });
 }

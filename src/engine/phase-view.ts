@@ -1,13 +1,11 @@
 import { type MarkdownFacts, readMarkdownFacts } from "../definition/markdown/markdown-facts.js";
-import type { SessionId } from "../definition/names.js";
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../definition/structure.js";
 import { PhasegateError } from "../errors.js";
-import { evidenceNames } from "../gate/required-format.js";
 import { RecentMap } from "../kernel/recent-map.js";
 import type { Content, ContentPart } from "../ports/content-provider.js";
-import { inRanges } from "../session/ranges.js";
 import { readingRefusal } from "../session/refusals.js";
 import { type EngineContext, type LoadedSession, requirePhase } from "./context.js";
+import { type Standing, standingOf } from "./standing.js";
 
 /** A text with what could be read out of it. */
 export interface TextView {
@@ -19,20 +17,16 @@ export interface TextView {
 }
 
 /** A phase as an agent may see it. */
-export interface PhaseView extends TextView {
-  readonly sessionId: SessionId;
+export interface PhaseView extends Standing, TextView {
   readonly workflowType: string;
-  readonly currentPhase: number;
-  readonly totalPhases: number;
   /** The phase that was asked for: the current one, or one that is done. */
   readonly phase: PhaseDefinition;
-  /** What earlier phases have handed on: names of evidence by phase, where the definition knows them. */
+  /** What earlier phases have handed on: names by phase. */
   readonly artifacts: ReadonlyMap<number, readonly string[]>;
 }
 
 /** A task as an agent may see it. */
-export interface TaskView extends TextView {
-  readonly sessionId: SessionId;
+export interface TaskView extends Standing, TextView {
   readonly phase: PhaseDefinition;
   readonly task: TaskDefinition;
 }
@@ -47,17 +41,15 @@ export async function viewPhase(
   { session, structure }: LoadedSession,
   number: number,
 ): Promise<PhaseView> {
-  const { head, sessionId } = session;
+  const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
   const phase = requirePhase(structure, number);
   return {
-    sessionId,
+    ...standingOf(context, session),
     workflowType: head.workflowType,
-    currentPhase: head.phase,
-    totalPhases: head.total,
     phase,
-    artifacts: artifactNames(structure, session, number),
+    artifacts: await context.artifactNames.before(session, number),
     ...(await viewText(context, structure, { phase: number }, phase.textRevision)),
   };
 }
@@ -76,7 +68,7 @@ export async function viewTask(
   if (task === undefined) throw taskNotFound(phase, taskNumber);
   const part = { phase: phaseNumber, task: taskNumber };
   return {
-    sessionId: session.sessionId,
+    ...standingOf(context, session),
     phase,
     task,
     ...(await viewText(context, structure, part, task.textRevision)),
@@ -96,20 +88,6 @@ async function viewText(
     factsByRevision.set(content.revision, facts);
   }
   return { content, facts, contentChanged: pinned !== undefined && pinned !== content.revision };
-}
-
-/** Only of phases before the one that is shown. */
-function artifactNames(
-  structure: WorkflowStructure,
-  { head }: LoadedSession["session"],
-  number: number,
-): Map<number, readonly string[]> {
-  const names = new Map<number, readonly string[]>();
-  for (const [position, phase] of structure.phases.entries()) {
-    if (phase.number >= number) break;
-    if (inRanges(head.completed, position)) names.set(phase.number, evidenceNames(phase.gate));
-  }
-  return names;
 }
 
 function taskNotFound(phase: PhaseDefinition, task: number): PhasegateError<"TASK_NOT_FOUND"> {

@@ -30,4 +30,9 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
     createdAt: head.createdAt,
     ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
   }),
+  payloadsOf: (event) => {
+    if (event.type !== "gate_passed" && event.type !== "gate_failed") return [];
+    const refs = event.type === "gate_passed" ? [event.evidence, event.output] : [event.evidence];
+    return refs.flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : []));
+  },
 };

@@ -1,10 +1,9 @@
-import type { SessionId } from "../definition/names.js";
+import { parseSessionId, type SessionId } from "../definition/names.js";
 import type { PhaseDefinition } from "../definition/structure.js";
+import { isPhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Actor } from "../session/commands.js";
 import type { EventOf, SessionEvent } from "../session/events.js";
-import { gateFailures } from "../session/history.js";
-import { readEvents } from "./artifacts.js";
 import { type EngineContext, executeCommand, loadSession, type PhasedOutcome, requirePhase } from "./context.js";
 import { type PhaseView, viewPhase } from "./phase-view.js";
 import { requireWorkflow } from "./start-session.js";
@@ -79,6 +78,7 @@ export async function pause(
 }
 
 export async function resume(context: EngineContext, id: string, { idempotencyKey }: Keyed): Promise<ResumeResult> {
+  await checkReadable(context, id);
   const outcome = await executeCommand(context, id, { type: "resume" }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
   return { sessionId: outcome.sessionId, pausedSeconds, phase: await currentPhase(context, outcome) };
@@ -90,11 +90,9 @@ export async function retryPhase(
   request: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
 ): Promise<RetryResult> {
   const { phase, resetEvidence = false, by = "host", idempotencyKey } = request;
+  await checkReadable(context, id);
   const outcome = await executeCommand(context, id, { type: "retryPhase", phase, resetEvidence, by }, idempotencyKey);
-  const events = await readEvents(context, outcome.sessionId);
-  const before = events.filter(({ version }) => version < outcome.version);
-  const last = gateFailures(before).findLast((failure) => failure.phase === phase);
-  const previousProblems = last?.problems ?? [];
+  const previousProblems = await lastProblems(context, outcome);
   return {
     sessionId: outcome.sessionId,
     resetEvidence,
@@ -103,11 +101,22 @@ export async function retryPhase(
   };
 }
 
+/** What was wrong with the last submission at the current phase. */
+async function lastProblems(
+  { kernel }: EngineContext,
+  { sessionId, head }: PhasedOutcome,
+): Promise<readonly Problem[]> {
+  if (head.submission === undefined) return [];
+  const { events } = await kernel.at(sessionId, head.submission.version);
+  return events.flatMap((event) => (event.type === "gate_failed" ? event.problems : []));
+}
+
 export async function rollback(
   context: EngineContext,
   id: string,
   { to, by = "host", idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
 ): Promise<RollbackResult> {
+  await checkReadable(context, id, to);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
   const { from, cleared } = requireEvent(outcome, "rolled_back");
   return { sessionId: outcome.sessionId, from, to, cleared, phase: await currentPhase(context, outcome) };
@@ -135,19 +144,38 @@ export async function migrate(
   const { session } = await loadSession(context, id);
   const { structure } = await requireWorkflow(context.options, session.head.workflowType);
   await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
-  return viewState(await loadSession(context, id));
+  return viewState(context, await loadSession(context, id));
 }
 
-/** The tombstone first: if the removal behind it is interrupted, `cleanup` finishes it. */
+/**
+ * The tombstone first: if the removal behind it is interrupted, the same call finishes it, and so does
+ * `cleanup`. A session whose log is damaged has no state to put a tombstone on; it is removed as it is.
+ */
 export async function deleteSession(
   context: EngineContext,
   id: string,
   { reason }: { readonly reason?: string },
 ): Promise<DeleteResult> {
-  const { session } = await loadSession(context, id);
-  await executeCommand(context, id, { type: "delete", ...(reason === undefined ? {} : { reason }) });
-  await context.kernel.remove(session.sessionId);
-  return { sessionId: session.sessionId };
+  const sessionId = parseSessionId(id);
+  try {
+    await executeCommand(context, id, { type: "delete", ...(reason === undefined ? {} : { reason }) });
+  } catch (error) {
+    const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
+    if (!unfinished && !isPhasegateError(error, "TAMPERED")) throw error;
+  }
+  await context.kernel.remove(sessionId);
+  return { sessionId };
+}
+
+/**
+ * The text of the phase that the answer will show can be had: else the call would change the session and
+ * then fail. A phase that there is not is left to the transition to refuse.
+ */
+async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
+  const { session, structure } = await loadSession(context, id);
+  const number = phase ?? session.head.phase;
+  if (!structure.phases.some((candidate) => candidate.number === number)) return;
+  await context.options.content.text(structure.type, { phase: number });
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {

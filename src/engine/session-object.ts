@@ -25,7 +25,7 @@ import {
   retryPhase,
   rollback,
 } from "./session-commands.js";
-import { type FullStateView, type StateView, viewFullState, viewState } from "./state-view.js";
+import { type FullStateView, type StateView, startOptions, viewFullState, viewState } from "./state-view.js";
 
 /**
  * One session of an engine, with no id to pass on: what a host holds while it works with one agent.
@@ -75,7 +75,9 @@ export class Session<
 
   /** Where the session stands, from its head alone. */
   state(): Promise<StateView> {
-    return this.#operations.run("getState", async () => viewState(await loadSession(this.#context, this.id)));
+    return this.#operations.run("getState", async () =>
+      viewState(this.#context, await loadSession(this.#context, this.id)),
+    );
   }
 
   /** Where the session stands, with its artifacts and options; reads the whole log. */
@@ -83,6 +85,14 @@ export class Session<
     return this.#operations.run("getFullState", async () =>
       viewFullState(this.#context, await loadSession(this.#context, this.id)),
     );
+  }
+
+  /** The options that the session was started with. */
+  options(): Promise<JsonObject> {
+    return this.#operations.run("getOptions", async () => {
+      const { session } = await loadSession(this.#context, this.id);
+      return startOptions(this.#context, session.sessionId);
+    });
   }
 
   /** Every try at every phase, oldest first. */

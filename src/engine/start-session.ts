@@ -1,5 +1,5 @@
 import type { JsonObject } from "../definition/json.js";
-import { isWorkflowType, type SessionId, sessionIdFor, shown } from "../definition/names.js";
+import { isWorkflowType, type SessionId, sessionIdFor, sessionIdPrefix, shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import { parseRelativePath } from "../definition/relative-path.js";
 import type { WorkflowDefinition } from "../definition/workflow-definition.js";
@@ -10,6 +10,7 @@ import type { SessionSummary } from "../ports/storage-adapter.js";
 import type { EngineContext, PhasedOutcome } from "./context.js";
 import type { ResolvedOptions } from "./options.js";
 import { type PhaseView, viewPhase } from "./phase-view.js";
+import type { PhasedCommand } from "./phased-machine.js";
 
 /** A new session on a workflow. */
 export interface StartRequest {
@@ -28,32 +29,49 @@ export interface StartResult {
   readonly workflowType: string;
   readonly target: string;
   readonly phase: PhaseView;
-  /** Other active sessions on the same workflow and target, newest first. */
+  /** Other sessions on the same workflow and target that are not complete, newest first. */
   readonly openSessions: readonly SessionSummary[];
   /** Whether an earlier call with the same key started it. */
   readonly replayed: boolean;
 }
 
 const OPTIONS_MAX_BYTES = 64 * 1024;
+/** So many sessions of one second are told apart by counting. */
+const COUNTED_COPIES = 5;
 
 /** Starts a session. Everything that can fail is done before anything is written. */
 export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
   const { options } = context;
   const target = await checkTarget(options, request.target);
   const definition = await requireWorkflow(options, request.workflowType);
-  const settings = checkEvidenceSafety(request.options ?? {}, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
+  const settings = checkOptions(request.options ?? {});
   const { structure } = definition;
   await options.content.text(structure.type, { phase: structure.startPhase });
   const key = request.idempotencyKey;
   const keyed = key === undefined ? undefined : keyedRequest(key, [structure.type, target, settings]);
   await checkSessionLimit(context, structure.type, target, keyed);
+  const others = await openSessionsOn(options, structure.type, target);
   const started = await append(context, definition, target, settings, keyed);
   if (!started.replayed) context.pinned.remember(started, structure);
   const loaded = { session: started, structure: await context.pinned.structure(started) };
   const phase = await viewPhase(context, loaded, started.head.phase);
-  const openSessions = await otherSessions(options, started);
   const { sessionId, replayed } = started;
+  const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
   return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed };
+}
+
+/** Options are bounded as evidence is, and are told of by their own name. */
+function checkOptions(options: unknown): JsonObject {
+  try {
+    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
+      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
+      details: { field: "options" },
+      cause: error,
+    });
+  }
 }
 
 async function checkTarget(options: ResolvedOptions, value: string): Promise<string> {
@@ -102,11 +120,11 @@ async function append(
   const { limits, clock } = context.options;
   const command = { command: { type: "start", target, options: settings } as const, structure, limits };
   if (keyed !== undefined) {
-    return context.kernel.execute(keyedId(structure.type, target, keyed), () => ({ command }), keyed);
+    return startKeyed(context, keyedId(structure.type, target, keyed), { command }, keyed);
   }
   const stamp = timeStamp(clock.now());
   for (let copy = 1; ; copy += 1) {
-    const id = sessionIdFor(structure.type, target, copy === 1 ? stamp : `${stamp}_${copy}`);
+    const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy)}`);
     try {
       return await context.kernel.execute(id, (current) => {
         if (current !== undefined) throw new TakenError();
@@ -118,8 +136,33 @@ async function append(
   }
 }
 
+/** Throws `CONFLICT` if the session that the key has started was deleted. */
+async function startKeyed(
+  { kernel }: EngineContext,
+  id: SessionId,
+  prepared: { readonly command: PhasedCommand },
+  keyed: KeyedRequest,
+): Promise<PhasedOutcome> {
+  try {
+    const started = await kernel.execute(id, () => prepared, keyed);
+    if (!started.replayed || (await kernel.find(id)) !== undefined) return started;
+  } catch (error) {
+    if (!isPhasegateError(error, "CONFLICT")) throw error;
+  }
+  throw new PhasegateError("CONFLICT", `the session that the key ${shown(keyed.key)} has started was deleted`, {
+    remedy: "Start with a new idempotency key, or without one.",
+    details: { sessionId: id },
+  });
+}
+
 /** Another session has the id that this one would have had. */
 class TakenError extends Error {}
+
+/** `_2`, `_3` …; where many start in one second, not one by one any more. */
+function copySuffix(copy: number): string {
+  if (copy === 1) return "";
+  return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
+}
 
 /** A key stands where the time would, so that the same call finds the same session. */
 function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
@@ -132,12 +175,12 @@ function timeStamp(now: number): string {
   return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
 }
 
-/** Looks at the newest active sessions only: a hint for the agent, not worth reading them all. */
-async function otherSessions(options: ResolvedOptions, started: PhasedOutcome): Promise<SessionSummary[]> {
-  const { items } = await options.storage.list({ status: ["active"], limit: 50 });
-  const { sessionId, summary } = started;
-  return items.filter(
-    (other) =>
-      other.sessionId !== sessionId && other.workflowType === summary.workflowType && other.target === summary.target,
-  );
+/** How many other sessions are named. */
+const OTHERS_MAX = 10;
+
+/** Asked for before anything is written, so that a failure of the list fails the start and leaves nothing. */
+async function openSessionsOn({ storage }: ResolvedOptions, workflowType: string, target: string) {
+  const idPrefix = sessionIdPrefix(workflowType, target);
+  const status = ["active", "paused", "failed"] as const;
+  return (await storage.list({ status, workflowType, target, idPrefix, limit: OTHERS_MAX + 1 })).items;
 }

@@ -5,10 +5,10 @@ import type { SessionHead } from "../session/head.js";
 import { inRanges, type Ranges } from "../session/ranges.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import type { EngineContext, LoadedSession } from "./context.js";
+import { type Standing, standingOf } from "./standing.js";
 
 /** Where a session stands. */
-export interface StateView {
-  readonly sessionId: SessionId;
+export interface StateView extends Standing {
   readonly version: number;
   /** A receipt for {@link Engine.audit}: keep it elsewhere. */
   readonly hash: string;
@@ -27,12 +27,12 @@ export interface FullStateView extends StateView {
 }
 
 /** Where a session stands, from its head alone: costs the same however long its log is. */
-export function viewState({ session, structure }: LoadedSession): StateView {
-  const { sessionId, version, hash, head, at } = session;
+export function viewState(context: EngineContext, { session, structure }: LoadedSession): StateView {
+  const { version, hash, head, at } = session;
   const numbers = (ranges: Ranges) =>
     structure.phases.filter((_, position) => inRanges(ranges, position)).map(({ number }) => number);
   return {
-    sessionId,
+    ...standingOf(context, session),
     version,
     hash,
     head,
@@ -47,14 +47,14 @@ export function viewState({ session, structure }: LoadedSession): StateView {
 export async function viewFullState(context: EngineContext, loaded: LoadedSession): Promise<FullStateView> {
   const { sessionId } = loaded.session;
   return {
-    ...viewState(loaded),
+    ...viewState(context, loaded),
     artifacts: await loadArtifacts(context, sessionId),
     options: await startOptions(context, sessionId),
   };
 }
 
 /** The options that a session was started with. */
-async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
+export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
   const { events } = await kernel.at(sessionId, 1);
   const started = events.find(({ type }) => type === "started");
   return started?.type === "started" ? started.options : {};

@@ -47,7 +47,7 @@ export function checkField(
   if (value === false) {
     return problem(field, "claimed_false", `'${field.name}' is claimed false: it must be done before this gate`, value);
   }
-  if (typeof value === "string" && value.trim() === "") {
+  if (isEmpty(value, field.type)) {
     return problem(field, "empty", `'${field.name}' is empty`, value);
   }
   return undefined;
@@ -79,4 +79,10 @@ function problem(
 function article(type: FieldType): string {
   if (type === "any") return "any value that is not empty";
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+/** Blank text says nothing; where only a name is known, nor does a list or an object without anything in it. */
+function isEmpty(value: JsonValue, type: FieldType): boolean {
+  if (typeof value === "string") return value.trim() === "";
+  return type === "any" && typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

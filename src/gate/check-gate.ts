@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
-import type { FieldGate, GateDefinition } from "../definition/structure.js";
+import type { FieldGate, GateDefinition, SchemaGate } from "../definition/structure.js";
 import { checkField } from "./check-field.js";
+import { exampleBy, expectedBy, schemaAt } from "./json-schema-hints.js";
 import type { Enforcement, Problem, Verdict } from "./verdict.js";
 
 /** What a gate needs beside the evidence: results of checks that were run outside, and how to read it. */
@@ -14,7 +15,7 @@ export interface GateContext {
 }
 
 /** A schema names each bad item of a list, of which there may be a million; the log is to stay readable. */
-const ISSUES_MAX = 100;
+const ISSUES_MAX = 1000;
 
 /**
  * Checks evidence against a gate, purely: the same arguments give the same verdict. The evidence
@@ -28,7 +29,7 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
     case "fields":
       return checkFields(gate, evidence, context.enforcement ?? "strict");
     case "schema":
-      return checkSchema(gate.example, evidence, context.schemaResult);
+      return checkSchema(gate, evidence, context.schemaResult);
   }
 }
 
@@ -42,7 +43,7 @@ function checkFields(gate: FieldGate, evidence: JsonObject, enforcement: Enforce
 }
 
 function checkSchema(
-  example: JsonObject | undefined,
+  gate: SchemaGate,
   evidence: JsonObject,
   result: StandardSchemaV1.Result<unknown> | undefined,
 ): Verdict {
@@ -50,7 +51,7 @@ function checkSchema(
   const { issues } = result;
   if (!issues) return verdict([]);
   if (issues.length === 0) return verdict([whole("The gate's schema refused the evidence without saying why")]);
-  const named = issues.slice(0, ISSUES_MAX).map((issue) => issueProblem(issue, evidence, example));
+  const named = issues.slice(0, ISSUES_MAX).map((issue) => issueProblem(issue, evidence, gate));
   const others = issues.length - named.length;
   return verdict(others === 0 ? named : [...named, whole(`${others} more problems are not listed`)]);
 }
@@ -60,16 +61,19 @@ function whole(message: string): Problem {
   return { field: "", problem: "invalid", message };
 }
 
-function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, example: JsonObject | undefined): Problem {
+function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate: SchemaGate): Problem {
   const path = (issue.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
   const field = path.map(String).join(".");
   const value = at(evidence, path);
-  const wanted = at(example, path);
+  const schema = path.length === 0 ? undefined : schemaAt(gate.jsonSchema, path);
+  const expected = schema === undefined ? undefined : expectedBy(schema);
+  const wanted = at(gate.example, path) ?? (schema === undefined ? undefined : exampleBy(schema));
   return {
     field,
     problem: value === undefined ? "missing" : "invalid",
     message: sentence(field, value === undefined, issue.message),
     got: value === undefined ? "nothing" : shown(value),
+    ...(expected === undefined ? {} : { expected }),
     ...(wanted === undefined ? {} : { example: wanted }),
   };
 }

@@ -1,6 +1,7 @@
-import type { JsonObject, JsonValue } from "../definition/json.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
 import type { GateDefinition } from "../definition/structure.js";
 import { exampleOf } from "./check-field.js";
+import { exampleBy } from "./json-schema-hints.js";
 
 /** What a gate asks for, in a form for people and agents: fields with their types, or a JSON Schema. */
 export function requiredFormat(gate: GateDefinition): JsonObject {
@@ -20,7 +21,7 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
     case "open":
       return { summary: "what was done, in words" };
     case "schema":
-      return gate.example;
+      return gate.example ?? madeUp(gate.jsonSchema);
     case "fields":
       return Object.fromEntries(
         gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
@@ -41,6 +42,11 @@ export function evidenceNames(gate: GateDefinition): readonly string[] {
         ...gate.fields.filter(({ required }) => !required),
       ].map(({ name }) => name);
   }
+}
+
+function madeUp(schema: JsonObject | undefined): JsonObject | undefined {
+  const example = schema === undefined ? undefined : exampleBy(schema);
+  return isJsonObject(example) ? example : undefined;
 }
 
 function schemaNames(schema: JsonObject | undefined): string[] {

@@ -64,6 +64,16 @@ export function tampered(
   );
 }
 
+/** Checks a payload against the digest that stands in a commit. Throws `TAMPERED`. */
+export function checkPayload(
+  place: { readonly sessionId: SessionId; readonly version: number },
+  hash: string,
+  text: string | undefined,
+): asserts text is string {
+  if (text === undefined) throw tampered(place, "a payload of it is missing");
+  if (digest(text) !== hash) throw tampered(place, "a payload of it is not the one that was handed in");
+}
+
 function parseJson(commit: Commit): unknown {
   try {
     return JSON.parse(commit.body);

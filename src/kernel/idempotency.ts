@@ -27,7 +27,7 @@ export interface KeyedRequest {
 
 /** Checks a key and binds it to its command, whatever the order of its keys. Throws `INVALID_INPUT` for one that can't be a key. */
 export function keyedRequest(key: string, command: unknown): KeyedRequest {
-  if (key.trim() === "" || key.length > KEY_LENGTH_MAX) {
+  if (typeof key !== "string" || key.trim() === "" || key.length > KEY_LENGTH_MAX) {
     throw new PhasegateError("INVALID_INPUT", `the idempotency key ${shown(key)} is empty or too long`, {
       remedy: `Use 1 to ${KEY_LENGTH_MAX} characters, a UUID for example.`,
       details: { field: "idempotency_key", expected: `1 to ${KEY_LENGTH_MAX} characters` },

@@ -3,7 +3,7 @@ import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
 import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { type AuditReport, audit, type Receipt } from "./audit.js";
-import { type CommitBody, commitHash, readBody, tampered } from "./commit-body.js";
+import { type CommitBody, checkPayload, commitHash, readBody, tampered } from "./commit-body.js";
 import { freeze } from "./freeze.js";
 import { addKey, findKey, type KeyedRequest, type Keys } from "./idempotency.js";
 import type { Machine } from "./machine.js";
@@ -57,6 +57,11 @@ export class Kernel<Command, Event, Head> {
     return newest === undefined || newest.summary.status === "deleted" ? undefined : newest;
   }
 
+  /** Whether a session was deleted, and its removal is not finished. */
+  async isTombstone(id: SessionId): Promise<boolean> {
+    return (await this.#newest(id))?.summary.status === "deleted";
+  }
+
   /**
    * Decides a command on the newest state and appends the outcome. `prepare` is asked again after a
    * conflict, with the state that the other side left. A refusal of the machine's is thrown.
@@ -89,10 +94,11 @@ export class Kernel<Command, Event, Head> {
     throw tampered({ sessionId: id, version }, "it is missing");
   }
 
-  /** All commits in their order, each checked against the one before it. */
-  async *log(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {
-    let previous: Commit | undefined;
-    for await (const commit of this.#options.storage.log(id)) {
+  /** All commits in their order, or those after one, each checked against the one before it. */
+  async *log(id: SessionId, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
+    let previous: Receipt | undefined = after;
+    const options = after === undefined ? {} : { after: after.version };
+    for await (const commit of this.#options.storage.log(id, options)) {
       if (commit.version !== (previous?.version ?? 0) + 1 || commit.previousHash !== (previous?.hash ?? "")) {
         throw tampered(commit, "it does not follow the one before it");
       }
@@ -101,9 +107,19 @@ export class Kernel<Command, Event, Head> {
     }
   }
 
-  /** Checks a whole log, against a receipt kept elsewhere if there is one. */
+  /** Checks a whole log and its payloads, against a receipt kept elsewhere if there is one. */
   audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
-    return audit(this.log(id), receipt);
+    return audit(this.#logWithPayloads(id), receipt);
+  }
+
+  async *#logWithPayloads(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {
+    const { machine, storage } = this.#options;
+    for await (const recorded of this.log(id)) {
+      for (const hash of recorded.events.flatMap((event) => machine.payloadsOf(event))) {
+        checkPayload(recorded, hash, await storage.payload(id, hash));
+      }
+      yield recorded;
+    }
   }
 
   /** Forgets a session whose last commit is its tombstone. */

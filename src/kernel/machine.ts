@@ -37,4 +37,6 @@ export interface Machine<Command, Event, Head> {
   /** Reads events and head out of a stored body; throws if they are none. */
   parse(events: unknown, head: unknown): { readonly events: readonly Event[]; readonly head: Head };
   summarize(head: Head): HeadSummary;
+  /** The digests of the payloads that an event names. */
+  payloadsOf(event: Event): readonly string[];
 }

@@ -58,6 +58,8 @@ export interface SessionQuery {
   readonly workflowType?: string;
   readonly target?: string;
   readonly kind?: string;
+  /** Only sessions whose id begins so: an adapter can tell from its index, without reading them. */
+  readonly idPrefix?: string;
   /** Only sessions whose last commit is older than this ISO 8601 time. */
   readonly updatedBefore?: string;
   /** At most so many, 1 to 1,000; 50 if not given. */

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from "../definition/json.js";
+import type { JsonObject } from "../definition/json.js";
 import type { WorkflowStructure } from "../definition/structure.js";
 import type { Verdict } from "../gate/verdict.js";
-import type { EvidenceRef } from "./events.js";
+import type { EvidenceRef, OutputRef } from "./events.js";
 
 /** Who asks: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -14,7 +14,7 @@ export type SessionCommand =
       readonly phase: number;
       readonly evidence: EvidenceRef;
       readonly verdict: Verdict;
-      readonly output?: JsonValue;
+      readonly output?: OutputRef;
     }
   | { readonly type: "pause"; readonly note?: string }
   | { readonly type: "resume" }

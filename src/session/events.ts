@@ -13,7 +13,13 @@ export const SESSION_SCHEMA = 1;
 /** Evidence in the log: there as it is, or by the digest of a payload. */
 const evidenceRefSchema = z.union([
   z.object({ inline: storedObjectSchema }),
-  z.object({ payload: z.string(), characters: z.number() }),
+  z.object({ payload: z.string(), characters: z.number(), names: z.array(z.string()) }),
+]);
+
+/** What a schema made of evidence, likewise. */
+const outputRefSchema = z.union([
+  z.object({ inline: storedValueSchema }),
+  z.object({ payload: z.string(), characters: z.number(), names: z.array(z.string()) }),
 ]);
 
 const phase = z.int();
@@ -36,7 +42,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     attempt: z.int(),
     evidence: evidenceRefSchema,
     /** What a schema made of the evidence, where that is not the evidence itself. */
-    output: storedValueSchema.optional(),
+    output: outputRefSchema.optional(),
     warnings: z.array(problemSchema).optional(),
   }),
   z.object({
@@ -72,3 +78,5 @@ export type SessionEvent = z.infer<typeof sessionEventSchema>;
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
 /** Evidence in the log. */
 export type EvidenceRef = z.infer<typeof evidenceRefSchema>;
+/** What a schema made of evidence, in the log. */
+export type OutputRef = z.infer<typeof outputRefSchema>;

@@ -1,7 +1,7 @@
-import type { JsonValue } from "../definition/json.js";
+import { isJsonObject } from "../definition/json.js";
 import type { Problem } from "../gate/verdict.js";
 import { secondsBetween } from "./duration.js";
-import type { EvidenceRef, SessionEvent } from "./events.js";
+import type { EventOf, EvidenceRef, OutputRef, SessionEvent } from "./events.js";
 
 /** An event with when and in which commit it came to be. */
 export interface RecordedEvent {
@@ -35,9 +35,17 @@ export interface Artifact {
   readonly phase: number;
   readonly at: string;
   readonly version: number;
+  /** Its place among the phases, from 0. */
+  readonly position: number;
   readonly evidence: EvidenceRef;
   /** What a schema made of the evidence, where that is something else. */
-  readonly output?: JsonValue;
+  readonly output?: OutputRef;
+}
+
+/** What one phase has handed on, by name. */
+export interface ArtifactName {
+  readonly position: number;
+  readonly names: readonly string[];
 }
 
 type Open = { phase: number; attempt: number; startedAt: string };
@@ -92,18 +100,46 @@ export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
   );
 }
 
-/** The evidence of the phases that count as completed, by phase number; a rollback takes it out again. */
+/** The evidence of the phases that count as completed, by phase number. */
 export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
-  const found = new Map<number, Artifact & { position: number }>();
+  return fold(events, new Map(), ({ event, at, version }) => {
+    const { phase, position, evidence, output } = event;
+    return { phase, position, at, version, evidence, ...(output === undefined ? {} : { output }) };
+  });
+}
+
+/** The names of those artifacts alone; `earlier` is what came of the events before these. */
+export function artifactNames(
+  events: Iterable<RecordedEvent>,
+  earlier: ReadonlyMap<number, ArtifactName>,
+): Map<number, ArtifactName> {
+  return fold(events, earlier, ({ event }) => ({
+    position: event.position,
+    names: namesOf(event.output, event.evidence),
+  }));
+}
+
+/** A gate that passes adds to what is there; a rollback takes all from its place on out again. */
+function fold<T extends { readonly position: number }>(
+  events: Iterable<RecordedEvent>,
+  earlier: ReadonlyMap<number, T>,
+  make: (passed: { event: EventOf<"gate_passed">; at: string; version: number }) => T,
+): Map<number, T> {
+  const found = new Map(earlier);
   for (const { event, at, version } of events) {
-    if (event.type === "gate_passed") {
-      const { phase, position, evidence, output } = event;
-      found.set(phase, { phase, position, at, version, evidence, ...(output === undefined ? {} : { output }) });
-    } else if (event.type === "rolled_back") {
+    if (event.type === "gate_passed") found.set(event.phase, make({ event, at, version }));
+    else if (event.type === "rolled_back") {
       for (const [phase, { position }] of found) if (position >= event.position) found.delete(phase);
     }
   }
   return found;
+}
+
+/** The keys of what was handed on; a payload's stand beside its digest. */
+function namesOf(output: OutputRef | undefined, evidence: EvidenceRef): readonly string[] {
+  const handedOn = output ?? evidence;
+  if ("payload" in handedOn) return handedOn.names;
+  return isJsonObject(handedOn.inline) ? Object.keys(handedOn.inline) : [];
 }
 
 function closed(open: Open, at: string, status: PhaseAttempt["status"], problems?: readonly Problem[]): PhaseAttempt {

@@ -2,6 +2,7 @@ import type { WorkflowStructure } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import type { AttemptLimits, SessionCommand } from "./commands.js";
 import { type SessionHead, spentAt } from "./head.js";
+import { inRanges } from "./ranges.js";
 
 /** What may be asked of a session as it stands, in the order in which it is usually wanted. */
 export function allowedCommands(head: SessionHead, structure: WorkflowStructure): SessionCommand["type"][] {
@@ -69,7 +70,7 @@ export function submissionRefusal(
   return exhausted(head, limits);
 }
 
-/** Why a phase can't be read: it lies ahead, or there is none of that number. */
+/** Why a phase can't be read: it lies ahead, before the first one of the session, or there is none of that number. */
 export function readingRefusal(
   head: SessionHead,
   phase: number,
@@ -77,7 +78,9 @@ export function readingRefusal(
 ): AnyPhasegateError | undefined {
   const position = structure.phases.findIndex(({ number }) => number === phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
-  return position > head.position ? phaseLocked(phase, head.phase) : undefined;
+  if (position > head.position) return phaseLocked(phase, head.phase);
+  const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
+  return done || position === head.position ? undefined : notPartOf(structure, phase);
 }
 
 /** The agent has had all its attempts at the current phase. */
@@ -101,6 +104,15 @@ export function notCurrent(head: SessionHead, phase: number, structure: Workflow
 export function phaseOutOfRange(structure: WorkflowStructure, requested: number): PhasegateError<"PHASE_OUT_OF_RANGE"> {
   const valid = structure.phases.map(({ number }) => number);
   return new PhasegateError("PHASE_OUT_OF_RANGE", `there is no phase ${requested} in ${structure.type}`, {
+    remedy: `Use one of the phases ${valid.join(", ")}.`,
+    details: { requested, valid },
+  });
+}
+
+/** The session began behind the phase, at the workflow's start phase. */
+function notPartOf(structure: WorkflowStructure, requested: number): PhasegateError<"PHASE_OUT_OF_RANGE"> {
+  const valid = structure.phases.map(({ number }) => number).filter((number) => number >= structure.startPhase);
+  return new PhasegateError("PHASE_OUT_OF_RANGE", `phase ${requested} is before this session's first phase`, {
     remedy: `Use one of the phases ${valid.join(", ")}.`,
     details: { requested, valid },
   });

@@ -64,6 +64,8 @@ export const listChecks: readonly StorageCheck[] = [
       await storage.append(makeCommit({ sessionId: "six", summary: { workflowType: "y", status: "completed" } }));
       await expectIds(storage, { workflowType: "x" }, ["one", "two"]);
       await expectIds(storage, { target: "t" }, ["one"]);
+      await expectIds(storage, { idPrefix: "o" }, ["one"]);
+      await expectIds(storage, { idPrefix: "none" }, []);
       await expectIds(storage, { kind: "routed" }, ["two"]);
       await expectIds(storage, { updatedBefore: NEW }, ["one"]);
       await expectIds(storage, { updatedBefore: OLD }, []);

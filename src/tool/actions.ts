@@ -23,7 +23,7 @@ export const PARAMETERS = {
 /** The name of a parameter. */
 export type Parameter = keyof typeof PARAMETERS;
 
-/** What an action takes; `example` is a right call, for answers to wrong ones. */
+/** What an action takes. */
 interface ActionSpec {
   readonly required: readonly Parameter[];
   readonly optional: readonly Parameter[];
@@ -46,7 +46,7 @@ export const ACTIONS = {
   rollback: { required: ["session_id", "to_phase"], optional: ["idempotency_key"] },
   get_errors: { required: ["session_id"], optional: ["cursor"] },
   get_history: { required: ["session_id"], optional: ["cursor"] },
-  get_metrics: { required: [], optional: ["cursor"] },
+  get_metrics: { required: [], optional: [] },
 } as const satisfies Record<string, ActionSpec>;
 
 /** One of the tool's actions. */

@@ -1,12 +1,15 @@
+import { isJsonObject } from "../definition/json.js";
+import { isSessionId } from "../definition/names.js";
 import type { Engine } from "../engine/engine.js";
 import { Metrics } from "../engine/metrics.js";
-import { isPhasegateError } from "../errors.js";
-import { ACTION_NAMES, type Action, isAction, type Request } from "./actions.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { ACTION_NAMES, type Action, isAction, parametersOf, type Request } from "./actions.js";
 import { errorAnswer } from "./errors-on-wire.js";
 import { handle } from "./handlers.js";
 import { pageAnswer } from "./page-answer.js";
-import { charactersFor, isJsonCursor } from "./paging.js";
+import { charactersFor, readJsonCursor, surelyFits } from "./paging.js";
 import { type BadRequest, isBadRequest, parseRequest } from "./parse-request.js";
+import { shrinkAnswer } from "./shrink-answer.js";
 import type { ToolContext } from "./tool-context.js";
 import { inputSchema, type ObjectSchema, outputSchema, toolDescription } from "./tool-schema.js";
 import { compact, phaseContent, type WireObject } from "./wire.js";
@@ -44,51 +47,81 @@ export interface WorkflowTool {
 const DEFAULT_TOKENS = 6000;
 const LEAST_TOKENS = 1000;
 
-/** Makes the one tool through which agents go through workflows. */
+/** Makes the one tool through which agents go through workflows. Throws `INVALID_INPUT` for actions that there are not. */
 export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
-  const actions = options.actions ?? ACTION_NAMES;
+  const actions = checkActions(options.actions ?? ACTION_NAMES);
   const name = options.name ?? "pos_workflow";
   const room = charactersFor(Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS));
-  const context: ToolContext = { engine, name, room, metrics: new Metrics() };
+  const context: ToolContext = { engine, name, actions, room, metrics: new Metrics() };
   return {
     name,
     description: options.description ?? toolDescription(actions),
     inputSchema: inputSchema(actions),
     outputSchema: outputSchema(),
     actions,
-    dispatch: (input) => measured(context, input, actions),
+    dispatch: (input) => measured(context, input),
   };
 }
 
-async function measured(context: ToolContext, input: unknown, actions: readonly Action[]): Promise<WorkflowResponse> {
+function checkActions(actions: readonly Action[]): readonly Action[] {
+  const wrong = actions.filter((action) => !isAction(action));
+  if (actions.length > 0 && wrong.length === 0) return actions;
+  throw new PhasegateError("INVALID_INPUT", `a tool needs actions that there are, not ${wrong.join(", ") || "none"}`, {
+    remedy: `Choose from ${ACTION_NAMES.join(", ")}.`,
+    details: { field: "actions" },
+  });
+}
+
+async function measured(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = performance.now();
-  const response = asResponse(await dispatch(context, input, actions));
+  const response = asResponse(await dispatch(context, input));
   const action = isAction(response.action) ? response.action : "unknown";
   context.metrics.record(action, performance.now() - begun, response.status === "success");
   return response;
 }
 
-async function dispatch(context: ToolContext, input: unknown, actions: readonly Action[]): Promise<WireObject> {
+async function dispatch(context: ToolContext, input: unknown): Promise<WireObject> {
   let request: Request | BadRequest | undefined;
+  let made: WireObject;
   try {
-    request = parseRequest(input, actions);
-    if (isBadRequest(request)) return badRequestAnswer(request);
-    return await answer(context, request);
+    request = parseRequest(input, context.actions);
+    if (!isBadRequest(request) && isReading(request.action)) return await read(context, request);
+    made = isBadRequest(request) ? badRequestAnswer(request) : await handle(context, request);
   } catch (error) {
-    return refusalAnswer(context, request, error);
+    made = await refusalAnswer(context, request, error);
   }
+  return shrinkAnswer(restrict(context, made), context.room);
 }
 
-/** Carries a call out; answers that are too long although they are paged come as pages of JSON. */
-async function answer(context: ToolContext, request: Request): Promise<WireObject> {
+/** Whether an action can be asked for page by page: it changes nothing. */
+function isReading(action: Action): boolean {
+  return parametersOf(action).all.includes("cursor");
+}
+
+/** Carries out a reading call; an answer that is too long although it is paged comes as pages of its JSON. */
+async function read(context: ToolContext, request: Request): Promise<WireObject> {
   const { cursor, ...rest } = { cursor: undefined, ...request.params };
   const call = { action: request.action, ...rest };
-  if (cursor === undefined || !isJsonCursor(cursor)) {
-    return pageAnswer(await handle(context, request), context.room, call, undefined);
+  const json = cursor === undefined ? undefined : readJsonCursor(cursor);
+  if (json === undefined) {
+    const answer = restrict(context, await handle(context, request));
+    return pageAnswer(answer, context.room, { call, inner: cursor });
   }
-  const uncut = parseRequest(call, [request.action]);
-  if (isBadRequest(uncut)) return badRequestAnswer(uncut);
-  return pageAnswer(await handle(context, uncut), context.room, call, cursor);
+  const asked = parseRequest(compact({ ...call, cursor: json.inner }), [request.action]);
+  if (isBadRequest(asked)) return badRequestAnswer(asked);
+  const answer = restrict(context, await handle(context, asked));
+  return pageAnswer(answer, context.room, { call, cursor, inner: json.inner });
+}
+
+/** Names no action that the host has not given its agents. */
+function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
+  const { next, valid_actions: valid } = answer;
+  const isGiven = (action: unknown) => isAction(action) && actions.includes(action);
+  return compact({
+    ...answer,
+    ...(isJsonObject(next) && !isGiven(next.action) ? { next: undefined } : {}),
+    ...(Array.isArray(valid) ? { valid_actions: valid.filter(isGiven) } : {}),
+  });
 }
 
 function badRequestAnswer(bad: BadRequest): WireObject {
@@ -110,9 +143,11 @@ async function refusalAnswer(
   request: Request | BadRequest | undefined,
   error: unknown,
 ): Promise<WireObject> {
-  if (request === undefined || isBadRequest(request)) return errorAnswer(context.name, "", error);
+  const action = request === undefined || isBadRequest(request) ? "" : request.action;
+  if (!isPhasegateError(error)) context.engine.reportError(`tool ${context.name} ${action}`.trim(), error);
+  if (request === undefined || isBadRequest(request)) return errorAnswer(context.name, action, error);
   const sessionId = "session_id" in request.params ? request.params.session_id : undefined;
-  const refusal = errorAnswer(context.name, request.action, error, sessionId);
+  const refusal = errorAnswer(context.name, action, error, isSessionId(sessionId) ? sessionId : undefined);
   if (sessionId === undefined || !isPhasegateError(error, "PHASE_LOCKED")) return refusal;
   try {
     return await withCurrentPhase(context, refusal, sessionId);
@@ -129,8 +164,9 @@ async function withCurrentPhase({ engine, room }: ToolContext, refusal: WireObje
     current_phase_content: { ...phaseContent(view), content: view.content.text },
     progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
   };
-  if (JSON.stringify(whole).length <= room) return whole;
-  return { ...whole, current_phase_content: { phase_number: view.phase.number, title: view.phase.name } };
+  if (surelyFits(whole, room) || JSON.stringify(whole).length <= room) return whole;
+  const { number, name } = view.phase;
+  return { ...whole, current_phase_content: { phase_number: number, title: name, content: "too long: see get_phase" } };
 }
 
 function asResponse(answer: WireObject): WorkflowResponse {

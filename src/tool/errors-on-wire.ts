@@ -125,8 +125,11 @@ function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): Wir
     case "TASK_NOT_FOUND":
       return sessionId === undefined ? undefined : phaseCall(sessionId);
     case "INVALID_TRANSITION":
+      if (sessionId !== undefined && error.details.status === "paused")
+        return { action: "resume", session_id: sessionId };
+      return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
     case "CONFLICT":
-    case "ATTEMPTS_EXHAUSTED":
+    case "STORAGE_FAILED":
       return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
     default:
       return undefined;

@@ -8,6 +8,8 @@ import { compact, phaseHeading, problemEntry, type WireObject } from "./wire.js"
 const PROBLEMS_MAX = 25;
 /** As many fields as the call that comes next shows. */
 const BLANKS_MAX = 12;
+/** As many names of evidence as an answer lists. */
+const NAMES_MAX = 100;
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
@@ -25,7 +27,8 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     session_id: sessionId,
     phase_completed: phase,
     checkpoint_passed: true,
-    evidence_accepted: evidenceAccepted.slice(0, 200),
+    evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
+    evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
     warnings: warnings.length === 0 ? undefined : warnings.map(({ message }) => message),
     workflow_complete: done || undefined,
     next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
@@ -47,7 +50,7 @@ function failed(context: ToolContext, result: Extract<CompleteResult, { passed: 
     code: "GATE_FAILED",
     phase,
     checkpoint_passed: false,
-    missing_evidence: missing.slice(0, PROBLEMS_MAX * 4),
+    missing_evidence: missing.slice(0, NAMES_MAX),
     validation_errors: listed.map(({ message }) => message),
     problems: listed.map(problemEntry),
     more_problems: more === 0 ? undefined : `${more} more: see get_errors`,
@@ -60,7 +63,10 @@ function failed(context: ToolContext, result: Extract<CompleteResult, { passed: 
   return withFormat(context, answer, result);
 }
 
-function remediation({ status, phase, problems }: Extract<CompleteResult, { passed: false }>): string {
+function remediation({ status, phase, problems, exhausted }: Extract<CompleteResult, { passed: false }>): string {
+  if (exhausted) {
+    return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
+  }
   const fields = [...new Set(problems.map(({ field }) => field))]
     .filter((field) => field !== "")
     .slice(0, PROBLEMS_MAX);
@@ -69,7 +75,9 @@ function remediation({ status, phase, problems }: Extract<CompleteResult, { pass
   return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
 }
 
-function nextCall({ status, sessionId, phase, problems }: Extract<CompleteResult, { passed: false }>): WireObject {
+function nextCall(result: Extract<CompleteResult, { passed: false }>): WireObject | null {
+  const { status, sessionId, phase, problems, exhausted } = result;
+  if (exhausted) return null;
   if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
   const wanted = problems
     .slice(0, BLANKS_MAX)

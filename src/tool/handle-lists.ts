@@ -1,4 +1,5 @@
 import { formatDiagnostic } from "../definition/diagnostic.js";
+import { shown } from "../definition/names.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { ParametersOf } from "./actions.js";
 import { pageItems } from "./paging.js";
@@ -23,7 +24,7 @@ export async function listWorkflows(
       ? listings
       : ready.filter(({ definition }) => definition.structure.category === category);
   const page = pageItems(chosen.map(workflowEntry), context.room - ENVELOPE, cursor);
-  const first = ready[0];
+  const first = chosen.find((listing) => listing.status === "ready");
   return compact({
     status: "success",
     action: "list_workflows",
@@ -31,12 +32,12 @@ export async function listWorkflows(
     count: page.items.length,
     total: chosen.length,
     warning: unknown
-      ? `unknown category '${category}': all workflows are listed; there are ${categories.join(", ") || "none"}`
+      ? `unknown category ${shown(category)}: all workflows are listed; there are ${categories.join(", ") || "none"}`
       : undefined,
     cursor: page.cursor,
     next:
       page.cursor !== undefined
-        ? compact({ action: "list_workflows", category, cursor: page.cursor })
+        ? compact({ action: "list_workflows", category: unknown ? undefined : category, cursor: page.cursor })
         : first === undefined
           ? undefined
           : { action: "start", workflow_type: first.type, target_file: "<path of what to work on>" },

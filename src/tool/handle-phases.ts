@@ -1,8 +1,8 @@
 import type { PhaseView } from "../engine/phase-view.js";
 import type { ParametersOf } from "./actions.js";
-import { callAfterTask, firstCallIn, phaseCall } from "./next-call.js";
+import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall } from "./next-call.js";
 import { type ToolContext, withText } from "./tool-context.js";
-import { phaseContent, taskContent, type WireObject } from "./wire.js";
+import { compact, phaseContent, taskContent, type WireObject } from "./wire.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, idempotency_key: idempotencyKey } = params;
@@ -46,10 +46,11 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     phase,
     task_number: number,
     task_content: taskContent(view),
-    next: callAfterTask(sessionId, view.phase, number),
+    blocked: blockedBy(view),
+    next: nextCall(view, () => callAfterTask(view, view.phase, number)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
-  return withText(context, answer, "task_content", view.content.text, again, cursor);
+  return withText(context, compact(answer), "task_content", view.content.text, again, cursor);
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
@@ -87,15 +88,22 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
 
 /** An answer with a phase in it: its text as far as it fits, and what to call next. */
 function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, cursor?: string): WireObject {
-  const { sessionId, phase, currentPhase } = view;
-  const current = phase.number === currentPhase;
+  const { sessionId, phase } = view;
   const answer = {
     status: "success",
     ...fields,
     phase_content: phaseContent(view),
-    next: current ? firstCallIn(sessionId, phase) : phaseCall(sessionId),
+    blocked: blockedBy(view),
+    next: nextCall(view, () => callInPhase(view, phase)),
   };
-  return withText(context, answer, "phase_content", view.content.text, phaseCall(sessionId, phase.number), cursor);
+  return withText(
+    context,
+    compact(answer),
+    "phase_content",
+    view.content.text,
+    phaseCall(sessionId, phase.number),
+    cursor,
+  );
 }
 
 function standing(view: PhaseView): WireObject {

@@ -1,6 +1,6 @@
 import type { StateView } from "../engine/state-view.js";
 import type { ParametersOf } from "./actions.js";
-import { firstCallIn, phaseCall } from "./next-call.js";
+import { blockedBy, nextCall, phaseCall } from "./next-call.js";
 import { rangesText } from "./ranges-text.js";
 import type { ToolContext } from "./tool-context.js";
 import { brief, compact, historyEntry, type WireObject } from "./wire.js";
@@ -22,14 +22,16 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     last_updated: state.updatedAt,
     attempts: head.attempts,
     resume_capable: head.status === "active" || head.status === "paused",
-    next: nextCall(state),
+    blocked: blockedBy(state),
+    next: next(state),
   });
 }
 
 export async function getSession(context: ToolContext, params: ParametersOf<"get_session">): Promise<WireObject> {
-  const state = await context.engine.getFullState(params.session_id);
-  const history = await context.engine.history(params.session_id);
-  const { head, options } = state;
+  const { engine } = context;
+  const { session_id: id } = params;
+  const [state, history, options] = await Promise.all([engine.getState(id), engine.history(id), engine.getOptions(id)]);
+  const { head } = state;
   const session = compact({
     session_id: state.sessionId,
     workflow_type: head.workflowType,
@@ -46,7 +48,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
     phase_history: history.map(historyEntry),
     options,
   });
-  return { status: "success", action: "get_session", session, next: nextCall(state) };
+  return { status: "success", action: "get_session", session, next: next(state) };
 }
 
 /** Where am I, what is done, what is next: all that is needed after a context was compacted. */
@@ -60,10 +62,11 @@ function briefState(state: StateView): WireObject {
     target_file: brief(head.target, 200),
     title: phase === undefined ? undefined : brief(phase.name, 80),
     phases: `${state.completedPhases.length} of ${head.total} complete`,
-    completed_phases: rangesText(state.completedPhases),
+    completed_phases: brief(rangesText(state.completedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
+    blocked: blockedBy(state),
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
-    next: nextCall(state),
+    next: next(state),
   });
 }
 
@@ -77,18 +80,8 @@ function position({ sessionId, head }: StateView): WireObject {
   };
 }
 
-function nextCall({ sessionId, head, structure }: StateView): WireObject {
-  const phase = structure.phases[head.position];
-  switch (head.status) {
-    case "paused":
-      return { action: "resume", session_id: sessionId };
-    case "failed":
-      return { action: "retry_phase", session_id: sessionId, phase: head.phase };
-    case "completed":
-      return { action: "list_workflows" };
-    default:
-      return phase === undefined || phase.tasks.length > 0 ? phaseCall(sessionId) : firstCallIn(sessionId, phase);
-  }
+function next(state: StateView): WireObject | null {
+  return nextCall(state, () => phaseCall(state.sessionId));
 }
 
 function executed(artifacts: readonly { phase: number; outputs?: unknown; commandsExecuted?: unknown }[]): WireObject {

@@ -1,18 +1,54 @@
 import type { PhaseDefinition } from "../definition/structure.js";
 import { evidenceNames } from "../gate/required-format.js";
+import type { SessionHead } from "../session/head.js";
 import type { WireObject } from "./wire.js";
 
 /** A call of the tool, as its `next` shows it: the parameters, to be passed on as they are. */
 export type NextCall = WireObject;
 
-/** What an agent calls first in a phase: its first task, or its gate where it has none. */
-export function firstCallIn(sessionId: string, phase: PhaseDefinition): NextCall {
+/** Where a session stands, as far as it decides what can be called. */
+export interface Standing {
+  readonly sessionId: string;
+  readonly status: SessionHead["status"];
+  readonly currentPhase: number;
+  /** Whether the agent has used up its attempts at the current phase. */
+  readonly exhausted: boolean;
+}
+
+/**
+ * The one place that says what comes next: what the work leads to while the session is active, else the
+ * call that gets it going again. Null where no call of the agent's would: it must ask a person.
+ */
+export function nextCall(standing: Standing, whenActive: () => NextCall): NextCall | null {
+  const { sessionId, status, currentPhase, exhausted } = standing;
+  switch (status) {
+    case "paused":
+      return { action: "resume", session_id: sessionId };
+    case "failed":
+      return exhausted ? null : { action: "retry_phase", session_id: sessionId, phase: currentPhase };
+    case "active":
+      return exhausted ? null : whenActive();
+    default:
+      return { action: "list_workflows" };
+  }
+}
+
+/** What an agent must be told where it has no attempt left. */
+export function blockedBy({ exhausted, currentPhase, status }: Standing): string | undefined {
+  if (!exhausted || status === "completed") return undefined;
+  return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
+}
+
+/** What an agent calls in a phase that it reads: its first task, or its gate; the current phase from an earlier one. */
+export function callInPhase({ sessionId, currentPhase }: Standing, phase: PhaseDefinition): NextCall {
+  if (phase.number !== currentPhase) return phaseCall(sessionId);
   const task = phase.tasks[0];
   return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
 }
 
 /** What an agent calls when a task is done: the one after it, or the phase's gate. */
-export function callAfterTask(sessionId: string, phase: PhaseDefinition, task: number): NextCall {
+export function callAfterTask({ sessionId, currentPhase }: Standing, phase: PhaseDefinition, task: number): NextCall {
+  if (phase.number !== currentPhase) return phaseCall(sessionId);
   const position = phase.tasks.findIndex(({ number }) => number === task);
   const following = phase.tasks[position + 1];
   return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);

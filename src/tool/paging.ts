@@ -21,12 +21,22 @@ export function charactersFor(tokens: number): number {
   return tokens * CHARACTERS_PER_TOKEN;
 }
 
-/** What a text is: a part of an answer, or the whole answer as JSON. */
-type TextKind = "text" | "json";
+/** What a text is: a part of an answer, or a whole answer as JSON, which may be a page with a cursor of its own. */
+interface TextOf {
+  readonly kind: "text" | "json";
+  readonly inner?: string | undefined;
+}
 
-/** Whether a cursor points into the JSON of a whole answer. */
-export function isJsonCursor(cursor: string): boolean {
-  return cursorSchema.safeParse(decode(cursor)).data?.[0] === "json";
+/** The least room for a text that is worth a page. */
+export const LEAST_PAGE = 1000;
+
+/**
+ * What a cursor into the JSON of a whole answer was made of: the cursor of that answer itself, if it
+ * was a page already. Undefined for any other cursor.
+ */
+export function readJsonCursor(cursor: string): { readonly inner: string | undefined } | undefined {
+  const parsed = cursorSchema.safeParse(decode(cursor)).data;
+  return parsed?.[0] === "json" ? { inner: parsed[3] } : undefined;
 }
 
 /**
@@ -62,13 +72,19 @@ export interface TextPage {
 }
 
 /** The part of a text that fits into so many characters of JSON, from where the cursor points. */
-export function pageText(text: string, room: number, cursor: string | undefined, kind: TextKind = "text"): TextPage {
+export function pageText(
+  text: string,
+  room: number,
+  cursor: string | undefined,
+  { kind, inner }: TextOf = { kind: "text" },
+): TextPage {
   const from = cursor === undefined ? 0 : offsetOf(cursor, kind, revisionOf(text));
   const rest = text.slice(from);
   if (JSON.stringify(rest).length <= room) return { text: rest, from, to: text.length, total: text.length };
   const part = cut(rest, Math.max(room - PAGE_OVERHEAD, 200));
   const to = from + part.length;
-  return { text: part, from, to, total: text.length, cursor: cursorOf(kind, to, revisionOf(text)) };
+  const page = { text: part, from, to, total: text.length };
+  return to === text.length ? page : { ...page, cursor: cursorOf(kind, to, revisionOf(text), inner) };
 }
 
 /** The items that fit, from where the cursor points; at least one. */
@@ -101,13 +117,19 @@ function cut(text: string, room: number): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
 }
 
-const cursorSchema = z.tuple([z.enum(["text", "json", "items"]), z.int().nonnegative(), z.string()]);
+const cursorSchema = z.tuple([
+  z.enum(["text", "json", "items"]),
+  z.int().nonnegative(),
+  z.string(),
+  z.string().optional(),
+]);
+type CursorKind = z.infer<typeof cursorSchema>[0];
 
-function cursorOf(kind: TextKind | "items", offset: number, revision: string): string {
-  return btoa(JSON.stringify([kind, offset, revision]));
+function cursorOf(kind: CursorKind, offset: number, revision: string, inner?: string): string {
+  return btoa(JSON.stringify(inner === undefined ? [kind, offset, revision] : [kind, offset, revision, inner]));
 }
 
-function offsetOf(cursor: string, kind: TextKind | "items", revision: string): number {
+function offsetOf(cursor: string, kind: CursorKind, revision: string): number {
   const parsed = cursorSchema.safeParse(decode(cursor));
   if (!parsed.success || parsed.data[0] !== kind) throw invalidCursor(cursor, "it is none of this action's");
   if (parsed.data[2] !== revision) throw invalidCursor(cursor, "what it points into has changed");

@@ -35,12 +35,7 @@ export function parseRequest(input: unknown, allowed: readonly Action[]): Reques
   }
   const given = entries.filter(([name]) => name !== "action");
   const problems = problemsOf(action, given);
-  if (problems.length > 0)
-    return badParameters(
-      action,
-      problems,
-      given.map(([name]) => name),
-    );
+  if (problems.length > 0) return badParameters(action, problems, given);
   return checked(action, Object.fromEntries(given));
 }
 
@@ -95,12 +90,25 @@ function isParameter(name: string): name is Parameter {
   return Object.hasOwn(PARAMETERS, name);
 }
 
-function badParameters(action: Action, problems: readonly string[], given: readonly string[]): BadRequest {
+/** As many problems with a call as are named. */
+const PROBLEMS_MAX = 20;
+
+function badParameters(
+  action: Action,
+  found: readonly string[],
+  given: readonly (readonly [string, unknown])[],
+): BadRequest {
   const { all } = parametersOf(action);
-  const example = exampleCall(
-    action,
-    all.filter((name) => given.includes(name)),
-  );
+  const right = new Map(given.filter(([name, value]) => isRight(name, value, all)));
+  const example = {
+    ...exampleCall(
+      action,
+      all.filter((name) => right.has(name)),
+    ),
+    ...Object.fromEntries(right),
+  };
+  const more = found.length - PROBLEMS_MAX;
+  const problems = more > 0 ? [...found.slice(0, PROBLEMS_MAX), `and ${more} more`] : found;
   const takes = all.length === 0 ? "no parameters" : all.join(", ");
   return {
     action,
@@ -109,6 +117,15 @@ function badParameters(action: Action, problems: readonly string[], given: reado
     example,
   };
 }
+
+/** Whether a parameter may stand in the example as it was given: right, short, and no claim. */
+function isRight(name: string, value: unknown, all: readonly Parameter[]): boolean {
+  if (!isParameter(name) || !all.includes(name) || typeof value === "object") return false;
+  return typeProblem(name, value).length === 0 && String(value).length <= SHOWN_MAX;
+}
+
+/** The longest value that is repeated, in characters. */
+const SHOWN_MAX = 200;
 
 function unknownAction(action: unknown, message: string, allowed: readonly Action[]): BadRequest {
   const meant = typeof action === "string" ? nearest(action, allowed) : undefined;

@@ -1,6 +1,7 @@
 import type { Engine } from "../engine/engine.js";
 import type { Metrics } from "../engine/metrics.js";
-import { pageText, surelyFits } from "./paging.js";
+import type { Action } from "./actions.js";
+import { LEAST_PAGE, pageText, surelyFits } from "./paging.js";
 import { compact, type WireObject } from "./wire.js";
 
 /** What the handlers of a tool share. */
@@ -8,6 +9,8 @@ export interface ToolContext {
   readonly engine: Engine;
   /** The tool's name, for sentences that say what to call. */
   readonly name: string;
+  /** The actions that agents get. */
+  readonly actions: readonly Action[];
   /** How many characters of JSON an answer may have. */
   readonly room: number;
   /** What each action has cost; calls that were no calls count as `unknown`. */
@@ -29,7 +32,10 @@ export function withText(
   const object = answer[key];
   const whole = { ...answer, [key]: { ...(typeof object === "object" ? object : {}), content: text } };
   if (cursor === undefined && surelyFits(whole, context.room)) return whole;
-  const page = pageText(text, context.room - JSON.stringify(answer).length - 40, cursor);
+  const room = context.room - JSON.stringify(answer).length - 40;
+  // With no room beside the rest, the whole answer comes in pages; or what changes something is shrunk.
+  if (cursor === undefined && room < LEAST_PAGE) return whole;
+  const page = pageText(text, Math.max(room, LEAST_PAGE), cursor);
   if (page.cursor === undefined && page.from === 0) return whole;
   return compact({
     ...answer,

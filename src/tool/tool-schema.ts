@@ -9,10 +9,15 @@ export interface ObjectSchema {
 
 /** What the tool says of itself; short, for it is in every context all the time. */
 export function toolDescription(actions: readonly Action[]): string {
+  const given = (...wanted: Action[]) => wanted.every((action) => actions.includes(action));
+  const way = (["list_workflows", "start", "get_phase", "get_task", "complete_phase"] as const).filter((action) =>
+    given(action),
+  );
   return [
     "Runs phase-gated workflows. You see one phase at a time and pass its checkpoint with evidence; phases can't be skipped.",
-    "list_workflows → start → get_phase/get_task, do the work → complete_phase with evidence; repeat until workflow_complete.",
-    "Every answer's `next` is the call to make. After a context loss: list_sessions, then get_state with brief.",
+    ...(way.length > 1 ? [`${way.join(" → ")}; do the work of each phase, repeat until workflow_complete.`] : []),
+    "Every answer's `next` is the call to make.",
+    ...(given("list_sessions", "get_state") ? ["After a context loss: list_sessions, then get_state with brief."] : []),
     `Actions: ${actions.join(", ")}.`,
   ].join("\n");
 }

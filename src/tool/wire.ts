@@ -1,5 +1,4 @@
 /** How the engine's views look on the wire: seed 000's names and nesting. */
-import { shown } from "../definition/names.js";
 import type { PhaseDefinition, TaskDefinition } from "../definition/structure.js";
 import type { PhaseView, TaskView } from "../engine/phase-view.js";
 import { evidenceNames, requiredFormat } from "../gate/required-format.js";
@@ -87,7 +86,7 @@ export function problemEntry({ field, problem, got, expected, example }: Problem
 
 /** A text from a definition, short enough for a brief answer. */
 export function brief(text: string, length: number): string {
-  return text.length <= length ? text : shown(text).slice(1, length).concat("…");
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
 /** An object without the keys that have no value. */

@@ -38,6 +38,9 @@ describe("phasegate", () => {
     [["serve", "--state", "x"]],
     [["serve", "--workflows", "x", "--state", "x", "--max-attempts", "3.5"]],
     [["serve", "--workflows", "x", "--state", "x", "--actions", "start,strt"]],
+    [["serve", "--workflows", "x", "--state", "x", "--tool-name", "bad name !!"]],
+    [["serve", "--workflows", "x", "--state", "x", "--tool-name", ""]],
+    [["serve", "--workflows", "x", "--state", "x", "--tool-name", "x".repeat(65)]],
     [["show", "--state", "x"]],
     [["validate", "a", "b"]],
   ])("refuses wrong usage: %j", async (args) => {
@@ -45,6 +48,14 @@ describe("phasegate", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/phasegate: error: |Usage: /);
     expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it("says what a tool's name may hold, in the environment too", async () => {
+    const args = ["serve", "--workflows", "/nowhere", "--state", "x"];
+    vi.stubEnv("PHASEGATE_TOOL_NAME", "naïve");
+    expect((await run(...args)).stderr).toMatch(/PHASEGATE_TOOL_NAME[\s\S]*1 to 64 letters, digits, '_', '-' and '\.'/);
+    vi.stubEnv("PHASEGATE_TOOL_NAME", `a-B_9.${"x".repeat(58)}`);
+    expect((await run(...args)).stderr).toContain("/nowhere");
   });
 
   it("prints a stack only for those who look for it", async () => {

@@ -1,3 +1,4 @@
+import { symlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../walls/temporary-folder.js";
@@ -70,6 +71,20 @@ describe("phasegate validate", () => {
     expect(stdout).toContain("1 workflow: 1 error");
   });
 
+  it("shows a workflow whose folder, or whose metadata.json, leads out", async () => {
+    const outside = join(await folderOf(SMALL), "small");
+    const folder = await folderOf({ ...SMALL, "half/phases/1/phase.md": "# One" });
+    await symlink(outside, join(folder, "elsewhere"));
+    await symlink(join(outside, "metadata.json"), join(folder, "half/metadata.json"));
+    const { code, stdout } = await run("validate", folder);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${join(folder, "elsewhere/metadata.json")}: error: the workflow's folder can't be read`);
+    expect(stdout).toMatch(/hint: Put the folder itself there/);
+    expect(stdout).toMatch(/broken {2}elsewhere\nbroken {2}half\nok {6}small\n3 workflows: 2 errors/);
+    const alone = await run("validate", join(folder, "half"));
+    expect(alone).toMatchObject({ code: 1, stdout: expect.stringContaining("half/metadata.json: error: the path") });
+  });
+
   it("says where there is no workflow, and where there is no folder", async () => {
     const folder = await temporaryFolder();
     expect(await run("validate", folder)).toMatchObject({ code: 1, stderr: expect.stringContaining("no workflow in") });
@@ -95,7 +110,7 @@ describe("phasegate validate", () => {
   it("shows no frame of a line that nobody wrote by hand", async () => {
     const long = JSON.stringify({
       ...JSON.parse(SMALL["small/metadata.json"] ?? ""),
-      total_phases: 9,
+      total_phases: 1,
       x: "y".repeat(500),
     });
     const { stdout } = await run("validate", await folderOf({ ...SMALL, "small/metadata.json": long }));

@@ -1,18 +1,13 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { CORPUS, skipReason } from "../definition/corpus-workflow.js";
 import type { Answer } from "../mcp/connect-in-memory.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { runBin } from "./bin.js";
 import { connectToBin } from "./serve-client.js";
 
-/** Real workflows of other people's; not part of the repository. */
-const REPOSITORY = dirname(fileURLToPath(new URL("../../package.json", import.meta.url)));
-const CORPUS = join(REPOSITORY, "../shared/corpus/praxis-os/workflows");
 const WORKFLOW = "spec_creation_v1";
-const missing = !existsSync(join(CORPUS, WORKFLOW));
-const reason = missing ? ` (skipped: ../shared/corpus/praxis-os/workflows/${WORKFLOW} is not there)` : "";
+const REASON = skipReason(WORKFLOW, "spec_execution_v1");
 
 type Ask = (input: Answer) => Promise<Answer>;
 type Format = Readonly<Record<string, { readonly type: string; readonly required: boolean }>>;
@@ -70,7 +65,7 @@ function honest(format: Format): Answer {
   return Object.fromEntries(Object.keys(format).map((name) => [name, true]));
 }
 
-describe.skipIf(missing)(`a real workflow over MCP on files${reason}`, () => {
+describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () => {
   it("goes from its first phase to completed, with the server killed once in between", async () => {
     const state = join(await temporaryFolder(), "state");
     const serve = () => connectToBin(["--workflows", CORPUS, "--state", state, "--max-attempts-total", "20"]);

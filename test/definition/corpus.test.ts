@@ -1,14 +1,14 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hasErrors } from "../../src/definition/diagnostic.js";
 import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
+import { CORPUS, skipReason } from "./corpus-workflow.js";
 
-const FOLDER = "../shared/corpus/praxis-os/workflows";
-const REASON = existsSync(FOLDER) ? "" : ` (skipped: there is no ${FOLDER})`;
+const REASON = skipReason("spec_creation_v1", "spec_execution_v1");
 
 function filesOf(type: string) {
-  const root = join(FOLDER, type);
+  const root = join(CORPUS, type);
   return readdirSync(root, { recursive: true, encoding: "utf8" })
     .filter((path) => statSync(join(root, path)).isFile())
     .map((path) => ({ path: path.split(sep).join("/"), text: readFileSync(join(root, path), "utf8") }));

@@ -61,10 +61,10 @@ it("never runs out of stack over nested YAML", async () => {
 
 it("puts what stands in one line in the order of its columns", () => {
   const report = createReport();
-  report.warn("BOM", { file: "b" }, "4");
-  report.warn("BOM", { file: "a", line: 2, column: 9 }, "3");
-  report.warn("BOM", { file: "a", line: 2, column: 1 }, "2");
-  report.warn("BOM", { file: "a", line: 2 }, "1");
-  report.warn("BOM", { file: "b", line: 1 }, "5");
+  report.warn("BOM", { file: "b" }, "4", "hint");
+  report.warn("BOM", { file: "a", line: 2, column: 9 }, "3", "hint");
+  report.warn("BOM", { file: "a", line: 2, column: 1 }, "2", "hint");
+  report.warn("BOM", { file: "a", line: 2 }, "1", "hint");
+  report.warn("BOM", { file: "b", line: 1 }, "5", "hint");
   expect(report.sorted().map(({ message }) => message)).toEqual(["1", "2", "3", "4", "5"]);
 });

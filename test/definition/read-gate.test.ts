@@ -105,7 +105,7 @@ describe("a gate file", () => {
   it("doesn't expand aliases without bound", async () => {
     const ten = (name: string) => `[${Array(10).fill(`*${name}`).join(", ")}]`;
     const bomb = ["a: &a [1, 1]", `b: &b ${ten("a")}`, `c: &c ${ten("b")}`, `d: &d ${ten("c")}`, `e: ${ten("d")}`];
-    expect(await errorsOf(bomb.join("\n"))).toEqual(["YAML_ALIASES 1:1"]);
+    expect(await errorsOf(bomb.join("\n"))).toEqual(["YAML_ALIASES 2:8"]);
   });
 
   it("isn't let grow beyond what a session can pin", async () => {
@@ -137,7 +137,7 @@ describe("a gate file", () => {
     expect(diagnostics.map(({ code, line, hint }) => [code, line, hint])).toEqual([
       ["KEY_UNKNOWN", 1, 'Did you mean "strict"?'],
       ["KEY_UNKNOWN", 3, 'Did you mean "required"?'],
-      ["KEY_UNKNOWN", 4, undefined],
+      ["KEY_UNKNOWN", 4, "Check its spelling, or remove it: nothing reads it."],
     ]);
   });
 });
@@ -168,7 +168,121 @@ describe("which gate", () => {
     expect((await read({ "phases/1/gate_definition.yaml": good })).codes).toEqual(["error GATE_FILE_MISNAMED"]);
     expect((await read({ "phases/1/Gate-Definition.YAML": good })).codes).toEqual(["error GATE_FILE_MISNAMED"]);
     expect((await read({ "phases/1/notes.yaml": good, "phases/1/more/gate.yaml": good })).codes).toEqual([]);
+    expect((await read({ "phases/1/more/gate-definition.yaml": good })).codes).toEqual(["error GATE_FILE_MISNAMED"]);
     const large = await read({ [FILE]: `${good}# ${"x".repeat(1024 * 1024)}` });
     expect(large.codes).toEqual(["error FILE_TOO_LARGE"]);
+  });
+
+  it.each([
+    "gate-definition.json",
+    "gate-definition.yaml.bak",
+    "gate-definition.yaml~",
+    "gate-definition.txt",
+    "gate-definition.md",
+    "gate-definition",
+    "GATE_DEFINITION.YML",
+    "gateDefinition.toml",
+    "my-gate-definition.json",
+    "gate.json",
+    "gate.yaml.old",
+    "gate-definition.yaml/empty.md",
+  ])("is an error where only %s looks like it, with metadata or without", async (name) => {
+    for (const json of [metadata(), LONELY]) {
+      const { diagnostics, structure } = await read({ "metadata.json": json, [`phases/1/${name}`]: "x" });
+      expect(structure).toBeUndefined();
+      const errors = diagnostics.filter(({ severity }) => severity === "error");
+      expect(errors).toMatchObject([{ code: "GATE_FILE_MISNAMED", file: `phases/1/${name.split("/")[0]}` }]);
+      expect(errors[0]?.hint).toContain("Make it the file phases/1/gate-definition.yaml");
+    }
+  });
+
+  it("is an error where a gate file lies above the phases, unless a phase's text is there, too", async () => {
+    const good = gateFile("done: {type: bool}");
+    for (const file of ["gate-definition.yaml", "phases/gate-definition.yml"]) {
+      const { diagnostics } = await read({ [file]: good });
+      expect(diagnostics).toMatchObject([{ code: "GATE_FILE_MISNAMED", severity: "error", file }]);
+    }
+    const { structure, lines } = await read({
+      "metadata.json": metadata({ phases: [phase(1, { phase_file: "phases/one.md" }), phase(2)] }),
+      "phases/one.md": "# One",
+      "phases/gate-definition.yaml": good,
+    });
+    expect(lines).toEqual([]);
+    expect(structure?.phases[0]?.gate).toMatchObject({ source: "gate-file" });
+  });
+
+  it("has nothing against such names beside a gate file, nor against those of texts", async () => {
+    const beside = { [FILE]: gateFile("done: {type: bool}"), [`${FILE}.bak`]: "x", "phases/1/gate.json": "x" };
+    expect((await read(beside)).lines).toEqual([]);
+    const tasks = [{ task_number: 1, name: "define", file: "gate-definition.md" }];
+    const texts = {
+      "metadata.json": metadata({ phases: [phase(1, { tasks }), phase(2)] }),
+      "phases/1/gate-definition.md": "# Task 1: Define the gate",
+      "phases/1/task-1-dig.md": undefined,
+      "phases/2/task-3-validation-gates.md": "x",
+      "phases/2/gates.png": "x",
+    };
+    expect((await read(texts)).codes).toEqual(["warning TASK_UNLISTED"]);
+  });
+});
+
+describe("what to write", () => {
+  it.each([
+    [gateFile("tests_pass: boolean"), 'Write "tests_pass": {type: boolean}'],
+    [gateFile("count: int"), 'Write "count": {type: int}'],
+    [gateFile("a: [1]"), 'Write "a": {type: boolean}'],
+    [gateFile('a: {type: bool, required: "no"}'), "Write false, without quotes."],
+    [gateFile("a: {type: bool, required: Yes}"), "Write true, without quotes."],
+    [gateFile("a: {type: bool, required: maybe}"), "Write true or false, without quotes."],
+    [gateFile("a: {type: bool, description: 5}"), 'Write "5".'],
+    [gateFile("a: {type: bool, description: [b]}"), 'Write a text in double quotes: "like this".'],
+    ["evidence_schema: [a]", 'Write keys and values in braces: {"key": "value"}.'],
+    [gateFile("constructor: {type: bool}"), "Give it another name."],
+    [gateFile("__proto__: {type: bool}"), "Give it another name."],
+    [gateFile("a: {type: bool, example: .nan}"), "Write a finite number, or a flatter value that doesn't hold itself."],
+    [gateFile("? [1]", ": {type: bool}"), "Write one word before the colon, without '?', brackets or '*'."],
+    [gateFile("a: *none"), "Write the value itself, or in double quotes if it is a text that begins with '*'."],
+    [gateFile('a: {type: bool, description: "\\d"}'), "Write a backslash in double quotes twice"],
+    ["a:\n\tb: 1", "Indent with spaces."],
+    ["a: @b", "Put the text into double quotes."],
+    ["a: b: c", "Check quotes, brackets and indentation"],
+    ["[".repeat(20_000), "Make it flatter."],
+  ])("is said for %j", async (text, hint) => {
+    const { diagnostics } = await readGate(text);
+    const errors = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
+    expect(errors[0]?.hint).toContain(hint);
+  });
+
+  it("is said in words of our own where the parser's are for programmers", async () => {
+    const words = async (text: string) => {
+      const { diagnostics } = await readGate(text);
+      const found = diagnostics.filter(({ file, severity }) => file === FILE && severity === "error");
+      return found.map(({ code, line, message, hint }) => [code, line, message, hint]);
+    };
+    expect(await words(`${gateFile("a: {type: bool}")}---\nb: 2`)).toEqual([
+      [
+        "YAML_SYNTAX",
+        3,
+        "a second document begins here, and only one is read",
+        "Keep one document: remove the line that begins with '---', and what doesn't belong to the gate.",
+      ],
+    ]);
+    expect(await words(gateFile("a: {type: !!js/function x}"))).toEqual([
+      ["YAML_TAG", 2, 'tags are not read: "!!js/function"', "Write the plain value, without '!'."],
+    ]);
+    for (const line of ["%YAML 1.3", "%FOO bar"]) {
+      expect(await words(`${line}\n---\n${gateFile("a: {type: bool}")}`)).toEqual([
+        ["YAML_VERSION", 1, "only YAML 1.2 is read, and no other directive", "Remove the line that begins with '%'."],
+      ]);
+    }
+    const many = Array(101).fill("*flag").join(", ");
+    expect(await words(gateFile("a: &flag {type: bool}", `b: {type: list, example: [${many}]}`))).toEqual([
+      [
+        "YAML_ALIASES",
+        3,
+        "aliases stand for more than 100 values, multiplied through",
+        "Write the values out in place of the aliases ('*').",
+      ],
+    ]);
   });
 });

@@ -127,6 +127,31 @@ describe("phases that are found", () => {
     expect(structure?.phases[0]?.tasks).toMatchObject([{ number: 0, name: "Task 0" }]);
   });
 
+  it("runs no workflow that has fewer phases than it says", async () => {
+    const three = {
+      "phases/2/phase.md": undefined,
+      "phases/2/task-1-dig.md": undefined,
+      "phases/3/phase.md": "# Three",
+    };
+    const { structure, diagnostics } = await read({ ...three, "metadata.json": metadata({ phases: 5 }) });
+    expect(structure).toBeUndefined();
+    expect(diagnostics.find(({ code }) => code === "PHASE_COUNT")).toMatchObject({
+      severity: "error",
+      line: 8,
+      message: '"phases" says 5, but there are 2 phases',
+      hint: 'Add the phases that are missing beside 1, 3, or write "phases": 2.',
+    });
+    expect((await read({ ...three, ...found })).codes).not.toContain("error PHASE_COUNT");
+    const all = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`phases/${index}/phase.md`, "# Some"]));
+    const many = await read({ ...all, "metadata.json": metadata({ phases: 30 }) });
+    expect(many.diagnostics.find(({ code }) => code === "PHASE_COUNT")?.hint).toContain("18, 19, …, or write");
+  });
+
+  it("says nothing of the count where an entry of the list can't be read", async () => {
+    const { codes } = await read({ "metadata.json": metadata({ total_phases: 2, phases: [phase(1), phase(-2)] }) });
+    expect(codes).toEqual(["error VALUE_WRONG"]);
+  });
+
   it("says where a number and the folders differ, and which phase has no text", async () => {
     const { codes } = await read({ ...found, "phases/3/gate-definition.yaml": gateFile("a: {type: boolean}") });
     expect(codes).toContain("warning PHASE_COUNT");
@@ -157,7 +182,8 @@ const CASES: [string, Record<string, string | undefined>, string][] = [
   ["an empty list of phases", { "metadata.json": metadata({ phases: [] }) }, "error PHASES_MISSING 8:3"],
   ["phases of the wrong kind", { "metadata.json": metadata({ phases: "two" }) }, "error VALUE_WRONG 8:3"],
   ["0 phases", { "metadata.json": metadata({ phases: 0 }) }, "error VALUE_WRONG 8:3"],
-  ["a wrong total", { "metadata.json": metadata({ total_phases: 5 }) }, "warning PHASE_COUNT"],
+  ["a total that is too high", { "metadata.json": metadata({ total_phases: 5 }) }, "error PHASE_COUNT"],
+  ["a total that is too low", { "metadata.json": metadata({ total_phases: 1 }) }, "warning PHASE_COUNT"],
   ["a total of the wrong kind", { "metadata.json": metadata({ total_phases: "many" }) }, "error VALUE_WRONG"],
   ["a wrong start", { "metadata.json": metadata({ start_phase: 7 }) }, "error START_PHASE_UNKNOWN"],
   ["a start of the wrong kind", { "metadata.json": metadata({ start_phase: -1 }) }, "error VALUE_WRONG"],
@@ -205,7 +231,10 @@ describe("what is wrong", () => {
     const found = diagnostics.map(({ code, severity, line, column }) => `${severity} ${code} ${line}:${column}`);
     expect(found.filter((line) => line.startsWith(expected))).not.toEqual([]);
     expect(structure === undefined).toBe(diagnostics.some(({ severity }) => severity === "error"));
-    for (const { code } of diagnostics) expect(Object.keys(DIAGNOSTIC_CODES)).toContain(code);
+    for (const { code, hint } of diagnostics) {
+      expect(Object.keys(DIAGNOSTIC_CODES)).toContain(code);
+      expect(hint).toMatch(/\S/);
+    }
   });
 
   it("is all said at once, in the order of the files, with what to write", async () => {
@@ -222,12 +251,33 @@ describe("what is wrong", () => {
         /^metadata\.json:22:7: error: phase 2 has no text.*\(Write the phase's text into phases\/2/,
       ),
       'metadata.json:36:3: warning: the key "catgory" has no meaning here (Did you mean "category"?)',
-      'metadata.json:37:3: warning: "total_phases" says 3, but there are 2 phases (Write "total_phases": 2.)',
+      expect.stringMatching(
+        /^metadata\.json:37:3: error: "total_phases" says 3, but there are 2 phases \(Add the phases/,
+      ),
       expect.stringMatching(
         /^phases\/1\/gate-definition\.yaml:2:7: error: there is no type "bolean".*did you mean bool/,
       ),
       expect.stringMatching(/^phases\/1\/gate-definition\.yaml:3:22: error: this version can't run "validator"/),
     ]);
+  });
+
+  it.each([
+    [{ phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
+    [{ phases: [phase(1, { skippable: 0 })] }, "Write false, without quotes."],
+    [{ phases: [phase(-1)] }, "Write a whole number from 0 on, without quotes: 1, say."],
+    [{ phases: [phase("1")] }, "Write 1, without quotes."],
+    [{ phases: [1] }, 'Write keys and values in braces: {"key": "value"}.'],
+    [{ phases: [phase(1, { tasks: {} })] }, 'Write objects in brackets: [{"key": "value"}].'],
+    [{ phases: "two" }, "Write how many folders there are below phases/, as a number without quotes, or a list"],
+    [{ total_phases: "2" }, "Write how many folders there are below phases/, as a number without quotes."],
+    [{ name: 5 }, 'Write "5".'],
+    [{ version: [1] }, 'Write a text in double quotes: "like this".'],
+    [{ tags: "green" }, 'Write ["green"].'],
+    [{ tags: ["a", 1] }, 'Write ["a","1"].'],
+    [{ tags: [{}] }, 'Write a list of texts: ["one", "two"].'],
+  ])("%j comes with what to write", async (changes, hint) => {
+    const { diagnostics } = await read({ "metadata.json": metadata(changes) });
+    expect(diagnostics.find(({ code }) => code === "VALUE_WRONG")?.hint).toContain(hint);
   });
 
   it("names the task's file that was probably meant", async () => {

@@ -177,13 +177,13 @@ describe("a schema gate", () => {
     ]);
   });
 
-  it("lists the first hundred issues and counts the others", () => {
+  it("lists the first thousand issues and counts the others", () => {
     const issues = Array.from({ length: 100_003 }, (_, index) => ({ message: "no", path: ["list", index] }));
     const problems = failing(issues);
-    expect(problems).toHaveLength(101);
-    expect(problems[99]?.field).toBe("list.99");
-    expect(problems[100]).toEqual({ field: "", problem: "invalid", message: "99903 more problems are not listed" });
-    expect(failing(issues.slice(0, 100))).toHaveLength(100);
+    expect(problems).toHaveLength(1001);
+    expect(problems[999]?.field).toBe("list.999");
+    expect(problems[1000]).toEqual({ field: "", problem: "invalid", message: "99003 more problems are not listed" });
+    expect(failing(issues.slice(0, 1000))).toHaveLength(1000);
   });
 });
 

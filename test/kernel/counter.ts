@@ -37,6 +37,7 @@ export const counter: Machine<CounterCommand, CounterEvent, CounterHead> = {
     return { ok: true, events: [{ added }], head: { status, total, marks: [{ at }], createdAt } };
   },
   parse: (events, head) => ({ events: z.array(eventSchema).parse(events), head: headSchema.parse(head) }),
+  payloadsOf: ({ note }) => (note?.startsWith("payload ") ? [note.slice(8)] : []),
   summarize: ({ status, total, createdAt }) => ({
     ...{ workflowType: "counter", target: "numbers", status, createdAt, current: total },
     ...(status === "completed" ? { completedAt: createdAt } : {}),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { secondsBetween } from "../../src/session/duration.js";
 import type { SessionEvent } from "../../src/session/events.js";
-import { artifacts, gateFailures, phaseHistory, type RecordedEvent } from "../../src/session/history.js";
+import { artifactNames, artifacts, gateFailures, phaseHistory, type RecordedEvent } from "../../src/session/history.js";
 import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const gate = { kind: "open", allowOverride: true } as const;
@@ -138,13 +138,27 @@ describe("artifacts", () => {
   it("are what passed its gate, with an output where there is one", () => {
     const run = Run.started(structure).do(submit(1, false), submit(1));
     const verdict = { passed: true, warnings: [] } as const;
-    run.do({ type: "completePhase", phase: 2, evidence: { inline: { b: 2 } }, verdict, output: { c: 3 } });
+    run.do({ type: "completePhase", phase: 2, evidence: { inline: { b: 2 } }, verdict, output: { inline: { c: 3 } } });
     expect([...artifacts(run.log).values()]).toEqual([
       { phase: 1, position: 0, at: "2026-01-01T00:00:03.000Z", version: 3, evidence: { inline: { phase: 1 } } },
       {
         ...{ phase: 2, position: 1, at: "2026-01-01T00:00:04.000Z", version: 4, evidence: { inline: { b: 2 } } },
-        output: { c: 3 },
+        output: { inline: { c: 3 } },
       },
+    ]);
+  });
+
+  it("are known by name: by an output's keys where there is one, beside a payload where they are", () => {
+    const verdict = { passed: true, warnings: [] } as const;
+    const run = Run.started(structure).do(submit(1));
+    run.do({ type: "completePhase", phase: 2, evidence: { inline: { b: 2 } }, verdict, output: { inline: [3] } });
+    const evidence = { payload: "abc", characters: 70_000, names: ["large"] };
+    run.do({ type: "completePhase", phase: 3, evidence, verdict });
+    const names = [...artifactNames(run.log, new Map())].map(([phase, { names: found }]) => [phase, found]);
+    expect(names).toEqual([
+      [1, ["phase"]],
+      [2, []],
+      [3, ["large"]],
     ]);
   });
 

@@ -188,12 +188,17 @@ describe("a submission", () => {
 
   it("keeps an output and warnings, and only those that there are", () => {
     const run = Run.started(three).do({
-      ...{ type: "completePhase", phase: 1, evidence: { payload: "abc", characters: 70_000 }, output: [1] },
+      ...{
+        type: "completePhase",
+        phase: 1,
+        evidence: { payload: "abc", characters: 70_000, names: ["a"] },
+        output: { inline: [1] },
+      },
       verdict: { passed: true, warnings: [aProblem] },
     });
     expect(run.log[2]?.event).toEqual({
-      ...{ type: "gate_passed", phase: 1, position: 0, attempt: 1, evidence: { payload: "abc", characters: 70_000 } },
-      ...{ output: [1], warnings: [aProblem] },
+      ...{ type: "gate_passed", phase: 1, position: 0, attempt: 1, output: { inline: [1] }, warnings: [aProblem] },
+      evidence: { payload: "abc", characters: 70_000, names: ["a"] },
     });
   });
 

@@ -106,8 +106,8 @@ export class MemoryStorage implements StorageAdapter {
   }
 
   /** How many sessions a query finds, where the counts tell. */
-  #total({ status, workflowType, target, kind, updatedBefore }: SessionQuery): number | undefined {
-    if ((workflowType ?? target ?? kind ?? updatedBefore) !== undefined) return undefined;
+  #total({ status, workflowType, target, kind, idPrefix, updatedBefore }: SessionQuery): number | undefined {
+    if ((workflowType ?? target ?? kind ?? idPrefix ?? updatedBefore) !== undefined) return undefined;
     if (status === undefined) return this.#sessions.size;
     return [...new Set(status)].reduce((total, one) => total + (this.#counts.get(one) ?? 0), 0);
   }

@@ -1,15 +1,21 @@
 import { shown } from "../names.js";
 import type { FieldDefinition, GateDefinition } from "../structure.js";
+import { GATE_FILES, isGateFile, looksLikeGate } from "./gate-file-names.js";
 import type { ObjectReader } from "./object-reader.js";
 import { isReserved, readGate, refuseRules } from "./read-gate.js";
 import type { PhaseFolders } from "./read-tasks.js";
 import type { Report } from "./report.js";
 
-const GATE_FILES = ["gate-definition.yaml", "gate-definition.yml"];
 /** What a checkpoint in metadata can't have, either. */
 const RULES = ["validators", "cross_field_validation", "verify", "approval", "reveal"];
 /** Of a gate that can't be read: never passed, since the workflow can't be started. */
 const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
+
+/** Where a phase's gate is looked for. */
+export interface GateFolders extends PhaseFolders {
+  /** The phase's text and those of its tasks: whatever they are called, they are no gates. */
+  readonly texts: readonly string[];
+}
 
 interface MetadataGate {
   readonly names: readonly string[];
@@ -20,11 +26,12 @@ interface MetadataGate {
 export async function chooseGate(
   number: number,
   phase: ObjectReader | undefined,
-  where: PhaseFolders,
+  where: GateFolders,
 ): Promise<GateDefinition> {
   const required = metadataGate(phase, where.report);
   const file = gateFile(where);
   if (file !== undefined) return fileGate(file, required.names, phase, where);
+  if (hasLookalikes(where)) return SHUT;
   const { names, allowOverride } = required;
   if (names.length > 0)
     return { kind: "fields", strict: true, allowOverride, fields: names.map(anyField), source: "metadata" };
@@ -52,8 +59,8 @@ function anyField(name: string): FieldDefinition {
   return { name, type: "any", required: true };
 }
 
-/** The phase's gate file. One under a wrong name is an error where there is none under the right one. */
-function gateFile({ files, folders, report }: PhaseFolders): string | undefined {
+/** The phase's gate file. */
+function gateFile({ files, folders, report }: GateFolders): string | undefined {
   const [first, second] = folders.flatMap((folder) => GATE_FILES.map((name) => `${folder}/${name}`)).filter(files.has);
   if (second !== undefined) {
     report.error(
@@ -63,23 +70,26 @@ function gateFile({ files, folders, report }: PhaseFolders): string | undefined 
       "Delete one of the two.",
     );
   }
-  if (first !== undefined) return first;
-  const looksLike = folders
-    .map((folder) => `${folder}/`)
-    .flatMap((prefix) =>
-      files.paths.filter(
-        (path) => path.startsWith(prefix) && /^[^/]*gate[^/]*\.ya?ml$/i.test(path.slice(prefix.length)),
-      ),
-    );
-  for (const file of looksLike) {
-    report.error(
-      "GATE_FILE_MISNAMED",
-      { file },
-      "this looks like a gate's file, but isn't read",
-      `Rename it to ${GATE_FILES[0]}.`,
-    );
+  return first;
+}
+
+/** Reports what was meant as the gate of a phase that has no gate file. */
+function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean {
+  const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
+  const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
+  for (const file of lookalikes) {
+    const hint = `Make it the file ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is none.`;
+    report.error("GATE_FILE_MISNAMED", { file }, "this looks like a gate's file, but isn't read", hint);
   }
-  return undefined;
+  return lookalikes.size > 0;
+}
+
+/** Of a path below a phase's folder, the part that looks like a gate: a file, a folder, or a gate file too deep. */
+function meantAsGate(folder: string, path: string): string[] {
+  if (!path.startsWith(`${folder}/`)) return [];
+  const [name = ""] = path.slice(folder.length + 1).split("/");
+  if (looksLikeGate(name)) return [`${folder}/${name}`];
+  return isGateFile(path) ? [path] : [];
 }
 
 async function fileGate(file: string, names: readonly string[], phase: ObjectReader | undefined, where: PhaseFolders) {

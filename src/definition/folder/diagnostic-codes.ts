@@ -2,7 +2,7 @@
 export const DIAGNOSTIC_CODES = {
   // files
   METADATA_MISSING: "the folder has no metadata.json",
-  FILE_UNREADABLE: "a file can't be read: it leads out of its root, is no regular file, or the system refuses",
+  FILE_UNREADABLE: "a file or folder can't be read: it leads out of its root, is none, or the system refuses",
   FILE_TOO_LARGE: "a file is over its size limit",
   FOLDER_TOO_LARGE: "the folder holds more than is read",
   NOT_UTF8: "a file is not UTF-8 text",
@@ -12,7 +12,7 @@ export const DIAGNOSTIC_CODES = {
   // syntax
   JSON_SYNTAX: "metadata.json is not strict JSON",
   YAML_SYNTAX: "a gate file is not YAML",
-  YAML_VERSION: "a gate file asks for YAML 1.1",
+  YAML_VERSION: "a gate file asks for another YAML than 1.2, or has another directive",
   YAML_TAG: "a gate file holds a tag that is not part of YAML's core",
   YAML_MERGE: "a gate file holds a merge key",
   YAML_ALIASES: "a gate file's aliases expand too far",
@@ -31,7 +31,7 @@ export const DIAGNOSTIC_CODES = {
   WORKFLOW_HIDDEN: "a folder of the same type in a later root is not used",
   DYNAMIC_UNSUPPORTED: "phases from a plan, which this version can't run",
   PHASES_MISSING: "there is no phase",
-  PHASE_COUNT: "the number of phases is not what the metadata says",
+  PHASE_COUNT: "there are fewer phases than the metadata says (an error), or more (a warning)",
   PHASE_DUPLICATE: "a phase number is there twice",
   PHASE_FILE_MISSING: "a phase's text isn't there",
   PHASE_UNLISTED: "a phase's folder that the metadata doesn't list",
@@ -44,7 +44,7 @@ export const DIAGNOSTIC_CODES = {
   GATE_OPEN: "a phase asks for nothing: any evidence object passes",
   GATE_EMPTY: "a gate file asks for nothing",
   GATE_DUPLICATE: "a phase has two gate files",
-  GATE_FILE_MISNAMED: "a file that looks like a gate's but hasn't its name",
+  GATE_FILE_MISNAMED: "a file or folder that looks like a gate's but has not its name or place, and is not read",
   GATE_DIFFERS: "gate file and metadata ask for different fields",
   FIELD_TYPE_UNKNOWN: "a field of evidence has a type that isn't known",
   RULE_UNSUPPORTED: "a rule or verifier that this version can't run",

@@ -71,7 +71,9 @@ function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number
   const value = metadata.value(key);
   if (value === undefined) return undefined;
   if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
-  metadata.wrong([key], value, key === "phases" ? "a list, or a number from 1 on" : 'a number from 1 on, or "dynamic"');
+  const hint = "Write how many folders there are below phases/, as a number without quotes";
+  if (key === "total_phases") metadata.wrong([key], value, "a number from 1 on", `${hint}.`);
+  else metadata.wrong([key], value, "a list, or a number from 1 on", `${hint}, or a list of the phases.`);
   return undefined;
 }
 

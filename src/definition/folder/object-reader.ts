@@ -4,6 +4,7 @@ import { shown } from "../names.js";
 import { nearest } from "../nearest.js";
 import type { KeyPath, ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
+import { FLAG, LABEL, LIST, OBJECT, TEXT, TEXTS, type ValueKind, WHOLE } from "./value-kinds.js";
 
 /**
  * Takes an object of a definition apart, key by key. A value of the wrong kind is reported where it
@@ -40,48 +41,51 @@ export class ObjectReader {
   }
 
   text(key: string): string | undefined {
-    return this.typed(key, "a text in double quotes", isText);
+    return this.typed(key, TEXT);
   }
 
   /** A text, or a number that was meant as one: `"version": 2`. */
   label(key: string): string | undefined {
-    const value = this.typed(key, "a text in double quotes", isLabel);
+    const value = this.typed(key, LABEL);
     return value === undefined ? undefined : String(value);
   }
 
   texts(key: string): string[] | undefined {
-    return this.typed(key, "a list of texts", isTexts);
+    return this.typed(key, TEXTS);
   }
 
   flag(key: string): boolean | undefined {
-    return this.typed(key, "true or false", isFlag);
+    return this.typed(key, FLAG);
   }
 
   /** A whole number from 0 on. */
   whole(key: string): number | undefined {
-    return this.typed(key, "a whole number, 0 or more", isWhole);
+    return this.typed(key, WHOLE);
   }
 
   object(key: string): ObjectReader | undefined {
-    const fields = this.typed(key, "an object with keys", isJsonObject);
+    const fields = this.typed(key, OBJECT);
     return fields === undefined ? undefined : this.inner(fields, [key]);
   }
 
   /** A list of objects; elements that are none are reported and left out. */
   objects(key: string): ObjectReader[] | undefined {
-    const list = this.typed(key, "a list of objects", isList);
+    const list = this.typed(key, LIST);
     return list?.flatMap((item, index) => {
       if (isJsonObject(item)) return [this.inner(item, [key, index])];
-      this.wrong([key, index], item, "an object with keys");
+      this.wrong([key, index], item, OBJECT.expected, OBJECT.write(item));
       return [];
     });
   }
 
-  /** The members of an object whose keys are names; those that aren't objects are reported and left out. */
-  members(key: string): (readonly [string, ObjectReader])[] {
-    return Object.entries(this.typed(key, "an object with keys", isJsonObject) ?? {}).flatMap(([name, item]) => {
+  /**
+   * The members of an object whose keys are names; those that aren't objects are reported, with what to
+   * `write` in their place, and left out.
+   */
+  members(key: string, write: (name: string, item: JsonValue) => string): (readonly [string, ObjectReader])[] {
+    return Object.entries(this.typed(key, OBJECT) ?? {}).flatMap(([name, item]) => {
       if (isJsonObject(item)) return [[name, this.inner(item, [key, name])] as const];
-      this.wrong([key, name], item, "an object with keys");
+      this.wrong([key, name], item, OBJECT.expected, write(name, item));
       return [];
     });
   }
@@ -101,7 +105,7 @@ export class ObjectReader {
   }
 
   /** Reports a value as wrong. */
-  wrong(keys: KeyPath, value: unknown, expected: string, hint?: string): void {
+  wrong(keys: KeyPath, value: unknown, expected: string, hint: string): void {
     const name = shown(String(keys.at(-1)));
     this.report.error("VALUE_WRONG", this.place(...keys), `${name} must be ${expected}, not ${shown(value)}`, hint);
   }
@@ -111,16 +115,17 @@ export class ObjectReader {
     const unknown = Object.entries(this.fields).filter(([key]) => !this.asked.has(key));
     for (const [key] of unknown) {
       const meant = nearest(key, this.asked);
-      const hint = meant === undefined ? undefined : `Did you mean ${shown(meant)}?`;
+      const hint =
+        meant === undefined ? "Check its spelling, or remove it: nothing reads it." : `Did you mean ${shown(meant)}?`;
       this.report.warn("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, hint);
     }
     return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
   }
 
-  private typed<T extends JsonValue>(key: string, expected: string, is: (value: JsonValue) => value is T) {
+  private typed<T extends JsonValue>(key: string, kind: ValueKind<T>): T | undefined {
     const value = this.value(key);
-    if (value === undefined || is(value)) return value;
-    this.wrong([key], value, expected);
+    if (value === undefined || kind.is(value)) return value;
+    this.wrong([key], value, kind.expected, kind.write(value));
     return undefined;
   }
 
@@ -128,11 +133,3 @@ export class ObjectReader {
     return new ObjectReader(this.source, fields, [...this.path, ...keys], this.report);
   }
 }
-
-const isText = (value: JsonValue): value is string => typeof value === "string";
-const isLabel = (value: JsonValue): value is string | number => isText(value) || typeof value === "number";
-const isTexts = (value: JsonValue): value is string[] =>
-  isList(value) && value.every((item) => typeof item === "string");
-const isFlag = (value: JsonValue): value is boolean => typeof value === "boolean";
-const isWhole = (value: JsonValue): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-const isList = (value: JsonValue): value is JsonValue[] => Array.isArray(value);

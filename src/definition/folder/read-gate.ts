@@ -71,7 +71,13 @@ function readFields(gate: ObjectReader, report: Report): FieldDefinition[] {
     const hint = "Write a field below 'evidence_schema:', or delete the file if the gate is not to ask for any.";
     report.error("GATE_EMPTY", gate.place("evidence_schema"), "the gate file asks for no evidence", hint);
   }
-  return gate.members("evidence_schema").map(([name, field]) => readField(name, field, report));
+  return gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
+}
+
+/** What to write for a field that is no object: `tests_pass: boolean` gives its type. */
+function asField(name: string, value: JsonValue): string {
+  const type = typeof value === "string" && TYPE_WORDS.has(value) ? value : "boolean";
+  return `Write ${shown(name)}: {type: ${type}}`;
 }
 
 function readField(name: string, field: ObjectReader, report: Report): FieldDefinition {

@@ -27,7 +27,9 @@ function reportKeys(scan: JsonScan, position: ReturnType<typeof linesOf>, report
   const places = [scan.root];
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
     for (const [key, inner] of place.entries) {
-      if (key === "__proto__") report.error("NAME_RESERVED", position(inner.offset), `no key may be ${shown(key)}`);
+      if (key === "__proto__") {
+        report.error("NAME_RESERVED", position(inner.offset), `no key may be ${shown(key)}`, "Give it another name.");
+      }
       places.push(inner);
     }
   }

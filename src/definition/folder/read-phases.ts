@@ -4,6 +4,7 @@ import { shown } from "../names.js";
 import type { PhaseDefinition } from "../structure.js";
 import { checkedPath } from "./checked-path.js";
 import { chooseGate } from "./choose-gate.js";
+import { GATE_FILES } from "./gate-file-names.js";
 import { type PhaseClaims, refuseDynamic } from "./metadata.js";
 import type { ObjectReader } from "./object-reader.js";
 import { readTasks } from "./read-tasks.js";
@@ -31,6 +32,7 @@ export async function readPhases(claims: PhaseClaims, reading: Reading): Promise
   const phases: PhaseDefinition[] = [];
   for (const seed of seeds.sort((a, b) => a.number - b.number)) phases.push(await readPhase(seed, reading));
   reportTwice(seeds, reading.report);
+  reportStrayGates(phases, reading);
   return phases;
 }
 
@@ -57,6 +59,8 @@ async function readPhase({ number, entry }: PhaseSeed, { files, report }: Readin
   const own = `phases/${number}`;
   const folders = [...new Set([own, file.slice(0, Math.max(0, file.lastIndexOf("/"))) || own])];
   const text = files.text(file);
+  const tasks = readTasks(entry, { files, report, folders });
+  const texts = [file, ...tasks.flatMap((task) => task.file ?? [])];
   return {
     number,
     name: entry?.text("phase_name") ?? readTitle(text ?? "") ?? untitled(number, file, report),
@@ -66,8 +70,8 @@ async function readPhase({ number, entry }: PhaseSeed, { files, report }: Readin
     keyDeliverables: entry?.texts("key_deliverables"),
     validationCriteria: entry?.texts("validation_criteria"),
     skippable: entry?.flag("skippable") ?? false,
-    tasks: readTasks(entry, { files, report, folders }),
-    gate: await chooseGate(number, entry, { files, report, folders }),
+    tasks,
+    gate: await chooseGate(number, entry, { files, report, folders, texts }),
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
     extra: entry?.rest(),
   };
@@ -117,4 +121,18 @@ function warnUnlisted(
     const message = `phases/${number} belongs to no phase of the metadata: nobody will see it`;
     report.warn("PHASE_UNLISTED", { file: `phases/${number}` }, message, hint);
   }
+}
+
+/** A gate file above the phases' folders was meant for some phase, and would be read for none. */
+function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }: Reading): void {
+  const places = ["", "phases/"].filter((place) => !phases.some(({ file }) => isIn(place, file)));
+  for (const file of places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has)) {
+    const hint = `Move it into the folder of its phase, such as phases/${phases[0]?.number ?? 1}/.`;
+    report.error("GATE_FILE_MISNAMED", { file }, "this gate file lies in no phase's folder, so it isn't read", hint);
+  }
+}
+
+/** Whether a folder, with `/` at its end, holds a file itself. */
+function isIn(folder: string, file: string): boolean {
+  return folder !== "" && file.startsWith(folder) && !file.includes("/", folder.length);
 }

@@ -9,7 +9,8 @@ import { isJsonObject } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";
 import { type PhaseDefinition, structureSchema, type WorkflowStructure } from "../structure.js";
 import type { WorkflowDefinition } from "../workflow-definition.js";
-import { type PhaseClaims, readClaims, readFacts } from "./metadata.js";
+import { checkCounts } from "./check-counts.js";
+import { readClaims, readFacts } from "./metadata.js";
 import { ObjectReader } from "./object-reader.js";
 import { readJson } from "./read-json.js";
 import { readPhases } from "./read-phases.js";
@@ -76,20 +77,6 @@ function openMetadata(files: WorkflowFiles, report: Report): ObjectReader | unde
   if (isJsonObject(source.value)) return new ObjectReader(source, source.value, [], report);
   report.error("VALUE_WRONG", source.place([]), `${file} must be an object with keys`, 'Begin it with "{".');
   return undefined;
-}
-
-function checkCounts(claims: PhaseClaims, phases: readonly PhaseDefinition[], metadata: ObjectReader, report: Report) {
-  if (claims.dynamic) return;
-  if (phases.length === 0) {
-    const hint = "Write phases/1/phase.md, and what the phase is into metadata.json.";
-    report.error("PHASES_MISSING", metadata.place("phases"), "the workflow has no phase", hint);
-    return;
-  }
-  for (const [key, count] of claims.counts) {
-    if (count === phases.length) continue;
-    const message = `${shown(key)} says ${count}, but there are ${phases.length} phases`;
-    report.warn("PHASE_COUNT", metadata.place(key), message, `Write "${key}": ${phases.length}.`);
-  }
 }
 
 function readStart(metadata: ObjectReader, phases: readonly PhaseDefinition[], report: Report): number {

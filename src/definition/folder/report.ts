@@ -2,10 +2,10 @@ import type { SourcePosition } from "../../errors.js";
 import type { Diagnostic } from "../diagnostic.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 
-/** Collects what is wrong, so that all of it can be said at once. */
+/** Collects what is wrong, so that all of it can be said at once, each with a hint of what to write instead. */
 export interface Report {
-  error(code: DiagnosticCode, place: SourcePosition, message: string, hint?: string): void;
-  warn(code: DiagnosticCode, place: SourcePosition, message: string, hint?: string): void;
+  error(code: DiagnosticCode, place: SourcePosition, message: string, hint: string): void;
+  warn(code: DiagnosticCode, place: SourcePosition, message: string, hint: string): void;
   /** By file, line and column. */
   sorted(): Diagnostic[];
 }
@@ -15,8 +15,7 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
   const diagnostics = [...found];
   const add = (severity: Diagnostic["severity"]): Report["error"] => {
     return (code, place, message, hint) => {
-      const help = hint === undefined ? {} : { hint: printable(hint) };
-      diagnostics.push({ ...place, severity, code, message: printable(message), ...help });
+      diagnostics.push({ ...place, severity, code, message: printable(message), hint: printable(hint) });
     };
   };
   return { error: add("error"), warn: add("warning"), sorted: () => [...diagnostics].sort(byPlace) };

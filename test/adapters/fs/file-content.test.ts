@@ -5,11 +5,13 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { FileContent } from "../../../src/adapters/fs/content/file-content.js";
 import { lookAtFolder, readFolder } from "../../../src/adapters/fs/content/folder-source.js";
 import { WorkflowFolder } from "../../../src/adapters/fs/content/workflow-folder.js";
+import { workflowNames } from "../../../src/adapters/fs/content/workflow-names.js";
 import { revisionOf } from "../../../src/definition/digest.js";
 import { isPhasegateError, PhasegateError } from "../../../src/errors.js";
 import { openWall } from "../../../src/walls/open-wall.js";
 import type { Wall } from "../../../src/walls/wall.js";
-import { gateFile, metadata, texts } from "../../definition/workflow-texts.js";
+import { notFound, unreadable } from "../../../src/walls/wall-refusals.js";
+import { gateFile, metadata, phase, texts } from "../../definition/workflow-texts.js";
 import { temporaryFolder } from "../../walls/temporary-folder.js";
 
 const TYPE = "garden_v1";
@@ -150,6 +152,53 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toEqual(["FILE_TOO_LARGE phases/1/gate-definition.yaml"]);
   });
 
+  it("never open a gate where they are a folder, empty or not, or anything else that looks like a gate", async () => {
+    const open = { phases: [phase(1, { required_evidence: undefined }), phase(2, { required_evidence: undefined })] };
+    await write(join(root, TYPE, "metadata.json"), metadata(open));
+    const phases = join(root, TYPE, "phases");
+    expect(await codesOf()).toEqual(["GATE_OPEN metadata.json", "GATE_OPEN metadata.json"]);
+    await mkdir(join(phases, "1/gate-definition.yaml"));
+    await write(join(phases, "2/gate-definition.json"), "{}");
+    const misnamed = "GATE_FILE_MISNAMED phases/2/gate-definition.json";
+    expect(await codesOf()).toEqual(["FILE_UNREADABLE phases/1/gate-definition.yaml", misnamed]);
+    await write(join(phases, "1/gate-definition.yaml/inner.yaml"), "a: 1");
+    expect(await codesOf()).toEqual(["FILE_UNREADABLE phases/1/gate-definition.yaml", misnamed]);
+    await rename(join(phases, "1/gate-definition.yaml"), join(phases, "1/Gate-Definition"));
+    expect(await codesOf()).toEqual([
+      "FILE_UNREADABLE phases/1/Gate-Definition",
+      "GATE_FILE_MISNAMED phases/1/Gate-Definition",
+      misnamed,
+    ]);
+    await write(join(phases, "1/gate-definition.yml"), gateFile("a: {type: bool}"));
+    await rename(join(phases, "2/gate-definition.json"), join(phases, "2/gate-definition.yaml.bak"));
+    expect(await codesOf()).toEqual(["GATE_FILE_MISNAMED phases/2/gate-definition.yaml.bak"]);
+    await write(join(phases, "2/gate-definition.yaml"), gateFile("a: {type: bool}"));
+    await write(join(phases, "2/gate-definition.yaml.bak"), Uint8Array.of(0xff));
+    expect(await codesOf()).toEqual([]);
+    await write(join(root, TYPE, "gate-definition.yaml"), gateFile("a: {type: bool}"));
+    expect(await codesOf()).toEqual(["GATE_FILE_MISNAMED gate-definition.yaml"]);
+  });
+
+  it("never open the gate of a phase whose text lies elsewhere", async () => {
+    const elsewhere = { phases: [phase(1, { phase_file: "texts/one.md", required_evidence: undefined }), phase(2)] };
+    await write(join(root, TYPE, "metadata.json"), metadata(elsewhere));
+    await write(join(root, TYPE, "texts/one.md"), "# One");
+    await rm(join(root, TYPE, "phases/1/phase.md"));
+    await write(join(root, TYPE, "texts/gate-definition.yaml"), gateFile("a: {type: bool}"));
+    const gate = (await content.definition(TYPE))?.structure.phases[0]?.gate;
+    expect(gate).toMatchObject({ kind: "fields", fields: [{ name: "a" }] });
+    await rm(join(root, TYPE, "texts/gate-definition.yaml"));
+    await mkdir(join(root, TYPE, "texts/gate-definition.yaml"));
+    expect(await codesOf()).toEqual(["FILE_UNREADABLE texts/gate-definition.yaml"]);
+    await rm(join(root, TYPE, "texts/gate-definition.yaml"), { recursive: true });
+    await write(join(root, TYPE, "texts/gate.json"), "{}");
+    expect(await codesOf()).toEqual(["GATE_FILE_MISNAMED texts/gate.json"]);
+    await rm(join(root, TYPE, "texts/gate.json"));
+    await rm(join(root, TYPE, "phases/1"), { recursive: true });
+    await mkdir(join(root, TYPE, "phases/1/gate-definition.yaml"), { recursive: true });
+    expect(await codesOf()).toContain("FILE_UNREADABLE phases/1/gate-definition.yaml");
+  });
+
   it("are errors where a whole folder of a phase leads out", async () => {
     await rename(join(root, TYPE, "phases", "2"), join(base, "two"));
     await symlink(join(base, "two"), join(root, TYPE, "phases", "2"));
@@ -169,11 +218,49 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toEqual([]);
   });
 
-  it("make a folder that leads out refused, not absent", async () => {
+  it("make a folder that leads out, or nowhere, a broken workflow and not an absent one", async () => {
     await rename(join(root, TYPE), join(base, TYPE));
     await symlink(join(base, TYPE), join(root, TYPE));
-    expect(await content.list()).toEqual([]);
-    expect((await failure(content.definition(TYPE))).code).toBe("PATH_REFUSED");
+    await symlink(join(base, "nowhere"), join(root, "lost_v1"));
+    await symlink(base, join(root, ".hidden"));
+    await symlink(base, join(root, "back\\slash"));
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    expect((await content.list()).map(({ type, status }) => [type, status])).toEqual([
+      [TYPE, "broken"],
+      ["lost_v1", "broken"],
+    ]);
+    for (const type of [TYPE, "lost_v1"]) {
+      expect(await codesOf(type)).toEqual(["FILE_UNREADABLE metadata.json"]);
+      expect((await failure(content.definition(type))).code).toBe("DEFINITION_INVALID");
+      expect((await failure(content.text(type, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
+    }
+    expect((await content.list())[0]?.diagnostics[0]).toMatchObject({
+      message: expect.stringContaining("does not lead to a place inside its root"),
+      hint: expect.stringContaining("Put the folder itself there"),
+    });
+  });
+
+  it("are no texts where metadata.json leads out", async () => {
+    await rename(join(root, TYPE, "metadata.json"), join(base, "metadata.json"));
+    await symlink(join(base, "metadata.json"), join(root, TYPE, "metadata.json"));
+    expect(await codesOf()).toEqual(["FILE_UNREADABLE metadata.json"]);
+    expect((await failure(content.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
+  });
+
+  it("hide a folder of the same type in a later root, as those that can be read do", async () => {
+    const first = join(base, "first");
+    await mkdir(first);
+    await symlink(join(root, TYPE), join(first, TYPE));
+    content = new FileContent({ roots: [first, root] });
+    expect(await codesOf()).toEqual(["FILE_UNREADABLE metadata.json", "WORKFLOW_HIDDEN metadata.json"]);
+    content = new FileContent({ roots: [root, first] });
+    expect(await codesOf()).toEqual(["WORKFLOW_HIDDEN metadata.json"]);
+  });
+
+  it("are a broken workflow where all of its phases lead out, also without metadata.json", async () => {
+    await mkdir(join(root, "half_v1"));
+    await symlink(base, join(root, "half_v1", "phases"));
+    expect(await codesOf("half_v1")).toContain("FILE_UNREADABLE phases");
   });
 
   it("are too many, or too large together", async () => {
@@ -194,6 +281,25 @@ describe("files that can't be read", () => {
     const fault = () => Promise.reject(new TypeError("a fault"));
     await expect(readFolder({ ...wall, read: fault }, TYPE, state)).rejects.toThrow(TypeError);
     await expect(lookAtFolder({ ...wall, walk: fault }, TYPE)).rejects.toThrow(TypeError);
+    await expect(lookAtFolder({ ...wall, list: fault }, TYPE)).rejects.toThrow(TypeError);
+    await expect(new WorkflowFolder({ ...wall, walk: fault }, TYPE).read()).rejects.toThrow(TypeError);
+    await expect(new WorkflowFolder({ ...wall, signature: fault }, TYPE).forTexts()).rejects.toThrow(TypeError);
+    await symlink(base, join(root, "out"));
+    await expect(workflowNames({ ...wall, check: fault })).rejects.toThrow(TypeError);
+  });
+
+  it("are no fault of the other workflows where the system refuses a whole folder", async () => {
+    const wall = await openWall(root);
+    const walk = () => Promise.reject(unreadable(TYPE, Object.assign(new Error("no"), { code: "EACCES" })));
+    expect(await new WorkflowFolder({ ...wall, walk }, TYPE).read()).toMatchObject({
+      diagnostics: [{ code: "FILE_UNREADABLE", severity: "error", hint: expect.stringContaining("may read the file") }],
+    });
+  });
+
+  it("may have gone when gates are looked for", async () => {
+    const wall = await openWall(root);
+    const list = async () => Promise.reject(notFound(TYPE));
+    expect((await lookAtFolder({ ...wall, list }, TYPE))?.entries).toHaveLength(5);
   });
 
   it("may go while the folder is read", async () => {

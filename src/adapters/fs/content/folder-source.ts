@@ -1,10 +1,11 @@
 import type { Diagnostic } from "../../../definition/diagnostic.js";
-import type { DiagnosticCode } from "../../../definition/folder/diagnostic-codes.js";
 import { METADATA_FILE } from "../../../definition/folder/read-workflow.js";
 import { FILE_MAX } from "../../../definition/folder/workflow-files.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { SourceText } from "../../../ports/text-source.js";
 import type { Wall, WallEntry } from "../../../walls/wall.js";
+import { relevantEntries } from "./relevant-entries.js";
+import { folderTooLarge, unreadableFile } from "./unreadable.js";
 
 /** The state of a workflow's folder, found without reading its files. */
 export interface FolderState {
@@ -36,7 +37,7 @@ export async function lookAtFolder(wall: Wall, type: string): Promise<FolderStat
     throw error;
   });
   if (tree === undefined) return undefined;
-  const entries = tree.entries.filter((entry) => isRelevant(entry, below(type, entry)));
+  const entries = tree.truncated ? [] : await relevantEntries(wall, type, tree.entries);
   if (!tree.truncated && !entries.some((entry) => isTelling(below(type, entry)))) return undefined;
   const bytes = entries.reduce((sum, { signature }) => sum + (signature?.size ?? 0), 0);
   return {
@@ -48,13 +49,7 @@ export async function lookAtFolder(wall: Wall, type: string): Promise<FolderStat
 }
 
 function isTelling(path: string): boolean {
-  return path === METADATA_FILE || path.startsWith("phases/");
-}
-
-/** metadata.json, Markdown anywhere, gate files; and whatever can't be followed where gates are looked for. */
-function isRelevant({ kind }: WallEntry, path: string): boolean {
-  if (path === METADATA_FILE || path.endsWith(".md")) return true;
-  return /^phases(?:\/|$)/.test(path) && (kind === "refused" || /\.ya?ml$/i.test(path));
+  return path === METADATA_FILE || path === "phases" || path.startsWith("phases/");
 }
 
 function below(type: string, { path }: WallEntry): string {
@@ -65,29 +60,15 @@ function below(type: string, { path }: WallEntry): string {
 export async function readFolder(wall: Wall, type: string, { entries, tooLarge }: FolderState): Promise<FolderTexts> {
   const files: SourceText[] = [];
   const unreadable: Diagnostic[] = [];
-  if (tooLarge) unreadable.push(problem(METADATA_FILE, "FOLDER_TOO_LARGE", "the folder holds more than is read"));
+  if (tooLarge) unreadable.push(folderTooLarge());
   for (const entry of tooLarge ? [] : entries) {
     const path = below(type, entry);
     try {
       files.push({ path, text: (await wall.read(entry.path, { maxBytes: FILE_MAX })).text });
     } catch (error) {
       // One that has gone since is no longer part of the folder: the next look will say so.
-      if (!isPhasegateError(error, "FILE_NOT_FOUND")) unreadable.push(asDiagnostic(path, error));
+      if (!isPhasegateError(error, "FILE_NOT_FOUND")) unreadable.push(unreadableFile(path, error));
     }
   }
   return { files, unreadable };
-}
-
-function asDiagnostic(path: string, error: unknown): Diagnostic {
-  if (!isPhasegateError(error)) throw error;
-  const hints = { hint: error.remedy };
-  if (error.code === "TOO_LARGE") {
-    return { ...problem(path, "FILE_TOO_LARGE", `the file is larger than ${FILE_MAX} bytes`), ...hints };
-  }
-  if (error.code === "INVALID_INPUT") return { ...problem(path, "NOT_UTF8", "the file is not UTF-8 text"), ...hints };
-  return { ...problem(path, "FILE_UNREADABLE", error.message), ...hints };
-}
-
-function problem(file: string, code: DiagnosticCode, message: string): Diagnostic {
-  return { file, severity: "error", code, message };
 }

@@ -1,7 +1,9 @@
 import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../../../definition/folder/read-workflow.js";
 import { FILE_MAX, withoutMark } from "../../../definition/folder/workflow-files.js";
+import { isPhasegateError } from "../../../errors.js";
 import type { Wall } from "../../../walls/wall.js";
 import { type FolderState, lookAtFolder, readFolder } from "./folder-source.js";
+import { unreadableFolder } from "./unreadable.js";
 
 interface Kept<T> {
   readonly key: string;
@@ -39,7 +41,7 @@ export class WorkflowFolder {
    * last one without an error where the newest has one, so that an edit gone wrong strands no session.
    */
   async forTexts(): Promise<ReadWorkflow | undefined> {
-    const metadata = (await this.wall.signature(`${this.type}/${METADATA_FILE}`))?.key;
+    const metadata = await this.metadataKey();
     if (metadata !== undefined && this.sound?.key === metadata) return this.sound.value;
     const read = await this.read();
     if (read === undefined || read.definition === undefined) return read && (this.sound?.value ?? read);
@@ -47,8 +49,29 @@ export class WorkflowFolder {
     return read;
   }
 
-  /** The workflow as its files are now; undefined if there is none any more. */
+  /** The workflow as its files are now, broken if its folder can't be read; undefined if there is none any more. */
   async read(): Promise<ReadWorkflow | undefined> {
+    try {
+      return await this.readSettled();
+    } catch (error) {
+      return { diagnostics: [unreadableFolder(error)] };
+    }
+  }
+
+  /** A text of the workflow as it is now, by its path in the folder; throws as the wall does. */
+  async text(path: string): Promise<string> {
+    const file = `${this.type}/${path}`;
+    const before = await this.wall.signature(file);
+    const kept = this.texts.get(path);
+    if (kept !== undefined && kept.key === before?.key) return kept.value;
+    const readAt = this.now();
+    const { text, signature } = await this.wall.read(file, { maxBytes: FILE_MAX });
+    const value = withoutMark(text);
+    if (signature.changedAt < readAt - SETTLED) this.texts.set(path, { key: signature.key, value });
+    return value;
+  }
+
+  private async readSettled(): Promise<ReadWorkflow | undefined> {
     let state = await this.look();
     let value: ReadWorkflow | undefined;
     for (let turn = 0; turn < TURNS && state !== undefined; turn += 1) {
@@ -64,17 +87,14 @@ export class WorkflowFolder {
     return state === undefined ? undefined : value;
   }
 
-  /** A text of the workflow as it is now, by its path in the folder; throws as the wall does. */
-  async text(path: string): Promise<string> {
-    const file = `${this.type}/${path}`;
-    const before = await this.wall.signature(file);
-    const kept = this.texts.get(path);
-    if (kept !== undefined && kept.key === before?.key) return kept.value;
-    const readAt = this.now();
-    const { text, signature } = await this.wall.read(file, { maxBytes: FILE_MAX });
-    const value = withoutMark(text);
-    if (signature.changedAt < readAt - SETTLED) this.texts.set(path, { key: signature.key, value });
-    return value;
+  /** Undefined for one that can't be had: what is wrong with it shows when the workflow is read. */
+  private async metadataKey(): Promise<string | undefined> {
+    try {
+      return (await this.wall.signature(`${this.type}/${METADATA_FILE}`))?.key;
+    } catch (error) {
+      if (isPhasegateError(error)) return undefined;
+      throw error;
+    }
   }
 
   /** A folder that seems to have gone may be one of which a part has: look twice. */

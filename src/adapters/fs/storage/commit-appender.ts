@@ -1,12 +1,15 @@
 import type { SessionId } from "../../../definition/names.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
 import { encodeCommit } from "./commit-file.js";
-import { conflict, isMissing } from "./fs-failure.js";
+import { conflict, isMissing, isOutcomeUnknown, outcomeUnknown } from "./fs-failure.js";
 import { activeMarker, allMarker, type Marker } from "./marker.js";
 import type { StoreParts } from "./store-parts.js";
 import { sweepTemporary } from "./sweep-temporary.js";
 
-/** Every so many versions the writer looks for what crashes left in the session's folder. */
+/**
+ * Every so many versions the writer looks for what crashes left in the session's folder; and whenever a session ends
+ * or rests, as most have fewer versions than that.
+ */
 const SWEEP_EVERY = 64;
 
 /**
@@ -22,22 +25,60 @@ export class CommitAppender {
   }
 
   async append(commit: Commit): Promise<void> {
-    const { disk, publisher, layout, known } = this.#parts;
+    const { layout, known } = this.#parts;
     const { sessionId: id, version } = commit;
     const folder = layout.session(id);
     if (version === 1) await this.#begin(commit);
     else await this.#checkPrevious(commit);
     const text = encodeCommit(commit);
-    const staged = await this.#prepare(commit, folder, text);
+    const made: Marker[] = [];
     try {
-      if (!(await publisher.publish(folder, staged, version))) throw conflict(id, version, "another writer was first");
-      await orConflict(disk.syncFolder(folder), commit);
+      const staged = await this.#prepare(commit, folder, text, made);
+      await this.#publish(commit, folder, staged);
+      await orUnknown(this.#keepMarkers(commit, made));
+      known.note(id, commit);
+      await this.#after(commit, folder, staged, text);
+    } catch (error) {
+      if (!isOutcomeUnknown(error)) await this.#takeBack(commit, made).catch(ignore);
+      throw error;
+    }
+  }
+
+  // The folder is opened first: once the commit has its version, nothing but the sync itself can fail.
+  async #publish(commit: Commit, folder: string, staged: string): Promise<void> {
+    const { disk, publisher } = this.#parts;
+    const { sessionId: id, version } = commit;
+    try {
+      const names = await orConflict(disk.openFolder(folder), commit);
+      try {
+        if (!(await publisher.publish(folder, staged, version)))
+          throw conflict(id, version, "another writer was first");
+        await orUnknown(names.sync());
+      } finally {
+        await names.close().catch(ignore);
+      }
     } catch (error) {
       await publisher.discard(staged);
       throw error;
     }
-    known.note(id, commit);
-    await this.#after(commit, folder, staged, text);
+  }
+
+  /** A marker that was there already may be another writer's, who has just taken it back. */
+  async #keepMarkers(commit: Commit, made: readonly Marker[]): Promise<void> {
+    const { trees } = this.#parts;
+    for (const marker of markersBefore(commit)) {
+      if (!made.some(({ tree }) => tree === marker.tree) && !(await trees.has(marker))) await trees.place(marker);
+    }
+  }
+
+  /** Takes back the markers that were made for a commit that isn't there, unless another writer's is and needs them. */
+  async #takeBack({ sessionId: id, version }: Commit, made: readonly Marker[]): Promise<void> {
+    const { reader, trees } = this.#parts;
+    for (const marker of made) {
+      if (await reader.has(id, version)) return;
+      await trees.lift(marker);
+      if (await reader.has(id, version)) await trees.place(marker);
+    }
   }
 
   // The folder first, then the look at the removed ids: a removal goes the other way round, so one sees the other.
@@ -62,12 +103,13 @@ export class CommitAppender {
   }
 
   /** Brings all to the disk that has to be there before the commit, and the commit under a temporary name. */
-  async #prepare(commit: Commit, folder: string, text: string): Promise<string> {
+  async #prepare(commit: Commit, folder: string, text: string, made: Marker[]): Promise<string> {
     const { disk, layout, payloads, publisher, trees } = this.#parts;
     const { sessionId: id, version } = commit;
     const staging = publisher.stage(folder, text);
     const evidence = orConflict(payloads.store(id, commit.payloads ?? []), commit);
-    const others = [evidence, ...markersBefore(commit).map((marker) => trees.place(marker))];
+    const markers = markersBefore(commit).map((marker) => trees.place(marker, () => made.push(marker)));
+    const others = [evidence, ...markers];
     if (version === 1) others.push(disk.syncFolder(layout.shelf(id)));
     // All of them, also if one fails: none may go on behind the caller's back.
     await Promise.allSettled([staging, ...others]);
@@ -85,7 +127,8 @@ export class CommitAppender {
     const { sessionId: id, summary, version } = commit;
     if (summary.status !== "active") await trees.lift(activeMarker(summary));
     background.run(id, () => publisher.point(folder, staged, text));
-    if (version % SWEEP_EVERY === 0) background.run(id, () => sweepTemporary(disk, folder));
+    if (version % SWEEP_EVERY === 0 || summary.status !== "active")
+      background.run(id, () => sweepTemporary(disk, folder));
   }
 }
 
@@ -101,3 +144,17 @@ async function orConflict<T>(result: Promise<T>, { sessionId, version }: { sessi
     throw isMissing(error) ? conflict(sessionId, version, "the session was removed") : error;
   });
 }
+
+/**
+ * The version has its name, but whether the name outlives a loss of power is not known: the call failed,
+ * and the commit may be there.
+ */
+async function orUnknown(synced: Promise<void>): Promise<void> {
+  try {
+    await synced;
+  } catch (error) {
+    throw outcomeUnknown(error);
+  }
+}
+
+function ignore(): void {}

@@ -10,6 +10,12 @@ export type FileSystem = Pick<
   "link" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "rmdir" | "stat" | "unlink"
 >;
 
+/** A folder that is open for a sync. */
+export interface OpenFolder {
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 const NO_FOLDER_SYNC: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EISDIR", "EINVAL"]);
@@ -40,6 +46,18 @@ export class Disk {
     }
   }
 
+  /** Makes an empty file; false if it is there already. */
+  async create(path: string): Promise<boolean> {
+    try {
+      const handle = await this.fs.open(path, "wx", FILE_MODE);
+      await handle.close();
+      return true;
+    } catch (error) {
+      if (errnoOf(error) === "EEXIST") return false;
+      throw error;
+    }
+  }
+
   /** Makes an empty file; no error if it is there. */
   async touch(path: string): Promise<void> {
     const handle = await this.fs.open(path, "a", FILE_MODE);
@@ -48,9 +66,24 @@ export class Disk {
 
   /** Brings a folder's entries to the disk. Windows can't, and does it by itself. */
   async syncFolder(path: string): Promise<void> {
+    const folder = await this.openFolder(path);
+    await closing(folder, () => folder.sync());
+  }
+
+  /** Opens a folder for a sync that is to come: so that only the sync itself can fail then. */
+  async openFolder(path: string): Promise<OpenFolder> {
     try {
       const handle = await this.fs.open(path, "r");
-      await closing(handle, () => handle.sync());
+      return { sync: () => this.#unlessWindows(handle.sync()), close: () => handle.close() };
+    } catch (error) {
+      await this.#unlessWindows(Promise.reject(error));
+      return { sync: async () => {}, close: async () => {} };
+    }
+  }
+
+  async #unlessWindows(result: Promise<void>): Promise<void> {
+    try {
+      await result;
     } catch (error) {
       if (!this.#windows || !NO_FOLDER_SYNC.has(errnoOf(error))) throw error;
     }
@@ -77,6 +110,12 @@ export class Disk {
   /** What a file or folder is; undefined if it isn't there. */
   async stat(path: string): Promise<Stats | undefined> {
     return orMissing(this.fs.stat(path));
+  }
+
+  /** Which file a name stands for; undefined if there is none. */
+  async identity(path: string): Promise<string | undefined> {
+    const stat = await orMissing(this.fs.stat(path, { bigint: true }));
+    return stat && `${stat.dev}:${stat.ino}`;
   }
 
   async exists(path: string): Promise<boolean> {

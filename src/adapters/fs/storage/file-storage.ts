@@ -30,7 +30,10 @@ const MAX_COMMIT_BYTES = 64 * 1024 * 1024;
  * processes may use the folder at once, and no lock is held, so none can be left behind.
  *
  * A commit whose `append` failed after it got its version (the disk refused the last sync) may be there or not
- * afterwards, but whole. Files have mode 0600 and folders 0700.
+ * afterwards, but whole. What `read` has given is on the disk, whoever wrote it.
+ *
+ * A session whose newest commit is damaged is left out of lists, so that they go on without it; reading it throws
+ * `TAMPERED`. `countActive` doesn't look into sessions, and still counts it. Files have mode 0600 and folders 0700.
  */
 export class FileStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
@@ -60,9 +63,10 @@ export class FileStorage implements StorageAdapter {
       const layout = new StoreLayout(await disk.fs.realpath(root));
       for (const name of TOP_FOLDERS) await disk.makeFolder(layout.top(name));
       await disk.syncFolder(layout.root);
-      const parts = createStoreParts(disk, layout, await choosePublisher(disk, layout));
+      const maxCommitBytes = options.maxCommitBytes ?? MAX_COMMIT_BYTES;
+      const parts = createStoreParts(disk, layout, await choosePublisher(disk, layout), maxCommitBytes);
       parts.background.run("trash", () => emptyTrash(disk, layout.top("trash")));
-      return new FileStorage(parts, options.maxCommitBytes ?? MAX_COMMIT_BYTES);
+      return new FileStorage(parts, maxCommitBytes);
     });
   }
 

@@ -1,5 +1,5 @@
 import type { SessionId } from "../../../definition/names.js";
-import { PhasegateError } from "../../../errors.js";
+import { isPhasegateError, PhasegateError } from "../../../errors.js";
 
 const REMEDIES: Readonly<Record<string, string>> = {
   ENOSPC: "Free disk space where the sessions are kept, then repeat the call.",
@@ -39,6 +39,25 @@ export function storageFailed(operation: string, cause: string, remedy: string, 
     details: { operation, cause },
     cause: error,
   });
+}
+
+/** `STORAGE_FAILED` after a commit had got its version: it may be there, whole, or not. */
+export function outcomeUnknown(error: unknown): PhasegateError {
+  const cause = errnoOf(error) ?? "unknown";
+  return new PhasegateError(
+    "STORAGE_FAILED",
+    `The session storage failed to append: ${cause}; it may have been written`,
+    {
+      remedy: "Look at the session's state before you repeat the call, or repeat it with its idempotency key.",
+      details: { operation: "append", cause, outcome: "unknown" },
+      cause: error,
+    },
+  );
+}
+
+/** Whether a commit may be there although its append failed. */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return isPhasegateError(error, "STORAGE_FAILED") && error.details.outcome === "unknown";
 }
 
 /** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Disk } from "./disk.js";
-import { errnoOf, isMissing } from "./fs-failure.js";
+import { errnoOf, isMissing, outcomeUnknown } from "./fs-failure.js";
 import { type Publisher, temporaryName } from "./publisher.js";
 
 /** A staged file is linked to its version; then the temporary name itself becomes the hint. */
@@ -16,6 +16,10 @@ export class LinkPublisher implements Publisher {
     return join(folder, `${version}.json`);
   }
 
+  versionOf(name: string): number {
+    return Number(/^([1-9]\d{0,14})\.json$/.exec(name)?.[1] ?? 0);
+  }
+
   async stage(folder: string, text: string): Promise<string> {
     const staged = join(folder, temporaryName());
     await this.#disk.writeNew(staged, text);
@@ -27,15 +31,22 @@ export class LinkPublisher implements Publisher {
       await this.#disk.fs.link(staged, this.path(folder, version));
       return true;
     } catch (error) {
-      if (errnoOf(error) === "EEXIST") return this.#isLinked(staged);
       if (isMissing(error)) return false;
+      if (await this.#isSame(staged, this.path(folder, version))) return true;
+      if (errnoOf(error) === "EEXIST") return false;
       throw error;
     }
   }
 
-  // On a network file system the answer to a link can be lost, and the repeated call then finds its own.
-  async #isLinked(staged: string): Promise<boolean> {
-    return (await this.#disk.fs.stat(staged)).nlink > 1;
+  // On a network file system the answer to a link can be lost: the call fails, or is repeated and finds its own. What
+  // lies there tells, and not how many links there are: someone else may make a copy by links.
+  async #isSame(staged: string, published: string): Promise<boolean> {
+    try {
+      const [own, taken] = await Promise.all([staged, published].map((path) => this.#disk.identity(path)));
+      return taken !== undefined && own === taken;
+    } catch (error) {
+      throw outcomeUnknown(error);
+    }
   }
 
   async point(folder: string, staged: string): Promise<void> {

@@ -27,11 +27,11 @@ export class MarkerTrees {
     this.#names = new FolderNames(disk);
   }
 
-  /** Makes a marker and brings it to the disk. */
-  async place(marker: Marker): Promise<void> {
+  /** Makes a marker and brings it to the disk; says as soon as it is made, which it isn't if it was there already. */
+  async place(marker: Marker, onMade: () => void = () => {}): Promise<void> {
     const folder = this.#day(marker.tree, marker.day);
     const place = async () => {
-      await this.#disk.touch(join(folder, marker.name));
+      if (await this.#disk.create(join(folder, marker.name))) onMade();
       await this.#disk.syncFolder(folder);
     };
     await this.#folders.within(folder, place, isOld(marker.day));
@@ -40,6 +40,10 @@ export class MarkerTrees {
   /** Takes a marker away. It does no harm if that fails: a list looks at the session too. */
   async lift(marker: Marker): Promise<void> {
     await this.#disk.drop(this.path(marker));
+  }
+
+  async has(marker: Marker): Promise<boolean> {
+    return this.#disk.exists(this.path(marker));
   }
 
   path(marker: Marker): string {

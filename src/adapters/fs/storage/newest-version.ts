@@ -1,5 +1,4 @@
 import type { SessionId } from "../../../definition/names.js";
-import { isPhasegateError } from "../../../errors.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
 import type { CommitHeader } from "./commit-file.js";
 import type { CommitReader, ReadVersion } from "./commit-reader.js";
@@ -15,10 +14,18 @@ export class NewestVersion {
     this.#known = known;
   }
 
+  /**
+   * The newest commit, which is on the disk: who wrote it may have died before it was, and what was read once must not
+   * be gone after a loss of power.
+   */
   async commit(id: SessionId): Promise<Commit | undefined> {
     const commit = await this.#find(id, this.#reader.commit);
-    if (commit === undefined) this.#known.forget(id);
-    else this.#known.note(id, commit);
+    const isKnown = commit !== undefined && (this.#known.get(id)?.version ?? 0) >= commit.version;
+    if (commit === undefined || !(isKnown || (await this.#reader.settle(id)))) {
+      this.#known.forget(id);
+      return undefined;
+    }
+    this.#known.note(id, commit);
     return commit;
   }
 
@@ -27,17 +34,21 @@ export class NewestVersion {
     return this.#find(id, this.#reader.header);
   }
 
-  // What this process saw last is a better hint than `head`, which is renamed after the answer.
+  // What this process saw last is a better hint than `head`, which is renamed after the answer. Neither is more than a
+  // hint: a backup may have been put back, and anything may have happened to `head`.
   async #find<T extends CommitHeader>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
     const known = this.#known.get(id)?.version ?? 0;
-    if (known > 0 && !(await this.#reader.has(id, known + 1))) {
-      const commit = await read(id, known);
-      if (commit !== undefined) return commit;
-    }
-    const hint = await readHint(id, read);
-    const latest = await this.#gallop(id, Math.max(known, hint?.version ?? 0));
-    if (latest === hint?.version) return hint;
-    return latest === 0 ? undefined : read(id, latest);
+    const next = await this.#from(id, known, read);
+    if (next !== undefined) return next;
+    this.#known.forget(id);
+    const hinted = await this.#from(id, await this.#reader.hint(id), read);
+    return hinted ?? this.#from(id, await this.#reader.highest(id), read);
+  }
+
+  /** The newest version, if one that is given, or one after it, is there. */
+  async #from<T>(id: SessionId, version: number, read: ReadVersion<T>): Promise<T | undefined> {
+    if (version === 0) return undefined;
+    return read(id, (await this.#reader.has(id, version + 1)) ? await this.#gallop(id, version + 1) : version);
   }
 
   // Versions have no gaps: from one that is there, double the step until one isn't, then halve it.
@@ -50,15 +61,5 @@ export class NewestVersion {
       else high = middle;
     }
     return low;
-  }
-}
-
-// A damaged hint is no hint. If the version that it was is damaged too, reading that one says so.
-async function readHint<T>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
-  try {
-    return await read(id);
-  } catch (error) {
-    if (isPhasegateError(error, "TAMPERED")) return undefined;
-    throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { kMaxLength } from "node:buffer";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { constants, gunzip, gzip } from "node:zlib";
@@ -11,6 +12,8 @@ import type { StoreLayout } from "./store-layout.js";
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
+/** A control character is one byte, and six in JSON. */
+const MAX_JSON_GROWTH = 6;
 const HASH = /^[0-9a-f]{64}$/;
 
 /** Whether a text may be a payload's hash, and so a file's name. */
@@ -26,11 +29,13 @@ export class PayloadFiles {
   readonly #disk: Disk;
   readonly #layout: StoreLayout;
   readonly #folders: Folders;
+  readonly #maxOutputLength: number;
 
-  constructor(disk: Disk, layout: StoreLayout, folders: Folders) {
+  constructor(disk: Disk, layout: StoreLayout, folders: Folders, maxCommitBytes: number) {
     this.#disk = disk;
     this.#layout = layout;
     this.#folders = folders;
+    this.#maxOutputLength = Math.min(MAX_JSON_GROWTH * maxCommitBytes + 2, kMaxLength);
   }
 
   /** Brings payloads to the disk; before the commit that names them. */
@@ -62,16 +67,18 @@ export class PayloadFiles {
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;
     const data = await this.#disk.read(join(this.#layout.payloads(id), `${hash}.gz`));
-    return data && unpack(data, id, hash);
+    return data && this.#unpack(data, id, hash);
   }
-}
 
-async function unpack(data: Buffer, id: SessionId, hash: string): Promise<string> {
-  const text = await decompress(data).then(parse, () => undefined);
-  if (typeof text === "string") return text;
-  throw tampered(id, 0, `payload ${hash.slice(0, 12)} is damaged`);
+  async #unpack(data: Buffer, id: SessionId, hash: string): Promise<string> {
+    const text = await decompress(data, { maxOutputLength: this.#maxOutputLength }).then(parse).catch(ignore);
+    if (typeof text === "string") return text;
+    throw tampered(id, 0, `payload ${hash.slice(0, 12)} is damaged, or larger than maxCommitBytes lets it be`);
+  }
 }
 
 function parse(json: Buffer): unknown {
   return JSON.parse(json.toString("utf8"));
 }
+
+function ignore(): void {}

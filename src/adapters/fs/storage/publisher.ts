@@ -17,9 +17,14 @@ export interface Publisher {
   readonly way: "link" | "rename";
   /** Where a version is. */
   path(folder: string, version: number): string;
+  /** Which version a name in a session's folder is; 0 if it is none. */
+  versionOf(name: string): number;
   /** Writes a commit under a temporary name, which it gives back. */
   stage(folder: string, text: string): Promise<string>;
-  /** Gives a staged commit its version; false if that is taken, or the folder is gone. */
+  /**
+   * Gives a staged commit its version; false if that is taken, or the folder is gone. Any error but `outcomeUnknown`
+   * means that it didn't get it.
+   */
   publish(folder: string, staged: string, version: number): Promise<boolean>;
   /** Makes a published commit the hint. */
   point(folder: string, staged: string, text: string): Promise<void>;

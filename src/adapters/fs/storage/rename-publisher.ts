@@ -19,6 +19,10 @@ export class RenamePublisher implements Publisher {
     return join(folder, String(version), "commit.json");
   }
 
+  versionOf(name: string): number {
+    return /^[1-9]\d{0,14}$/.test(name) ? Number(name) : 0;
+  }
+
   async stage(folder: string, text: string): Promise<string> {
     const staged = join(folder, temporaryName());
     await this.#disk.makeFolder(staged);

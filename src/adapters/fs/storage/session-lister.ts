@@ -1,5 +1,8 @@
+import type { SessionId } from "../../../definition/names.js";
+import { isPhasegateError } from "../../../errors.js";
 import type { Page, SessionQuery, SessionSummary } from "../../../ports/storage-adapter.js";
 import { comparePositions, decodeCursor, matchesQuery, pageLimit, pageOf } from "../../session-query.js";
+import type { CommitHeader } from "./commit-file.js";
 import { allMarker, type MarkerEntry, type Tree } from "./marker.js";
 import type { MarkerTidy } from "./marker-tidy.js";
 import type { MarkerTrees } from "./marker-trees.js";
@@ -27,7 +30,8 @@ export class SessionLister {
     const found: SessionSummary[] = [];
     // One more than the page: whether there is another page shows in the same pass.
     for await (const batch of this.#trees.walk(treeOf(query), after, Math.min(limit + 1, BATCH))) {
-      const summaries = await Promise.all(places(batch).map((place) => this.#look(place)));
+      const named = places(batch).filter(([{ sessionId }]) => sessionId.startsWith(query.idPrefix ?? ""));
+      const summaries = await Promise.all(named.map((place) => this.#look(place)));
       found.push(...summaries.filter((summary) => summary !== undefined).filter((one) => matchesQuery(one, query)));
       if (found.length > limit) break;
     }
@@ -37,9 +41,20 @@ export class SessionLister {
   // Two markers can stand in one place: left by a crash, or since the session was made active again just now. So the
   // place decides and not the version in the marker, and each place is looked at once.
   async #look([entry, ...others]: Place): Promise<SessionSummary | undefined> {
-    const newest = await this.#newest.header(entry.sessionId);
+    const newest = await this.#header(entry.sessionId);
+    if (newest === "damaged") return undefined;
     for (const each of [entry, ...others]) this.#tidy.check(each, newest);
     return newest?.summary.createdAt === entry.createdAt ? newest.summary : undefined;
+  }
+
+  // A list goes on without a session that is damaged; reading that one tells.
+  async #header(id: SessionId): Promise<CommitHeader | "damaged" | undefined> {
+    try {
+      return await this.#newest.header(id);
+    } catch (error) {
+      if (isPhasegateError(error, "TAMPERED")) return "damaged";
+      throw error;
+    }
   }
 }
 

@@ -19,19 +19,18 @@ export class SessionLog {
   async *read(id: SessionId, after: number, limit: number): AsyncGenerator<Commit> {
     for (let next = after + 1; next <= after + limit; ) {
       const count = Math.min(READ_AHEAD, after + limit + 1 - next);
-      const batch = await this.#batch(id, next, count);
-      yield* batch;
-      next += batch.length;
-      if (batch.length < count && (await this.#endsBefore(id, next))) return;
+      const versions = Array.from({ length: count }, (_, index) => next + index);
+      // What can't be read fails when it is its turn: those before it are given first.
+      for (const read of await Promise.allSettled(versions.map((version) => this.#reader.commit(id, version)))) {
+        if (read.status === "rejected") throw read.reason;
+        if (read.value === undefined) {
+          if (await this.#endsBefore(id, next)) return;
+          break;
+        }
+        yield read.value;
+        next++;
+      }
     }
-  }
-
-  /** The versions from `first` on, up to the first that isn't there. */
-  async #batch(id: SessionId, first: number, count: number): Promise<Commit[]> {
-    const versions = Array.from({ length: count }, (_, index) => first + index);
-    const read = await Promise.all(versions.map((version) => this.#reader.commit(id, version)));
-    const missing = read.indexOf(undefined);
-    return read.slice(0, missing < 0 ? count : missing).filter((commit) => commit !== undefined);
   }
 
   // A version that isn't there is the log's end, unless it came in the meantime, or was taken away by hand.

@@ -14,13 +14,13 @@ import type { StoreLayout } from "./store-layout.js";
 export type StoreParts = ReturnType<typeof createStoreParts>;
 
 /** Puts the parts of a store together. */
-export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Publisher) {
+export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Publisher, maxCommitBytes: number) {
   const background = new Background();
   const folders = new Folders(disk);
   const known = new KnownVersions();
   const reader = new CommitReader(disk, layout, publisher);
   const newest = new NewestVersion(reader, known);
-  const payloads = new PayloadFiles(disk, layout, folders);
+  const payloads = new PayloadFiles(disk, layout, folders, maxCommitBytes);
   const trees = new MarkerTrees(disk, layout, folders, background);
   const tidy = new MarkerTidy(disk, layout, trees, newest, background);
   return { background, disk, folders, known, layout, newest, payloads, publisher, reader, tidy, trees };

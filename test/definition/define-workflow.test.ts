@@ -1,0 +1,108 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { defineWorkflow, isPhasegateError, type PhaseInput, type WorkflowInput } from "phasegate";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+
+const phase = (number: number, more: Partial<PhaseInput> = {}): PhaseInput => ({
+  number,
+  name: `P${number}`,
+  content: "",
+  ...more,
+});
+const input = (more: Partial<WorkflowInput>): WorkflowInput => ({
+  ...{ type: "w", revision: "1", name: "W", description: "D", phases: [phase(1)] },
+  ...more,
+});
+
+/** What a definition is refused for. */
+function problemsOf(more: Partial<WorkflowInput>): readonly string[] {
+  try {
+    defineWorkflow(input(more));
+  } catch (error) {
+    if (isPhasegateError(error, "DEFINITION_INVALID")) return error.details.diagnostics;
+    throw error;
+  }
+  return [];
+}
+
+describe("defineWorkflow", () => {
+  it("says all that is wrong at once", () => {
+    const phases = [
+      phase(2),
+      phase(2),
+      phase(1.5),
+      phase(3, {
+        tasks: [
+          { number: 2, name: "a", content: "" },
+          { number: 1, name: "b", content: "" },
+        ],
+      }),
+    ];
+    expect(problemsOf({ type: "../x", revision: "", startPhase: 9, phases })).toEqual([
+      expect.stringContaining("type"),
+      "revision is empty",
+      "phase 2 does not come after 2",
+      "phase 1.5 is not a whole number of 0 or more",
+      "phase 3: task 1 does not come after 2",
+      "startPhase 9 is no phase",
+    ]);
+    expect(problemsOf({ phases: [] })).toContain("there is no phase");
+    expect(problemsOf({ phases: [phase(-1)] })).toHaveLength(1);
+    expect(problemsOf({})).toEqual([]);
+  });
+
+  it("keeps what is given, and nothing else", () => {
+    const facts = {
+      category: "c",
+      estimatedDuration: "d",
+      targetLanguages: ["ts"],
+      artifacts: ["a"],
+      prerequisites: ["p"],
+      tags: ["t"],
+    };
+    const phases = [
+      phase(0, {
+        purpose: "why",
+        estimatedEffort: "e",
+        keyDeliverables: ["k"],
+        validationCriteria: ["v"],
+        skippable: true,
+      }),
+    ];
+    const { structure } = defineWorkflow(input({ ...facts, version: "2", phases })).definition;
+    expect(structure).toMatchObject({ ...facts, version: "2", startPhase: 0 });
+    expect(structure.phases[0]).toMatchObject({
+      purpose: "why",
+      keyDeliverables: ["k"],
+      validationCriteria: ["v"],
+      skippable: true,
+    });
+    expect(defineWorkflow(input({})).definition.structure).not.toHaveProperty("category");
+  });
+
+  it("gives texts, from strings and from functions, and undefined where there is none", async () => {
+    const tasks = [{ name: "t", content: async () => "later" }];
+    const workflow = defineWorkflow(input({ phases: [phase(1, { content: "now", tasks })] }));
+    expect(workflow.text({ phase: 1 })).toBe("now");
+    expect(await workflow.text({ phase: 1, task: 1 })).toBe("later");
+    expect([workflow.text({ phase: 2 }), workflow.text({ phase: 1, task: 2 })]).toEqual([undefined, undefined]);
+    const [described] = workflow.definition.structure.phases;
+    expect(described?.textRevision).toMatch(/^[0-9a-f]{12}$/);
+    expect(described?.tasks[0]).not.toHaveProperty("textRevision");
+  });
+
+  it("takes the JSON Schema of a schema that has one, without noise, and does without where it has none", () => {
+    const gateOf = (evidence: StandardSchemaV1) =>
+      defineWorkflow(input({ phases: [phase(1, { gate: { evidence } })] })).definition.structure.phases[0]?.gate;
+    const n = { type: "integer" };
+    const jsonSchema = { type: "object", properties: { n, small: { ...n, maximum: 5 } }, required: ["n", "small"] };
+    expect(gateOf(z.object({ n: z.int(), small: z.int().max(5).min(Number.MIN_SAFE_INTEGER) }))).toMatchObject({
+      jsonSchema,
+    });
+    expect(gateOf(z.object({ when: z.date() }))).not.toHaveProperty("jsonSchema");
+    const validate = (value: unknown) => ({ value });
+    expect(gateOf({ "~standard": { version: 1, vendor: "mine", validate } })).not.toHaveProperty("jsonSchema");
+    const odd = { version: 1 as const, vendor: "mine", validate, jsonSchema: { input: () => "no object" } };
+    expect(gateOf({ "~standard": odd })).not.toHaveProperty("jsonSchema");
+  });
+});

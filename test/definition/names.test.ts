@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import { formatDiagnostic } from "../../src/definition/diagnostic.js";
+import { isWorkflowType, parseSessionId, sessionIdFor, sessionIdPrefix, shown } from "../../src/definition/names.js";
+import { nearest } from "../../src/definition/nearest.js";
+import { parseRelativePath } from "../../src/definition/relative-path.js";
+import { isPhasegateError } from "../../src/errors.js";
+
+describe("session ids", () => {
+  it("are made of type, target and an end, at most 128 characters", () => {
+    expect(sessionIdFor("test_generation_v3", "src/My File.py", "20251023_143022")).toBe(
+      "test_generation_v3_src_my_file_py_20251023_143022",
+    );
+    expect(sessionIdFor("…", "…", "1")).toBe("workflow_target_1");
+    const long = sessionIdFor("t".repeat(128), `${"d/".repeat(400)}last.ts`, "20251023_143022_abc123");
+    expect(long.length).toBeLessThanOrEqual(128);
+    expect(long).toMatch(/last_ts_20251023_143022_abc123$/);
+    expect(long.startsWith(sessionIdPrefix("t".repeat(128), `${"d/".repeat(400)}last.ts`))).toBe(true);
+  });
+
+  it("are checked where they come in", () => {
+    for (const wrong of ["", "_a", "A", "a b", "../a", "a".repeat(129), 3, null, 10n]) {
+      expect(() => parseSessionId(wrong)).toThrow("session_id is not valid");
+    }
+    expect(parseSessionId("a-1_b")).toBe("a-1_b");
+  });
+});
+
+describe("names", () => {
+  it("of workflows reach no prototype and no other folder", () => {
+    for (const wrong of ["constructor", "__proto__", "a..b", "a/b", ".a", "", "a".repeat(129), 1])
+      expect(isWorkflowType(wrong)).toBe(false);
+    expect(isWorkflowType("release.v1-b_2")).toBe(true);
+  });
+
+  it("are suggested only where they are near", () => {
+    expect(nearest("srdCreated", ["srd_created", "other"])).toBe("srd_created");
+    expect(nearest("zz", ["o", "phase"])).toBeUndefined();
+    expect(nearest("workflow_features", ["workflow_type"])).toBeUndefined();
+  });
+});
+
+describe("a value in a message", () => {
+  it("is one line, short, and no JSON that there is not", () => {
+    const itself: Record<string, unknown> = {};
+    itself.itself = itself;
+    expect(shown("a\u202eb\u0000")).toBe('"a?b\\u0000"');
+    expect([shown(10n), shown(itself), shown(undefined), shown({ a: 1 })]).toEqual([
+      "a bigint",
+      "a object",
+      "undefined",
+      '{"a":1}',
+    ]);
+    expect(shown("x".repeat(500)).length).toBe(80);
+  });
+});
+
+describe("paths", () => {
+  it("are relative, with '/' between names", () => {
+    expect(parseRelativePath("./src//a.ts")).toBe("src/a.ts");
+    expect(parseRelativePath("src\\a..b.ts")).toBe("src/a..b.ts");
+    expect(parseRelativePath(".")).toBe(".");
+  });
+
+  it("that are none are refused", () => {
+    for (const wrong of [
+      3,
+      "",
+      " ",
+      "/a",
+      "\\a",
+      "C:a",
+      "../a",
+      "a/../../b",
+      "a\\..\\b",
+      "a\nb",
+      "x".repeat(1025),
+      `${"ü".repeat(128)}`,
+    ]) {
+      const refusal = (() => {
+        try {
+          return parseRelativePath(wrong);
+        } catch (error) {
+          return error;
+        }
+      })();
+      expect(isPhasegateError(refusal, "PATH_REFUSED"), String(wrong).slice(0, 20)).toBe(true);
+    }
+  });
+});
+
+describe("a diagnostic", () => {
+  it("is printed as compilers do", () => {
+    const base = { file: "a.json", severity: "error", code: "X", message: "wrong" } as const;
+    expect(formatDiagnostic(base)).toBe("a.json: error: wrong");
+    expect(formatDiagnostic({ ...base, line: 2, column: 3, hint: "mend it" })).toBe(
+      "a.json:2:3: error: wrong (mend it)",
+    );
+    expect(formatDiagnostic({ ...base, column: 3 })).toBe("a.json: error: wrong");
+  });
+});

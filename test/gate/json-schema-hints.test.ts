@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { JsonObject } from "../../src/definition/json.js";
+import { checkGate } from "../../src/gate/check-gate.js";
+import { exampleBy, expectedBy, schemaAt } from "../../src/gate/json-schema-hints.js";
+import { exampleEvidence } from "../../src/gate/required-format.js";
+
+const schema: JsonObject = {
+  type: "object",
+  properties: {
+    name: { type: "string", minLength: 3 },
+    size: { type: "integer", minimum: 2 },
+    kind: { enum: ["a", "b"] },
+    sure: { const: true },
+    parts: { type: "array", items: { type: "object", properties: { id: { type: "number" } }, required: ["id"] } },
+    odd: { anyOf: [] },
+    done: { type: "boolean" },
+    level: { type: "string", default: "low" },
+  },
+  required: ["name", "size", "kind", "sure", "parts", "odd", "done", "missing"],
+};
+
+describe("hints out of a JSON Schema", () => {
+  it("find what lies at a path, and nothing where there is nothing", () => {
+    expect(schemaAt(schema, ["parts", 0, "id"])).toEqual({ type: "number" });
+    for (const path of [["none"], ["name", "deeper"], ["toString"], ["parts", "x"], ["odd", 1]]) {
+      expect(schemaAt(schema, path), path.join(".")).toBeUndefined();
+    }
+    expect(schemaAt(undefined, ["name"])).toBeUndefined();
+  });
+
+  it("say what is wanted", () => {
+    const said = ["name", "size", "kind", "sure", "parts", "odd"].map((name) =>
+      expectedBy(schemaAt(schema, [name]) ?? {}),
+    );
+    expect(said).toEqual(["string, minLength 3", "integer, minimum 2", 'one of "a", "b"', "true", "array", undefined]);
+  });
+
+  it("make up a value of the required properties that can be made up", () => {
+    expect(exampleBy(schema)).toEqual({ name: "………", size: 2, kind: "a", sure: true, parts: [], done: true });
+    expect(exampleBy(schemaAt(schema, ["level"]) ?? {})).toBe("low");
+    expect(exampleBy({ type: "number" })).toBe(1);
+    expect(exampleBy({ type: "object" })).toEqual({});
+    const endless: JsonObject = { type: "object", required: ["a"] };
+    endless.properties = { a: endless };
+    expect(exampleBy(endless)).toEqual({ a: { a: { a: { a: {} } } } });
+  });
+
+  it("stand in a refusal, with an author's example before them", async () => {
+    const evidence = z.object({ size: z.int().min(2), name: z.string() });
+    const schemaResult = await evidence["~standard"].validate({ size: 1 });
+    const gate = { kind: "schema", allowOverride: false, jsonSchema: schema, example: { name: "Ada" } } as const;
+    expect(checkGate(gate, { size: 1 }, { schemaResult })).toMatchObject({
+      problems: [
+        { field: "size", problem: "invalid", got: "1", expected: "integer, minimum 2", example: 2 },
+        { field: "name", problem: "missing", got: "nothing", expected: "string, minLength 3", example: "Ada" },
+      ],
+    });
+    expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: schema })).toMatchObject({ size: 2 });
+    expect(exampleEvidence({ kind: "schema", allowOverride: false, jsonSchema: { type: "string" } })).toBeUndefined();
+  });
+});

@@ -1,0 +1,171 @@
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { FileContent } from "../../src/adapters/fs/content/file-content.js";
+import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
+import { defineWorkflow } from "../../src/definition/define-workflow.js";
+import type { ContentProvider } from "../../src/ports/content-provider.js";
+import { contentContract } from "../../src/testing/content-contract.js";
+import { FAULTY, SMALL, writeFiles } from "../cli/workflow-folders.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+
+const inCode = defineWorkflow({
+  type: "in_code",
+  revision: "1",
+  name: "In code",
+  description: "Two phases in code",
+  phases: [
+    { number: 0, name: "Zero", content: "# Zero", tasks: [{ name: "first", content: "# First" }] },
+    { number: 2, name: "Two", content: async () => "# Two" },
+  ],
+});
+
+/** Files below the folder of their workflow, by that folder. */
+function sourcesOf(files: Readonly<Record<string, string>>): Record<string, Record<string, string>> {
+  const sources: Record<string, Record<string, string>> = {};
+  for (const [path, text] of Object.entries(files)) {
+    const [type = "", ...rest] = path.split("/");
+    sources[type] = { ...sources[type], [rest.join("/")]: text };
+  }
+  return sources;
+}
+
+/** A ready workflow with a task, and a broken one. */
+const FILES: Readonly<Record<string, string>> = {
+  ...SMALL,
+  "small/phases/1/task-1-saw.md": "# Task 1: Saw\n",
+  ...Object.fromEntries(Object.entries(FAULTY).map(([path, text]) => [path.replace(/^small/, "broken"), text])),
+};
+
+const SOURCES = sourcesOf(FILES);
+
+let root: string;
+
+beforeEach(async () => {
+  root = join(await temporaryFolder(), "workflows");
+  await writeFiles(root, FILES);
+});
+
+/** The project's own providers, and what they list. */
+const PROVIDERS: [name: string, provider: () => ContentProvider, listed: string[]][] = [
+  ["MemoryContent with code", () => new MemoryContent({ workflows: [inCode] }), ["in_code ready"]],
+  ["MemoryContent with texts", () => new MemoryContent({ sources: SOURCES }), ["broken broken", "small ready"]],
+  [
+    "MemoryContent with both",
+    () => new MemoryContent({ workflows: [inCode], sources: SOURCES }),
+    ["broken broken", "in_code ready", "small ready"],
+  ],
+  ["FileContent", () => new FileContent({ roots: [root] }), ["broken broken", "small ready"]],
+];
+
+describe.each(PROVIDERS)("%s", (_, provider, listed) => {
+  for (const { name, run } of contentContract({ open: async () => provider() })) it(name, run);
+
+  it("has what the contract is to be tried on", async () => {
+    expect((await provider().list()).map(({ type, status }) => `${type} ${status}`)).toEqual(listed);
+  });
+});
+
+/** A sound provider with some methods replaced. */
+function wrap(replace: (inner: ContentProvider) => Partial<ContentProvider>): ContentProvider {
+  const inner = new MemoryContent({ sources: SOURCES });
+  const sound: ContentProvider = {
+    list: () => inner.list(),
+    definition: (type, revision) => inner.definition(type, revision),
+    text: (type, part) => inner.text(type, part),
+  };
+  return { ...sound, ...replace(inner) };
+}
+
+/** Providers with one fault each, and the case that must find it. */
+const FAULTS: Readonly<Record<string, readonly [found: string, provider: () => ContentProvider]>> = {
+  "lists a workflow twice": [
+    "list: every workflow once",
+    () => wrap((inner) => ({ list: async () => [...(await inner.list()), ...(await inner.list())] })),
+  ],
+  "hides broken workflows' errors": [
+    "list: every workflow once, broken ones with an error",
+    () =>
+      wrap((inner) => ({
+        list: async () => (await inner.list()).map((listing) => ({ ...listing, diagnostics: [] })),
+      })),
+  ],
+  "has no workflow at all": ["list: every workflow once", () => new MemoryContent({})],
+  "gives the newest definition for any revision": [
+    "definition: undefined for a type and for a revision",
+    () => wrap((inner) => ({ definition: (type) => inner.definition(type) })),
+  ],
+  "gives no definition of what it lists": [
+    "definition: what the list has ready",
+    () => wrap(() => ({ definition: async () => undefined })),
+  ],
+  "takes a broken workflow for none": [
+    "definition: a broken workflow throws DEFINITION_INVALID",
+    () =>
+      wrap((inner) => ({
+        definition: (type, revision) => inner.definition(type, revision).catch(() => undefined),
+      })),
+  ],
+  "says where its files lie": [
+    "text: every phase and task has one",
+    () =>
+      wrap((inner) => ({
+        text: async (type, part) => ({ ...(await inner.text(type, part)), sources: ["/srv/workflows/a.md"] }),
+      })),
+  ],
+  "has no text of tasks": [
+    "text: every phase and task has one",
+    () => wrap((inner) => ({ text: (type, { phase, task }) => inner.text(type, { phase: task ?? phase + 100 }) })),
+  ],
+  "gives a text another revision each time": [
+    "text: the same text has the same revision",
+    () => {
+      let count = 0;
+      return wrap((inner) => ({
+        text: async (type, part) => {
+          count += 1;
+          return { ...(await inner.text(type, part)), revision: String(count).padStart(12, "0") };
+        },
+      }));
+    },
+  ],
+  "gives an empty text where there is none": [
+    "text: CONTENT_UNAVAILABLE for a phase and a task that there is not",
+    () =>
+      wrap((inner) => ({
+        text: (type, part) =>
+          inner.text(type, part).catch(() => ({ text: "", revision: "0".repeat(12), sources: [], tokens: 0 })),
+      })),
+  ],
+  "throws errors of its own": [
+    "text: CONTENT_UNAVAILABLE for a phase and a task that there is not",
+    () =>
+      wrap((inner) => ({
+        text: (type, part) =>
+          inner.text(type, part).catch(() => {
+            throw new Error("ENOENT");
+          }),
+      })),
+  ],
+};
+
+/** The names of the cases that a provider fails. */
+async function failures(provider: () => ContentProvider): Promise<string[]> {
+  const names: string[] = [];
+  for (const { name, run } of contentContract({ open: async () => provider() }))
+    await run().catch(() => names.push(name));
+  return names;
+}
+
+describe("contentContract", () => {
+  for (const [name, [found, provider]] of Object.entries(FAULTS)) {
+    it(`finds a provider that ${name}`, async () => {
+      expect(await failures(provider)).toContainEqual(expect.stringContaining(found));
+    });
+  }
+
+  it("passes a sound one, and names each case once", async () => {
+    expect(await failures(() => wrap(() => ({})))).toEqual([]);
+    const names = contentContract({ open: async () => new MemoryContent({}) }).map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
