@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import * as nodeFs from "node:fs/promises";
 import { join, relative } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { encodeCommit } from "../../../src/adapters/fs/storage/commit-file.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/storage/file-storage.js";
+import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { collect } from "../../../src/testing/contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
 import { systemError } from "./faulty-fs.js";
@@ -100,6 +103,27 @@ describe("the hint", () => {
     }
   });
 
+  it("is believed in nothing but the number, and in that only if there is such a version", async () => {
+    const { root, folder, id, chain } = await filled(8);
+    const forged = (version: number) => encodeCommit(nextCommit(chain[6] ?? chain[0], { version, body: "forged" }));
+    for (const [text, gone, newest] of [
+      [forged(8), [], 8],
+      [forged(1000), [], 8],
+      [forged(8), ["7.json", "8.json"], 6],
+      [forged(6).replace('"version":6', '"version":0'), [], 6],
+    ] as const) {
+      await nodeFs.unlink(join(folder, "head"));
+      await nodeFs.writeFile(join(folder, "head"), text);
+      for (const name of gone) await nodeFs.unlink(join(folder, name));
+      const [storage, another] = [await FileStorage.open(root), await FileStorage.open(root)];
+      expect(await storage.read(id)).toEqual(chain[newest - 1]);
+      expect((await another.list({})).items).toEqual([chain[newest - 1]?.summary]);
+    }
+    const storage = await FileStorage.open(root);
+    await storage.append(nextCommit(chain[5] ?? chain[0]));
+    expect(await collect(storage.log(id))).toHaveLength(7);
+  });
+
   it("isn't needed for what this process has seen", async () => {
     const { root, folder, newest, id } = await filled(3);
     const [one, other] = [await FileStorage.open(root), await FileStorage.open(root)];
@@ -145,10 +169,35 @@ describe("damage", () => {
       await expect(storage.read(id)).rejects.toMatchObject(told);
       await expect(collect(storage.log(id))).rejects.toMatchObject(told);
       if (!damage.includes('"summary"') || damage.includes("session_2")) {
-        await expect(storage.list({})).rejects.toMatchObject(told);
+        expect((await storage.list({})).items).toEqual([]);
         await expect(storage.append(nextCommit(newest))).rejects.toMatchObject(told);
       }
     }
+  });
+
+  it("of one session leaves it out of lists, and others in", async () => {
+    const { root, folder, id } = await filled(2);
+    const other = makeCommit({ sessionId: "other" });
+    const storage = await FileStorage.open(root);
+    await storage.append(other);
+    await nodeFs.writeFile(join(folder, "2.json"), "");
+    for (const query of [{}, { status: ["active"] }] as const) {
+      expect((await storage.list(query)).items).toEqual([other.summary]);
+    }
+    await storage.close();
+    expect(await storage.countActive(5)).toBe(2);
+    await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED" });
+  });
+
+  it("doesn't keep a log from giving what lies before it", async () => {
+    const { root, folder, id, chain } = await filled(10);
+    await nodeFs.writeFile(join(folder, "7.json"), "");
+    const given: Commit[] = [];
+    const read = async () => {
+      for await (const commit of (await FileStorage.open(root)).log(id)) given.push(commit);
+    };
+    await expect(read()).rejects.toMatchObject({ code: "TAMPERED", details: { version: 7 } });
+    expect(given).toEqual(chain.slice(0, 6));
   });
 
   it("of a version that is missing is told by the log", async () => {
@@ -163,9 +212,17 @@ describe("damage", () => {
   it("of a payload is told", async () => {
     const hash = "a".repeat(64);
     const { root, folder, id } = await filled(1, { payloads: [{ hash, body: "evidence" }] });
-    await nodeFs.truncate(join(folder, "payloads", `${hash}.gz`), 10);
-    const storage = await FileStorage.open(root);
-    await expect(storage.payload(id, hash)).rejects.toMatchObject({ code: "TAMPERED" });
+    const storage = await FileStorage.open(root, { maxCommitBytes: 100 });
+    const text = (length: number) => gzipSync(JSON.stringify("\0".repeat(length)));
+    const file = join(folder, "payloads", `${hash}.gz`);
+    const whole = await nodeFs.readFile(file);
+    for (const damage of [whole.subarray(0, 10), "", "evidence", gzipSync("not JSON"), gzipSync("1"), text(101)]) {
+      await nodeFs.writeFile(file, damage);
+      const told = { code: "TAMPERED", details: { sessionId: id } };
+      await expect(storage.payload(id, hash)).rejects.toMatchObject(told);
+    }
+    await nodeFs.writeFile(file, text(100));
+    expect(await storage.payload(id, hash)).toBe("\0".repeat(100));
   });
 
   it("doesn't keep a session from being removed", async () => {
@@ -175,6 +232,177 @@ describe("damage", () => {
     await storage.remove(id);
     expect(await storage.read(id)).toBeUndefined();
     expect((await storage.list({})).items).toEqual([]);
+  });
+});
+
+describe("a backup that is put back under a process", () => {
+  it("is what that process goes on with", async () => {
+    const { root, chain, id, folder } = await filled(5);
+    for (const goOn of [
+      async (storage: FileStorage) => expect(await storage.read(id)).toEqual(chain[1]),
+      async (storage: FileStorage) => expect((await storage.list({})).items).toEqual([chain[1]?.summary]),
+      async (storage: FileStorage) => {
+        await expect(storage.append(nextCommit(chain[4] ?? chain[0]))).rejects.toMatchObject({ code: "CONFLICT" });
+        await storage.append(nextCommit(chain[1] ?? chain[0]));
+      },
+    ]) {
+      const storage = await FileStorage.open(root);
+      const last = await storage.read(id);
+      const names = ["3.json", "4.json", "5.json"];
+      const kept = await Promise.all(names.map((name) => nodeFs.readFile(join(folder, name))));
+      for (const name of names) await nodeFs.unlink(join(folder, name));
+      await goOn(storage);
+      await storage.close();
+      for (const [index, name] of names.entries()) await nodeFs.writeFile(join(folder, name), kept[index] ?? "");
+      expect(await storage.read(id)).toEqual(last);
+    }
+  });
+});
+
+describe("a read", () => {
+  /** Counts the syncs of the session's folder, and lets them fail if told so. */
+  function watched(folder: string) {
+    const watch = { syncs: 0, fails: false };
+    const open: typeof nodeFs.open = async (path, flags, mode) => {
+      const handle = await nodeFs.open(path, flags, mode);
+      if (path !== folder) return handle;
+      const sync = handle.sync.bind(handle);
+      handle.sync = async () => {
+        watch.syncs++;
+        if (watch.fails) throw systemError("EIO");
+        await sync();
+      };
+      return handle;
+    };
+    return { watch, fs: { ...nodeFs, open } };
+  }
+
+  it("brings to the disk what another process wrote, once for each version", async () => {
+    const { root, folder, newest, id } = await filled(2);
+    const { watch, fs } = watched(folder);
+    const storage = await FileStorage.open(root, { fs });
+    await storage.list({});
+    expect(watch.syncs).toBe(0);
+    expect([await storage.read(id), await storage.read(id)]).toEqual([newest, newest]);
+    expect(watch.syncs).toBe(1);
+    const third = nextCommit(newest);
+    await storage.append(third);
+    expect(await storage.read(id)).toEqual(third);
+    expect(watch.syncs).toBe(2);
+    await (await FileStorage.open(root)).append(nextCommit(third));
+    await storage.read(id);
+    await storage.read(id);
+    expect(watch.syncs).toBe(3);
+  });
+
+  it("brings to the disk what this process couldn't", async () => {
+    const { root, folder, newest, id } = await filled(1);
+    const { watch, fs } = watched(folder);
+    const storage = await FileStorage.open(root, { fs });
+    watch.fails = true;
+    const unknown = { code: "STORAGE_FAILED", details: { outcome: "unknown" } };
+    await expect(storage.append(nextCommit(newest))).rejects.toMatchObject(unknown);
+    await expect(storage.read(id)).rejects.toMatchObject({ code: "STORAGE_FAILED", details: { cause: "EIO" } });
+    watch.fails = false;
+    expect(await storage.read(id)).toEqual(nextCommit(newest));
+  });
+
+  it("finds nothing if the session goes before it is on the disk", async () => {
+    const { root, folder, id } = await filled(1);
+    const other = await FileStorage.open(root);
+    const open: typeof nodeFs.open = async (...args) => {
+      if (args[0] === folder) await other.remove(id);
+      return nodeFs.open(...args);
+    };
+    const storage = await FileStorage.open(root, { fs: { ...nodeFs, open } });
+    expect(await storage.read(id)).toBeUndefined();
+  });
+});
+
+describe("an append that fails", () => {
+  it("before its commit has its version leaves no markers", async () => {
+    for (const full of [/tmp-/, /~.*~/, "link", "publish"]) {
+      const root = await newRoot();
+      let isFull = false;
+      const fails = (path: unknown) => isFull && full instanceof RegExp && full.test(String(path));
+      const open: typeof nodeFs.open = async (...args) => {
+        if (fails(args[0])) throw systemError("ENOSPC");
+        return nodeFs.open(...args);
+      };
+      const link: typeof nodeFs.link = async (...args) => {
+        if (isFull) throw systemError("ENOSPC");
+        await nodeFs.link(...args);
+      };
+      const storage = await FileStorage.open(root, { fs: { ...nodeFs, open, link } });
+      isFull = true;
+      for (const sessionId of ["one", "two"]) {
+        await expect(storage.append(makeCommit({ sessionId }))).rejects.toMatchObject({ details: { cause: "ENOSPC" } });
+      }
+      expect(await storage.countActive(5)).toBe(0);
+      expect(await nodeFs.readdir(join(root, "all", "2026-01-02"))).toEqual([]);
+    }
+  });
+
+  it("doesn't fail for want of handles once its commit has its version", async () => {
+    const { root, newest, id, folder } = await filled(1);
+    let isLinked = false;
+    const link: typeof nodeFs.link = async (...args) => {
+      await nodeFs.link(...args);
+      isLinked = String(args[1]).endsWith("2.json");
+    };
+    const open: typeof nodeFs.open = async (...args) => {
+      if (isLinked && args[0] === folder) throw systemError("EMFILE");
+      return nodeFs.open(...args);
+    };
+    const storage = await FileStorage.open(root, { fs: { ...nodeFs, link, open } });
+    await storage.append(nextCommit(newest));
+    expect((await storage.read(id))?.version).toBe(2);
+  });
+
+  it("leaves the markers that another writer of the same version needs", async () => {
+    const root = await newRoot();
+    const winner = await FileStorage.open(root);
+    const first = makeCommit();
+    // Each time it is the winner that comes in between, with the loser's markers as its own.
+    for (const moment of ["link", "unlink"]) {
+      const win = async () => {
+        await winner.append(first).catch(() => {});
+      };
+      const link: typeof nodeFs.link = async (from, to) => {
+        if (!String(to).endsWith(".json")) return nodeFs.link(from, to);
+        if (moment === "link") await win();
+        throw systemError(moment === "link" ? "EEXIST" : "ENOSPC");
+      };
+      const unlink: typeof nodeFs.unlink = async (path) => {
+        if (String(path).includes("~")) await win();
+        await nodeFs.unlink(path);
+      };
+      await nodeFs.rm(folderOf(root, "session_1"), { recursive: true, force: true });
+      for (const tree of ["all", "active"]) await nodeFs.rm(join(root, tree), { recursive: true });
+      for (const tree of ["all", "active"]) await nodeFs.mkdir(join(root, tree));
+      const loser = await FileStorage.open(root, { fs: { ...nodeFs, link, unlink } });
+      await expect(loser.append(first)).rejects.toMatchObject({});
+      expect((await winner.list({ status: ["active"] })).items, moment).toEqual([first.summary]);
+      expect((await winner.list({})).items, moment).toEqual([first.summary]);
+    }
+  });
+
+  it("may take markers back under another writer, who makes them anew", async () => {
+    const root = await newRoot();
+    const first = makeCommit();
+    const paths = ["all/2026-01-02/030405006~session_1", "active/2026-01-02/030405006~session_1~1"];
+    for (const path of paths) {
+      await nodeFs.mkdir(join(root, path, ".."), { recursive: true });
+      await nodeFs.writeFile(join(root, path), "");
+    }
+    const link: typeof nodeFs.link = async (from, to) => {
+      if (String(to).endsWith(".json")) for (const path of paths) await nodeFs.unlink(join(root, path));
+      await nodeFs.link(from, to);
+    };
+    const storage = await FileStorage.open(root, { fs: { ...nodeFs, link } });
+    await storage.append(first);
+    expect((await storage.list({})).items).toEqual([first.summary]);
+    expect(await storage.countActive(5)).toBe(1);
   });
 });
 
@@ -258,16 +486,16 @@ describe("a log that is read while", () => {
 
   it("the session goes just ends", async () => {
     const { root, folder, id } = await filled(3);
-    await nodeFs.unlink(join(folder, "3.json"));
+    await nodeFs.unlink(join(folder, "2.json"));
     const other = await FileStorage.open(root);
-    let reads = 0;
+    // When the newest version has been looked for, since one is missing.
     const open: typeof nodeFs.open = async (...args) => {
       const handle = await nodeFs.open(...args);
-      if (String(args[0]).endsWith("head") && ++reads === 1) await other.remove(id);
+      if (String(args[0]).endsWith("3.json")) await other.remove(id);
       return handle;
     };
     const storage = await FileStorage.open(root, { fs: { ...nodeFs, open } });
-    expect(await collect(storage.log(id))).toHaveLength(2);
+    expect(await collect(storage.log(id))).toHaveLength(1);
   });
 });
 
@@ -322,6 +550,16 @@ describe("temporary files", () => {
     expect(names.filter((name) => name.includes("tmp-"))).toEqual(["tmp-new"]);
   });
 
+  it("that a crash left are swept when a session ends", async () => {
+    const { root, folder, newest } = await filled(1);
+    await nodeFs.writeFile(join(folder, "tmp-old"), "");
+    await nodeFs.utimes(join(folder, "tmp-old"), HOURS_AGO, HOURS_AGO);
+    const storage = await FileStorage.open(root);
+    await storage.append(nextCommit(newest, { summary: { status: "completed" } }));
+    await storage.close();
+    expect(await nodeFs.readdir(folder)).toEqual(["1.json", "2.json", "head"]);
+  });
+
   it("of a crash while the store was opened are swept when it is opened", async () => {
     const { root } = await filled(1);
     for (const name of ["tmp-old", "tmp-new"]) await nodeFs.writeFile(join(root, "trash", name), "");
@@ -340,6 +578,48 @@ describe("odd file systems", () => {
     const { storage } = await openNew({ fs: { ...nodeFs, link } });
     await storage.append(makeCommit());
     await expect(storage.append(makeCommit({ body: "x" }))).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("where a staged file has other links too don't make a refused commit look written", async () => {
+    let [taken, copies] = ["", 0];
+    const link: typeof nodeFs.link = async (from, to) => {
+      if (!String(to).endsWith(".json")) return nodeFs.link(from, to);
+      await nodeFs.link(from, `${from}-copy${copies++}`);
+      if (taken === "gone") throw systemError("EEXIST");
+      await nodeFs.link(from, to);
+    };
+    const { root, storage } = await openNew({ fs: { ...nodeFs, link } });
+    const first = makeCommit();
+    await storage.append(first);
+    const late = makeCommit({ sessionId: "late" });
+    taken = "gone";
+    await expect(storage.append(late)).rejects.toMatchObject({ code: "CONFLICT" });
+    taken = "";
+    const rival = async (from: nodeFs.FileHandle | unknown, to: unknown) => {
+      if (String(to).endsWith("2.json")) await nodeFs.writeFile(String(to), "a rival's");
+      return link(String(from), String(to));
+    };
+    const other = await FileStorage.open(root, { fs: { ...nodeFs, link: rival } });
+    await expect(other.append(nextCommit(first))).rejects.toMatchObject({ code: "CONFLICT" });
+  });
+
+  it("that don't say what lies under a version leave the outcome open", async () => {
+    let isBroken = false;
+    const stat = (async (...args: Parameters<typeof nodeFs.stat>) => {
+      if (isBroken) throw systemError("EIO");
+      return nodeFs.stat(...args);
+    }) as typeof nodeFs.stat;
+    const link: typeof nodeFs.link = async (from, to) => {
+      isBroken = String(to).endsWith(".json");
+      await nodeFs.link(from, to);
+      if (isBroken) throw systemError("EEXIST");
+    };
+    const { storage } = await openNew({ fs: { ...nodeFs, link, stat } });
+    const unknown = { code: "STORAGE_FAILED", details: { cause: "EIO", outcome: "unknown" } };
+    await expect(storage.append(makeCommit())).rejects.toMatchObject(unknown);
+    isBroken = false;
+    expect((await storage.list({})).items).toHaveLength(1);
+    expect(await storage.countActive(5)).toBe(1);
   });
 
   it("whose folders are taken away are refused, not waited for", async () => {

@@ -91,6 +91,25 @@ describe("markers", () => {
     expect(await markersIn(root, "active")).toEqual([`${DAY}/000000000~fresh~1`]);
   });
 
+  it("of a session of which a part is there stay", async () => {
+    const { root, storage } = await openWith(first, paused, resumed);
+    const [old] = await nodeFs.readdir(join(root, "sessions"));
+    const folder = join(root, "sessions", old ?? "", "session_1");
+    await storage.close();
+    for (const name of ["3.json", "head"]) await nodeFs.unlink(join(folder, name));
+    for (const tree of ["all", "active"]) {
+      for (const name of await markersIn(root, tree)) await nodeFs.utimes(join(root, tree, name), HOURS_AGO, HOURS_AGO);
+    }
+    expect((await storage.list({})).items).toEqual([paused.summary]);
+    await storage.close();
+    expect(await markersIn(root, "all")).toHaveLength(1);
+    await nodeFs.unlink(join(folder, "1.json"));
+    const another = await FileStorage.open(root);
+    expect((await another.list({})).items).toEqual([paused.summary]);
+    await another.close();
+    expect(await markersIn(root, "all")).toHaveLength(1);
+  });
+
   it("come back if their session begins just while they are tidied", async () => {
     const root = await newRoot();
     const writer = await FileStorage.open(root);

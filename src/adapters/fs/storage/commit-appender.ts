@@ -96,6 +96,8 @@ export class CommitAppender {
 
   async #checkPrevious({ sessionId: id, version, previousHash }: Commit): Promise<void> {
     const { known, reader } = this.#parts;
+    // A backup may have been put back: what isn't there any more is not what a commit can follow.
+    if (!(await reader.has(id, known.get(id)?.version ?? 0))) known.forget(id);
     const seen = known.get(id);
     if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
     const previous = seen?.version === version - 1 ? seen : await reader.header(id, version - 1);
