@@ -1,16 +1,16 @@
 import type { SessionEvent } from "../session/events.js";
 import type { Notifications } from "./notifications.js";
-import type { PhasedSession } from "./pinned.js";
+import type { PhasedCommit } from "./pinned.js";
 
 /** Tells the host what a commit says, event by event. */
-export function announce(notifications: Notifications, { sessionId, head, events, at }: PhasedSession): void {
+export function announce(notifications: Notifications, { sessionId, head, events, at }: PhasedCommit): void {
   const of = { sessionId, workflowType: head.workflowType, at };
   for (const event of events) announceEvent(notifications, of, event);
 }
 
 function announceEvent(
   notifications: Notifications,
-  of: { readonly sessionId: PhasedSession["sessionId"]; readonly workflowType: string; readonly at: string },
+  of: { readonly sessionId: PhasedCommit["sessionId"]; readonly workflowType: string; readonly at: string },
   event: SessionEvent,
 ): void {
   switch (event.type) {

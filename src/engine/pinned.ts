@@ -3,14 +3,16 @@ import type { PhaseDefinition, WorkflowStructure } from "../definition/structure
 import { PhasegateError } from "../errors.js";
 import type { Kernel } from "../kernel/kernel.js";
 import { RecentMap } from "../kernel/recent-map.js";
-import type { Recorded } from "../kernel/recorded.js";
+import type { Current, Recorded } from "../kernel/recorded.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import type { SessionEvent } from "../session/events.js";
 import type { SessionHead } from "../session/head.js";
 import type { PhasedCommand } from "./phased-machine.js";
 
-/** A phased session as the kernel gives it. */
-export type PhasedSession = Recorded<SessionEvent, SessionHead>;
+/** Where a phased session stands. */
+export type PhasedSession = Current<SessionHead>;
+/** A commit of a phased session. */
+export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
 /** The kernel of phased sessions. */
 export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
 

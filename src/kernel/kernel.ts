@@ -8,7 +8,7 @@ import { freeze } from "./freeze.js";
 import { addKey, findKey, type KeyedRequest, type Keys } from "./idempotency.js";
 import type { Machine } from "./machine.js";
 import { RecentMap } from "./recent-map.js";
-import type { Executed, Recorded } from "./recorded.js";
+import type { Current, Executed, Recorded } from "./recorded.js";
 
 /** A command with the large texts that its events name by digest. */
 export interface Prepared<Command> {
@@ -29,9 +29,16 @@ export interface KernelOptions<Command, Event, Head> {
   readonly onConflict?: (id: SessionId, version: number) => void;
 }
 
-interface Newest<Event, Head> extends Recorded<Event, Head> {
+/** What is kept of a session's newest commit; not the events, which may hold evidence. */
+interface Newest<Head> extends Current<Head> {
   readonly keys: Keys;
   readonly body: string;
+}
+
+/** A commit that was read or made: what is kept of it, and what happened in it. */
+interface Made<Event, Head> {
+  readonly newest: Newest<Head>;
+  readonly events: readonly Event[];
 }
 
 /** How often a command is decided anew before its caller is told of the conflict. */
@@ -45,14 +52,14 @@ const HEADS_KEPT = 256;
  */
 export class Kernel<Command, Event, Head> {
   readonly #options: KernelOptions<Command, Event, Head>;
-  readonly #heads = new RecentMap<SessionId, Newest<Event, Head>>(HEADS_KEPT);
+  readonly #heads = new RecentMap<SessionId, Newest<Head>>(HEADS_KEPT);
 
   constructor(options: KernelOptions<Command, Event, Head>) {
     this.#options = options;
   }
 
   /** Where a session stands; undefined if there is none, or it was deleted. */
-  async find(id: SessionId): Promise<Recorded<Event, Head> | undefined> {
+  async find(id: SessionId): Promise<Current<Head> | undefined> {
     const newest = await this.#newest(id);
     return newest === undefined || newest.summary.status === "deleted" ? undefined : newest;
   }
@@ -68,7 +75,7 @@ export class Kernel<Command, Event, Head> {
    */
   async execute(
     id: SessionId,
-    prepare: (current: Recorded<Event, Head> | undefined) => Promise<Prepared<Command>> | Prepared<Command>,
+    prepare: (current: Current<Head> | undefined) => Promise<Prepared<Command>> | Prepared<Command>,
     request?: KeyedRequest,
   ): Promise<Executed<Event, Head>> {
     for (let tries = 1; ; tries += 1) {
@@ -78,8 +85,9 @@ export class Kernel<Command, Event, Head> {
       const made = this.#decide(id, newest, await prepare(newest), request);
       if (await this.#appended(made.commit, tries)) {
         this.#heads.set(id, made.newest);
-        this.#options.onCommit?.(made.newest);
-        return { ...made.newest, replayed: false };
+        const recorded = recordedOf(made);
+        this.#options.onCommit?.(recorded);
+        return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
       await pause(tries);
@@ -89,7 +97,7 @@ export class Kernel<Command, Event, Head> {
   /** One commit of a session. */
   async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
     for await (const commit of this.#options.storage.log(id, { after: version - 1, limit: 1 })) {
-      if (commit.version === version) return this.#read(id, commit);
+      if (commit.version === version) return recordedOf(this.#read(id, commit));
     }
     throw tampered({ sessionId: id, version }, "it is missing");
   }
@@ -102,7 +110,7 @@ export class Kernel<Command, Event, Head> {
       if (commit.version !== (previous?.version ?? 0) + 1 || commit.previousHash !== (previous?.hash ?? "")) {
         throw tampered(commit, "it does not follow the one before it");
       }
-      yield this.#read(id, commit);
+      yield recordedOf(this.#read(id, commit));
       previous = commit;
     }
   }
@@ -137,18 +145,18 @@ export class Kernel<Command, Event, Head> {
     });
   }
 
-  async #newest(id: SessionId): Promise<Newest<Event, Head> | undefined> {
+  async #newest(id: SessionId): Promise<Newest<Head> | undefined> {
     const commit = await this.#options.storage.read(id);
     if (commit === undefined) return undefined;
     const known = this.#heads.get(id);
     if (known !== undefined && known.hash === commit.hash && known.body === commit.body) return known;
-    const newest = this.#read(id, commit);
+    const { newest } = this.#read(id, commit);
     this.#heads.set(id, newest);
     return newest;
   }
 
   /** The summary is made anew: the one beside the body is for lists, and no hash covers it. */
-  #read(sessionId: SessionId, commit: Commit): Newest<Event, Head> {
+  #read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
     const { machine, hashKey } = this.#options;
     const { version, at, hash, body } = commit;
     if (commit.sessionId !== sessionId) throw tampered({ sessionId, version }, "it belongs to another session");
@@ -156,7 +164,7 @@ export class Kernel<Command, Event, Head> {
     const { events, head } = this.#parse(commit, stored);
     const { activeSince } = commit.summary;
     const summary = { ...this.#summary(sessionId, head, at, version), activeSince };
-    return { sessionId, version, at, hash, summary, body, keys, events, head: freeze(head) };
+    return { newest: { sessionId, version, at, hash, summary, body, keys, head: freeze(head) }, events };
   }
 
   #parse(commit: Commit, stored: Pick<CommitBody, "events" | "head">) {
@@ -171,10 +179,10 @@ export class Kernel<Command, Event, Head> {
 
   #decide(
     sessionId: SessionId,
-    newest: Newest<Event, Head> | undefined,
+    newest: Newest<Head> | undefined,
     { command, payloads = [] }: Prepared<Command>,
     request: KeyedRequest | undefined,
-  ): { commit: Commit; newest: Newest<Event, Head> } {
+  ): Made<Event, Head> & { readonly commit: Commit } {
     const { machine, clock, hashKey } = this.#options;
     const at = new Date(clock.now()).toISOString();
     const version = (newest?.version ?? 0) + 1;
@@ -188,7 +196,8 @@ export class Kernel<Command, Event, Head> {
     const hash = commitHash(previousHash, body, hashKey);
     const summary = this.#summary(sessionId, head, at, version, newest?.summary);
     const commit = { sessionId, version, at, schema, previousHash, hash, summary, body, payloads };
-    return { commit, newest: { sessionId, version, at, hash, summary, body, keys, events, head: freeze(head) } };
+    const made = { sessionId, version, at, hash, summary, body, keys, head: freeze(head) };
+    return { commit, newest: made, events };
   }
 
   #summary(sessionId: SessionId, head: Head, at: string, version: number, before?: SessionSummary): SessionSummary {
@@ -213,6 +222,11 @@ export class Kernel<Command, Event, Head> {
       });
     }
   }
+}
+
+function recordedOf<Event, Head>({ newest, events }: Made<Event, Head>): Recorded<Event, Head> {
+  const { sessionId, version, at, hash, head, summary } = newest;
+  return { sessionId, version, at, hash, head, summary, events };
 }
 
 /** Waits a little, longer each time and never the same for two racers. */

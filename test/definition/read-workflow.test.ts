@@ -262,20 +262,32 @@ describe("what is wrong", () => {
   });
 
   it.each([
-    [{ phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
-    [{ phases: [phase(1, { skippable: 0 })] }, "Write false, without quotes."],
-    [{ phases: [phase(-1)] }, "Write a whole number from 0 on, without quotes: 1, say."],
-    [{ phases: [phase("1")] }, "Write 1, without quotes."],
-    [{ phases: [1] }, 'Write keys and values in braces: {"key": "value"}.'],
-    [{ phases: [phase(1, { tasks: {} })] }, 'Write objects in brackets: [{"key": "value"}].'],
-    [{ phases: "two" }, "Write how many folders there are below phases/, as a number without quotes, or a list"],
-    [{ total_phases: "2" }, "Write how many folders there are below phases/, as a number without quotes."],
-    [{ name: 5 }, 'Write "5".'],
-    [{ version: [1] }, 'Write a text in double quotes: "like this".'],
-    [{ tags: "green" }, 'Write ["green"].'],
-    [{ tags: ["a", 1] }, 'Write ["a","1"].'],
-    [{ tags: [{}] }, 'Write a list of texts: ["one", "two"].'],
-  ])("%j comes with what to write", async (changes, hint) => {
+    ["a flag that is a word", { phases: [phase(1, { skippable: "yes" })] }, "Write true, without quotes."],
+    ["a flag that is a number", { phases: [phase(1, { skippable: 0 })] }, "Write false, without quotes."],
+    ["a number below 0", { phases: [phase(-1)] }, "Write a whole number from 0 on, without quotes: 1, say."],
+    ["a number in quotes", { phases: [phase("1")] }, "Write 1, without quotes."],
+    ["a phase that is a number", { phases: [1] }, 'Write keys and values in braces: {"key": "value"}.'],
+    [
+      "tasks that are an object",
+      { phases: [phase(1, { tasks: {} })] },
+      'Write objects in brackets: [{"key": "value"}].',
+    ],
+    [
+      "phases that are a word",
+      { phases: "two" },
+      "Write how many folders there are below phases/, as a number without quotes, or a list",
+    ],
+    [
+      "a total in quotes",
+      { total_phases: "2" },
+      "Write how many folders there are below phases/, as a number without quotes.",
+    ],
+    ["a text that is a number", { name: 5 }, 'Write "5".'],
+    ["a text that is a list", { version: [1] }, 'Write a text in double quotes: "like this".'],
+    ["a list that is a text", { tags: "green" }, 'Write ["green"].'],
+    ["a list with a number", { tags: ["a", 1] }, 'Write ["a","1"].'],
+    ["a list with an object", { tags: [{}] }, 'Write a list of texts: ["one", "two"].'],
+  ])("%s comes with what to write", async (_, changes, hint) => {
     const { diagnostics } = await read({ "metadata.json": metadata(changes) });
     expect(diagnostics.find(({ code }) => code === "VALUE_WRONG")?.hint).toContain(hint);
   });

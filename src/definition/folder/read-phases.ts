@@ -125,7 +125,7 @@ function warnUnlisted(
 
 /** A gate file above the phases' folders was meant for some phase, and would be read for none. */
 function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }: Reading): void {
-  const places = ["", "phases/"].filter((place) => !phases.some(({ file }) => isIn(place, file)));
+  const places = ["", "phases/"].filter((place) => !phases.some(({ file = "" }) => isIn(place, file)));
   for (const file of places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has)) {
     const hint = `Move it into the folder of its phase, such as phases/${phases[0]?.number ?? 1}/.`;
     report.error("GATE_FILE_MISNAMED", { file }, "this gate file lies in no phase's folder, so it isn't read", hint);

@@ -2,11 +2,16 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { Background } from "../../../src/adapters/fs/storage/background.js";
+import { CommitReader } from "../../../src/adapters/fs/storage/commit-reader.js";
 import { Disk } from "../../../src/adapters/fs/storage/disk.js";
 import { FolderNames } from "../../../src/adapters/fs/storage/folder-names.js";
 import { Folders } from "../../../src/adapters/fs/storage/folders.js";
 import { KnownVersions } from "../../../src/adapters/fs/storage/known-versions.js";
+import { LinkPublisher } from "../../../src/adapters/fs/storage/link-publisher.js";
+import { NewestVersion } from "../../../src/adapters/fs/storage/newest-version.js";
+import { StoreLayout } from "../../../src/adapters/fs/storage/store-layout.js";
 import { parseSessionId } from "../../../src/definition/names.js";
+import { makeCommit } from "../../../src/testing/make-commit.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots({ inMemory: true });
@@ -22,6 +27,24 @@ it("as many sessions are known as were used lately, each in its newest version",
   expect(known.get(id(0))?.version).toBe(5);
   known.forget(id(0));
   expect(known.get(id(0))).toBeUndefined();
+});
+
+it("what lists found is kept in mind for some sessions", async () => {
+  const disk = new Disk();
+  const layout = new StoreLayout(await newRoot());
+  const reader = new CommitReader(disk, layout, new LinkPublisher(disk));
+  const hint = vi.spyOn(reader, "hint").mockResolvedValue(1);
+  vi.spyOn(reader, "has").mockResolvedValue(false);
+  vi.spyOn(reader, "header").mockResolvedValue(makeCommit());
+  const newest = new NewestVersion(reader, new KnownVersions());
+  const look = (index: number) => newest.header(parseSessionId(`s${index}`));
+  for (let index = 0; index < 4096; index++) await look(index);
+  hint.mockClear();
+  await look(4095);
+  expect(hint).not.toHaveBeenCalled();
+  await look(5000);
+  await look(4094);
+  expect(hint).toHaveBeenCalled();
 });
 
 it("folders are made once, until too many are known", async () => {

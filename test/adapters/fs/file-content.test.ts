@@ -419,8 +419,15 @@ describe("what is kept", () => {
     expect((await once.read())?.definition?.structure.phases[1]?.textRevision).toBe(revisionOf("# Phase 2: Sow\nx"));
     changes = 0;
     const always = watched(await openWall(root), change(1000));
-    expect((await new WorkflowFolder(always, TYPE, later).read())?.definition).toBeDefined();
+    const restless = new WorkflowFolder(always, TYPE, later);
+    const read = await restless.read();
+    expect([read?.definition, read?.diagnostics[0]?.message]).toEqual([
+      undefined,
+      expect.stringContaining("changes while"),
+    ]);
     expect(always.reads).toBe(15);
+    changes = 2000;
+    expect((await restless.read())?.definition, "nothing of it was kept").toBeDefined();
   });
 
   it("is nothing of a folder that goes while it is read", async () => {

@@ -28,6 +28,17 @@ describe("a file system without hard links", () => {
     expect(files.sort()).toEqual(["1", "1/commit.json", "2", "2/commit.json", "head"]);
   });
 
+  it("finds the newest commit without the hint, too", async () => {
+    const root = await newRoot();
+    const storage = await FileStorage.open(root, { fs });
+    const first = makeCommit();
+    await storage.append(first);
+    await storage.append(nextCommit(first));
+    await storage.close();
+    for await (const head of nodeFs.glob(join(root, "sessions/*/*/head"))) await nodeFs.writeFile(head, "torn");
+    expect(await (await FileStorage.open(root)).read(first.sessionId)).toEqual(nextCommit(first));
+  });
+
   it("stays as it was chosen, wherever the folder is opened", async () => {
     const root = await newRoot();
     const commit = makeCommit();

@@ -29,6 +29,12 @@ export function folderTooLarge(): Diagnostic {
   return problem(METADATA_FILE, "FOLDER_TOO_LARGE", "the folder holds more than is read", hint);
 }
 
+/** A folder that was another one each time that it was looked at. */
+export function unsettledFolder(): Diagnostic {
+  const hint = "Call again when nobody writes to it; replace a folder by one rename rather than file by file.";
+  return problem(METADATA_FILE, "FILE_UNREADABLE", "the workflow's folder changes while it is read", hint);
+}
+
 function problem(file: string, code: DiagnosticCode, message: string, hint: string): Diagnostic {
   return { file, severity: "error", code, message, hint };
 }

@@ -3,7 +3,7 @@ import { FILE_MAX, withoutMark } from "../../../definition/folder/workflow-files
 import { isPhasegateError } from "../../../errors.js";
 import type { Wall } from "../../../walls/wall.js";
 import { type FolderState, lookAtFolder, readFolder } from "./folder-source.js";
-import { unreadableFolder } from "./unreadable.js";
+import { unreadableFolder, unsettledFolder } from "./unreadable.js";
 
 interface Kept<T> {
   readonly key: string;
@@ -73,18 +73,21 @@ export class WorkflowFolder {
 
   private async readSettled(): Promise<ReadWorkflow | undefined> {
     let state = await this.look();
-    let value: ReadWorkflow | undefined;
     for (let turn = 0; turn < TURNS && state !== undefined; turn += 1) {
       if (this.workflow?.key === state.key) return this.workflow.value;
       const readAt = this.now();
       const { files, unreadable } = await readFolder(this.wall, this.type, state);
-      value = await readWorkflow(this.type, files, unreadable);
-      if (state.changedAt < readAt - SETTLED) this.workflow = { key: state.key, value };
+      const value = await readWorkflow(this.type, files, unreadable);
       const after = await this.look();
-      if (after?.key === state.key) return value;
-      state = after;
+      if (after?.key !== state.key) {
+        state = after;
+        continue;
+      }
+      // Only what was the same before and after: else files of two workflows could be pinned as one.
+      if (state.changedAt < readAt - SETTLED) this.workflow = { key: state.key, value };
+      return value;
     }
-    return state === undefined ? undefined : value;
+    return state === undefined ? undefined : { diagnostics: [unsettledFolder()] };
   }
 
   /** Undefined for one that can't be had: what is wrong with it shows when the workflow is read. */

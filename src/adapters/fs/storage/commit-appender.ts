@@ -96,8 +96,9 @@ export class CommitAppender {
 
   async #checkPrevious({ sessionId: id, version, previousHash }: Commit): Promise<void> {
     const { known, reader } = this.#parts;
+    const before = known.get(id);
     // A backup may have been put back: what isn't there any more is not what a commit can follow.
-    if (!(await reader.has(id, known.get(id)?.version ?? 0))) known.forget(id);
+    if (before !== undefined && !(await reader.has(id, before.version))) known.forget(id);
     const seen = known.get(id);
     if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
     const previous = seen?.version === version - 1 ? seen : await reader.header(id, version - 1);

@@ -17,37 +17,37 @@ export function encodeCommit(commit: Commit): string {
   return `${header.slice(0, -1)},\n"body":${JSON.stringify(commit.body)}}\n`;
 }
 
-/** Reads a commit file; throws `TAMPERED` if it isn't one of this session and, if given, this version. */
-export function parseCommit(data: Buffer, id: SessionId, version?: number): Commit {
+/** Reads a commit file; throws `TAMPERED` if it isn't one of this session and this version. */
+export function parseCommit(data: Buffer, id: SessionId, version: number): Commit {
   const value = parseJson(data.toString("utf8"), id, version);
   if (isHeader(value) && "body" in value && typeof value.body === "string") {
     return { ...checked(value, id, version), body: value.body };
   }
-  throw tampered(id, version ?? 0, "it is not a commit");
+  throw tampered(id, version, "it is not a commit");
 }
 
 /** Reads the header out of the first bytes of a commit file; undefined if they don't hold all of it. */
-export function parseHeader(data: Buffer, id: SessionId, version?: number): CommitHeader | undefined {
+export function parseHeader(data: Buffer, id: SessionId, version: number): CommitHeader | undefined {
   const end = data.indexOf(NEWLINE);
   if (end < 1) return undefined;
   const value = parseJson(`${data.toString("utf8", 0, end - 1)}}`, id, version);
   if (isHeader(value)) return checked(value, id, version);
-  throw tampered(id, version ?? 0, "it is not a commit");
+  throw tampered(id, version, "it is not a commit");
 }
 
-function parseJson(text: string, id: SessionId, version: number | undefined): unknown {
+function parseJson(text: string, id: SessionId, version: number): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw tampered(id, version ?? 0, "it is cut short, or not JSON");
+    throw tampered(id, version, "it is cut short, or not JSON");
   }
 }
 
-function checked(header: CommitHeader, id: SessionId, version: number | undefined): CommitHeader {
+function checked(header: CommitHeader, id: SessionId, version: number): CommitHeader {
   if (header.sessionId !== id || header.summary.sessionId !== id) {
-    throw tampered(id, version ?? 0, "it belongs to another session");
+    throw tampered(id, version, "it belongs to another session");
   }
-  if (version !== undefined && header.version !== version) {
+  if (header.version !== version) {
     throw tampered(id, version, `it holds version ${header.version}`);
   }
   return header;

@@ -4,10 +4,15 @@ import type { CommitHeader } from "./commit-file.js";
 import type { CommitReader, ReadVersion } from "./commit-reader.js";
 import type { KnownVersions } from "./known-versions.js";
 
+/** So many sessions' versions are kept in mind from lists, until all are forgotten. */
+const MAX_LISTED = 4096;
+
 /** Finds the newest version of a session, from the best hint that there is. */
 export class NewestVersion {
   readonly #reader: CommitReader;
   readonly #known: KnownVersions;
+  /** Which version a list found last. */
+  readonly #listed = new Map<SessionId, number>();
 
   constructor(reader: CommitReader, known: KnownVersions) {
     this.#reader = reader;
@@ -29,18 +34,22 @@ export class NewestVersion {
     return commit;
   }
 
-  /** Without the body; and not noted, as a list would flush out what is in use. */
+  /** Without the body; and not noted as known, as a list would flush out what is in use, and it may not be settled. */
   async header(id: SessionId): Promise<CommitHeader | undefined> {
-    return this.#find(id, this.#reader.header);
+    const header = await this.#find(id, this.#reader.header);
+    if (this.#listed.size >= MAX_LISTED) this.#listed.clear();
+    if (header !== undefined) this.#listed.set(id, header.version);
+    return header;
   }
 
   // What this process saw last is a better hint than `head`, which is renamed after the answer. Neither is more than a
   // hint: a backup may have been put back, and anything may have happened to `head`.
   async #find<T extends CommitHeader>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
-    const known = this.#known.get(id)?.version ?? 0;
-    const next = await this.#from(id, known, read);
+    const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
+    const next = await this.#from(id, seen, read);
     if (next !== undefined) return next;
     this.#known.forget(id);
+    this.#listed.delete(id);
     const hinted = await this.#from(id, await this.#reader.hint(id), read);
     return hinted ?? this.#from(id, await this.#reader.highest(id), read);
   }
