@@ -3,11 +3,13 @@ import { link, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FileStorage } from "phasegate/fs";
-import { medians, ratio, row, time } from "./measure.mjs";
+import { pairedMedians, row, time } from "./measure.mjs";
 import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
 
-const PHASES = 8;
+const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
+/** How long the file of such a commit is. */
+const COMMIT_BYTES = 2200;
 
 /** write + fsync + link + fsync of the folder: what any durable commit of a file costs. */
 function bareCommit(folder, bytes) {
@@ -33,23 +35,20 @@ export async function run() {
   const storage = await FileStorage.open(root);
   const host = benchTool(PHASES, storage);
   const place = { sessionId: "", phase: PHASES + 1 };
-  const found = await medians(
-    {
-      bare: { fn: bareCommit(folder, 3 * 1024) },
-      complete: {
-        beforeEach: async () => {
-          if (place.phase < PHASES) return;
-          place.sessionId = await startSession(host);
-          place.phase = 1;
-        },
-        fn: async () => {
-          await completePhase(host, place.sessionId, place.phase, EVIDENCE);
-          place.phase += 1;
-        },
+  const found = await pairedMedians({
+    bare: { fn: bareCommit(folder, COMMIT_BYTES) },
+    complete: {
+      beforeEach: async () => {
+        if (place.phase < PHASES) return;
+        place.sessionId = await startSession(host);
+        place.phase = 1;
+      },
+      fn: async () => {
+        await completePhase(host, place.sessionId, place.phase, EVIDENCE);
+        place.phase += 1;
       },
     },
-    { time: 4000 },
-  );
+  });
   await host.engine.close();
   await Promise.all([folder, root].map((path) => rm(path, { recursive: true, force: true })));
   return [
@@ -57,7 +56,7 @@ export async function run() {
       "complete_phase, FileStorage, durable",
       time(found.complete),
       `bare write+fsync+link+fsync ${time(found.bare)}`,
-      ratio(found.complete, found.bare),
+      found.ratio,
       1.5,
     ),
   ];

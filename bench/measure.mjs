@@ -21,6 +21,23 @@ export async function medians(tasks, options = {}) {
   );
 }
 
+/**
+ * The same in many short rounds in turn: a disk's speed drifts within seconds, so what is compared must
+ * be measured at the same time. Gives the median of each task over all rounds, and of the ratios of the
+ * second to the first, round by round.
+ */
+export async function pairedMedians(tasks, rounds = 15) {
+  const found = [];
+  for (let round = 0; round < rounds; round += 1) found.push(await medians(tasks, { time: 300, warmupTime: 50 }));
+  const [baseline, measured] = Object.keys(tasks);
+  const over = (name) => median(found.map((one) => one[name]));
+  return {
+    [baseline]: over(baseline),
+    [measured]: over(measured),
+    ratio: Number(median(found.map((one) => one[measured] / one[baseline])).toFixed(2)),
+  };
+}
+
 /** The median of numbers. */
 export function median(numbers) {
   const sorted = [...numbers].sort((one, other) => one - other);
