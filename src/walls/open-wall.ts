@@ -28,8 +28,18 @@ export async function openWall(folder: string): Promise<Wall> {
     walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
       on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth })),
     signature: (path) => on(path, (checked) => fileSignature(root, checked)),
+    isCurrent: () => guarded(".", () => leadsTo(folder, root)),
     check: (path) => on(path, async (checked) => void (await resolveInside(root, checked))),
   };
+}
+
+async function leadsTo(folder: string, root: string): Promise<boolean> {
+  try {
+    return (await realpath(folder)) === root;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 async function realRootOf(folder: string): Promise<string> {

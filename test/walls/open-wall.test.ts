@@ -63,6 +63,23 @@ describe("openWall", () => {
   });
 });
 
+describe("isCurrent", () => {
+  it("says whether the root's name still leads to the folder that was opened", async () => {
+    const link = join(base, "current");
+    await symlink(root, link);
+    const linked = await openWall(link);
+    expect(await linked.isCurrent()).toBe(true);
+    await rm(link);
+    expect(await linked.isCurrent()).toBe(false);
+    await symlink(join(base, "root-fake"), link);
+    expect(await linked.isCurrent()).toBe(false);
+    expect((await linked.read("a/b/file.md", LIMIT)).text).toBe("inside");
+    await rm(link);
+    await symlink("current", link);
+    expect(await refusal(linked.isCurrent())).toBe("STORAGE_FAILED");
+  });
+});
+
 describe("read", () => {
   it("gives the text and a signature that changes with the file", async () => {
     const before = await wall.read("a/b/file.md", LIMIT);

@@ -123,6 +123,19 @@ describe("list and definition", () => {
     expect((await content.text("only_here", { phase: 1 })).text).toBe("# Phase 1: Dig\n");
   });
 
+  it("goes on with the other root when one goes, and follows a root that is a link to where it leads now", async () => {
+    const [one, two, current] = [join(base, "one"), join(base, "two"), join(base, "current")];
+    await place(one, "a_v1");
+    await place(two, "b_v1");
+    await symlink(one, current);
+    content = new FileContent({ roots: [current, root] });
+    expect((await content.list()).map(({ type }) => type)).toEqual(["a_v1", TYPE]);
+    await rm(current);
+    expect((await content.list()).map(({ type }) => type)).toEqual([TYPE]);
+    await symlink(two, current);
+    expect((await content.list()).map(({ type }) => type)).toEqual(["b_v1", TYPE]);
+  });
+
   it("takes a FIFO with a workflow's name for nothing", async () => {
     execFileSync("mkfifo", [join(root, "pipe")]);
     expect(await content.definition("pipe")).toBeUndefined();

@@ -30,7 +30,7 @@ interface Place {
 export class WorkflowRoots {
   private readonly roots: readonly string[];
   private readonly walls = new Map<string, Wall>();
-  private readonly folders = new Map<Wall, Map<string, WorkflowFolder>>();
+  private readonly folders = new WeakMap<Wall, Map<string, WorkflowFolder>>();
 
   constructor(roots: readonly string[]) {
     this.roots = [...roots];
@@ -77,14 +77,22 @@ export class WorkflowRoots {
     return Promise.all(walls.map(async (wall) => ({ wall, names: new Set(await workflowNames(wall, wanted)) })));
   }
 
+  /** A root's wall; another one when its name leads elsewhere, undefined while it leads nowhere. */
+  private async wallOf(root: string): Promise<Wall | undefined> {
+    const known = this.walls.get(root);
+    if (known !== undefined && (await known.isCurrent())) return known;
+    const wall = await openIfThere(root);
+    if (wall === undefined) this.walls.delete(root);
+    else this.walls.set(root, wall);
+    return wall;
+  }
+
   /** The walls of the roots that are there. */
   private async openWalls(): Promise<readonly Wall[]> {
     const walls: Wall[] = [];
     for (const root of this.roots) {
-      const wall = this.walls.get(root) ?? (await openIfThere(root));
-      if (wall === undefined) continue;
-      this.walls.set(root, wall);
-      walls.push(wall);
+      const wall = await this.wallOf(root);
+      if (wall !== undefined) walls.push(wall);
     }
     if (walls.length > 0) return walls;
     throw new PhasegateError("FILE_NOT_FOUND", "none of the folders for workflows is there", {
