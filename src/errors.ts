@@ -69,6 +69,17 @@ export interface ErrorDetails {
   FILE_NOT_FOUND: { readonly file: string };
   /** A file or a text over its size limit, in bytes. */
   TOO_LARGE: { readonly file?: string; readonly bytes: number; readonly limit: number };
+  /** A text that can't be a plan, or a plan that isn't there. */
+  PLAN_PARSE: { readonly file: string; readonly line?: number; readonly column?: number };
+  /** A template of phases or tasks that isn't there or can't be read. */
+  TEMPLATE: { readonly file: string; readonly workflowType?: string };
+  /** A task was asked for whose dependencies are open, in a workflow that enforces them. */
+  TASK_LOCKED: {
+    readonly phase: number;
+    readonly task: number;
+    readonly open: readonly string[];
+    readonly ready: readonly number[];
+  };
   /** A bug, here or in a port of the host's. */
   INTERNAL: { readonly cause?: string };
 }

@@ -37,7 +37,64 @@ const schemaGateSchema = z.object({
 
 const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.boolean() });
 
-const gateSchema = z.discriminatedUnion("kind", [fieldGateSchema, schemaGateSchema, openGateSchema]);
+const planGateSchema = z.object({
+  kind: z.literal("plan"),
+  allowOverride: z.boolean(),
+  /** Tasks of the phase by the plan's own ids: all that are not optional must be claimed. */
+  tasks: z.array(z.object({ id: z.string(), optional: z.boolean() })),
+  /** Items of the phase's validation gate, in order: all must be claimed, by number (from 1) or by text. */
+  items: z.array(z.string()),
+});
+
+const gateSchema = z.discriminatedUnion("kind", [fieldGateSchema, schemaGateSchema, openGateSchema, planGateSchema]);
+
+/** What a plan says of a task, as far as a session needs it. */
+const plannedTaskSchema = z.object({
+  /** The plan's own id. */
+  id: z.string(),
+  description: z.string().optional(),
+  estimatedTime: z.string().optional(),
+  /** Ids of tasks that must be done first. */
+  dependencies: z.array(z.string()),
+  acceptanceCriteria: z.array(z.string()),
+  /** What the plan said when it was pinned. */
+  state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
+  optional: z.boolean(),
+  parallel: z.boolean(),
+});
+
+/** What a plan says of a phase, as far as a session needs it. */
+const plannedPhaseSchema = z.object({
+  /** The plan's own number, which is another one where phases were shifted. */
+  number: z.int().nonnegative(),
+  goal: z.string().optional(),
+  estimatedDuration: z.string().optional(),
+});
+
+/** How the phases after the static ones come out of a plan. */
+const dynamicSchema = z.object({
+  /** The name of the source parser. */
+  parser: z.string(),
+  /** The option of a session that says where its plan lies. */
+  sourcePathKey: z.string(),
+  /** Where the templates lie, relative to the workflow's folder. */
+  templates: z.object({ phase: z.string(), task: z.string() }),
+  /** Whether a task whose dependencies are open can be read. */
+  enforceDependencies: z.boolean(),
+  /** Whether acceptance criteria are ticked with their tasks. */
+  tickCriteria: z.boolean(),
+});
+
+/** The plan that a session has pinned. */
+const planPinSchema = z.object({
+  /** Where it lies, relative to the project root. */
+  path: z.string(),
+  /** The state of the text that was pinned. */
+  hash: z.string(),
+  dialect: z.string(),
+  /** What was added to the plan's own phase numbers. */
+  shift: z.int(),
+});
 
 const taskSchema = z.object({
   number: z.int().nonnegative(),
@@ -47,6 +104,8 @@ const taskSchema = z.object({
   file: z.string().optional(),
   /** The revision of the task's text when the definition was read. */
   textRevision: z.string().optional(),
+  /** What the plan says of it, where it comes from one. */
+  plan: plannedTaskSchema.optional(),
   /** Keys of the source that this version doesn't know, kept. */
   extra: storedObjectSchema.optional(),
 });
@@ -65,6 +124,8 @@ const phaseSchema = z.object({
   gate: gateSchema,
   /** The revision of the phase's text when the definition was read. */
   textRevision: z.string().optional(),
+  /** What the plan says of it, where it comes from one. */
+  plan: plannedPhaseSchema.optional(),
   /** Keys of the source that this version doesn't know, kept. */
   extra: storedObjectSchema.optional(),
 });
@@ -86,6 +147,10 @@ export const structureSchema = z.object({
   startPhase: z.int().nonnegative(),
   /** In ascending order of their numbers; the numbers may have gaps and begin at 0. */
   phases: z.array(phaseSchema).min(1),
+  /** Where phases come out of a plan: how. */
+  dynamic: dynamicSchema.optional(),
+  /** The plan of a session whose phases come out of one. */
+  plan: planPinSchema.optional(),
   extra: storedObjectSchema.optional(),
 });
 
@@ -99,6 +164,16 @@ export type FieldGate = z.infer<typeof fieldGateSchema>;
 export type SchemaGate = z.infer<typeof schemaGateSchema>;
 /** A gate that any evidence object passes. */
 export type OpenGate = z.infer<typeof openGateSchema>;
+/** A gate of a phase out of a plan: its tasks and the items of its validation gate must be claimed. */
+export type PlanGate = z.infer<typeof planGateSchema>;
+/** What a plan says of a task, as far as a session needs it. */
+export type PlannedTask = z.infer<typeof plannedTaskSchema>;
+/** What a plan says of a phase, as far as a session needs it. */
+export type PlannedPhase = z.infer<typeof plannedPhaseSchema>;
+/** How the phases after the static ones come out of a plan. */
+export type DynamicDefinition = z.infer<typeof dynamicSchema>;
+/** The plan that a session has pinned. */
+export type PlanPin = z.infer<typeof planPinSchema>;
 /** What must be shown before a phase counts as done. */
 export type GateDefinition = z.infer<typeof gateSchema>;
 /** One task of a phase. */

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
 import type { FieldGate, GateDefinition, SchemaGate } from "../definition/structure.js";
 import { checkField } from "./check-field.js";
+import { checkPlanGate } from "./check-plan-gate.js";
 import { exampleBy, expectedBy, schemaAt } from "./json-schema-hints.js";
 import type { Enforcement, Problem, Verdict } from "./verdict.js";
 
@@ -30,6 +31,8 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
       return checkFields(gate, evidence, context.enforcement ?? "strict");
     case "schema":
       return checkSchema(gate, evidence, context.schemaResult);
+    case "plan":
+      return verdict(checkPlanGate(gate, evidence));
   }
 }
 

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
-import type { GateDefinition } from "../definition/structure.js";
+import type { GateDefinition, PlanGate } from "../definition/structure.js";
 import { exampleOf } from "./check-field.js";
+import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./check-plan-gate.js";
 import { exampleBy } from "./json-schema-hints.js";
 
 /** What a gate asks for, in a form for people and agents: fields with their types, or a JSON Schema. */
@@ -12,6 +13,8 @@ export function requiredFormat(gate: GateDefinition): JsonObject {
       return gate.jsonSchema ?? { type: "object" };
     case "fields":
       return Object.fromEntries(gate.fields.map((field) => [field.name, fieldFormat(field)]));
+    case "plan":
+      return planFormat(gate);
   }
 }
 
@@ -26,6 +29,8 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
       return Object.fromEntries(
         gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
       );
+    case "plan":
+      return planGateExample(gate);
   }
 }
 
@@ -41,7 +46,19 @@ export function evidenceNames(gate: GateDefinition): readonly string[] {
         ...gate.fields.filter(({ required }) => required),
         ...gate.fields.filter(({ required }) => !required),
       ].map(({ name }) => name);
+    case "plan":
+      return Object.keys(planGateExample(gate));
   }
+}
+
+/** The items of the validation gate by number, as they are claimed. */
+function planFormat({ items }: PlanGate): JsonObject {
+  const byNumber = Object.fromEntries(items.map((text, index) => [index + 1, text]));
+  const description = "the ids of all tasks of this phase";
+  return {
+    [TASKS_FIELD]: { type: "list", required: true, description },
+    ...(items.length === 0 ? {} : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber } }),
+  };
 }
 
 function madeUp(schema: JsonObject | undefined): JsonObject | undefined {

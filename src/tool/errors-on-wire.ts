@@ -34,6 +34,9 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   PATH_REFUSED: "ValueError",
   FILE_NOT_FOUND: "NotFoundError",
   TOO_LARGE: "ValueError",
+  PLAN_PARSE: "ValueError",
+  TEMPLATE: "RuntimeError",
+  TASK_LOCKED: "StateError",
   INTERNAL: "RuntimeError",
 };
 

@@ -87,5 +87,7 @@ function blanks({ gate }: PhaseDefinition): WireObject {
       const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
       return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));
     }
+    case "plan":
+      return Object.fromEntries(evidenceNames(gate).map((name) => [name, "<see checkpoint.evidence_schema>"]));
   }
 }
