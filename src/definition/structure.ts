@@ -94,6 +94,8 @@ const planPinSchema = z.object({
   dialect: z.string(),
   /** What was added to the plan's own phase numbers. */
   shift: z.int(),
+  /** Whether tasks are ticked in it once their phase's gate has passed: not every source can be written. */
+  ticked: z.boolean(),
 });
 
 const taskSchema = z.object({
