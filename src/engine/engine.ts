@@ -10,7 +10,7 @@ import { announce } from "./announce.js";
 import { ArtifactNames } from "./artifact-names.js";
 import { type CleanupRequest, type CleanupResult, cleanup } from "./cleanup.js";
 import type { CompleteRequest, CompleteResult } from "./complete-phase.js";
-import type { EngineContext } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
 import type { OperationMetrics } from "./metrics.js";
 import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
 import { Operations } from "./operations.js";
@@ -18,6 +18,7 @@ import { type EngineOptions, resolveOptions } from "./options.js";
 import type { PhaseView, TaskView } from "./phase-view.js";
 import { phasedMachine } from "./phased-machine.js";
 import { Pinned } from "./pinned.js";
+import type { SyncRequest, SyncResult } from "./plan/sync-plan.js";
 import type {
   DeleteResult,
   Keyed,
@@ -58,7 +59,7 @@ export class Engine {
       onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
     });
     const pinned = new Pinned(kernel, options.content);
-    this.#context = { options, kernel, pinned, artifactNames: new ArtifactNames(kernel) };
+    this.#context = { options, kernel, pinned, artifactNames: new ArtifactNames(kernel), notifications };
     this.#operations = new Operations(notifications, options.limits.maxConcurrent);
   }
 
@@ -196,6 +197,11 @@ export class Engine {
   /** Moves a session to the newest definition of its workflow, which is recorded. For the host alone. */
   async migrate(sessionId: string, request: Keyed & { readonly by: string }): Promise<StateView> {
     return this.session(sessionId).migrate(request);
+  }
+
+  /** Lays a session's plan, as it is now, beside the pinned one and, unless it is a preview, goes on with it. */
+  async syncPlan(sessionId: string, request: SyncRequest = {}): Promise<SyncResult> {
+    return this.session(sessionId).syncPlan(request);
   }
 
   /** Deletes a session, with a tombstone that says why; its id is never used again. */

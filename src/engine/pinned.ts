@@ -69,7 +69,8 @@ export class Pinned {
   }
 }
 
-function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
+/** Whether an event binds its session to a structure. */
+export function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
   return event.type === "started" || event.type === "migrated" || event.type === "plan_synced";
 }
 

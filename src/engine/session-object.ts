@@ -5,9 +5,11 @@ import type { Actor } from "../session/commands.js";
 import { type GateFailure, gateFailures, type PhaseAttempt, phaseHistory } from "../session/history.js";
 import { readEvents } from "./artifacts.js";
 import { type CompleteResult, completePhase } from "./complete-phase.js";
-import { type EngineContext, loadSession, sessionNotFound } from "./context.js";
+import { loadSession, sessionNotFound } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
 import type { Operations } from "./operations.js";
 import { type PhaseView, type TaskView, viewPhase, viewTask } from "./phase-view.js";
+import type { SyncRequest, SyncResult } from "./plan/sync-plan.js";
 import {
   type DeleteResult,
   deleteSession,
@@ -145,6 +147,17 @@ export class Session<
   /** Moves the session to the newest definition of its workflow, which is recorded. For the host alone. */
   migrate(request: Keyed & { readonly by: string }): Promise<StateView> {
     return this.#operations.run("migrate", () => migrate(this.#context, this.id, request));
+  }
+
+  /**
+   * Lays the session's plan, as it is now, beside the pinned one; unless it is a preview, the session goes
+   * on with it: what was completed stays, the current phase and those ahead are the plan's.
+   */
+  syncPlan(request: SyncRequest = {}): Promise<SyncResult> {
+    return this.#operations.run("syncPlan", async () => {
+      const { syncPlan } = await import("./plan/sync-plan.js");
+      return syncPlan(this.#context, this.id, request);
+    });
   }
 
   /** Deletes the session, with a tombstone that says why; its id is never used again. */

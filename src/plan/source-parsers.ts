@@ -1,0 +1,2 @@
+/** The parsers that come with the library, by name. */
+export const builtInParsers = {};
