@@ -33,8 +33,8 @@ export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
   task: TASK_PLACEHOLDERS,
 };
 
-/** A placeholder, its name in the first group. With the flag `g` it keeps no state where `replace` uses it. */
-export const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)\]/g;
+/** A placeholder, its name in the first group. */
+const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)\]/g;
 
 /** A name that a template holds, and where its bracket opens: an offset in characters. */
 export interface FoundPlaceholder {

@@ -1,5 +1,3 @@
-import { PLACEHOLDER } from "../definition/placeholders.js";
-
 /** What is put in the place of placeholders, by their names: a list becomes a checklist. */
 export type TemplateValues = Readonly<Record<string, string | number | readonly string[]>>;
 
@@ -11,12 +9,41 @@ export type TemplateValues = Readonly<Record<string, string | number | readonly 
  * A list becomes a Markdown checklist, an empty one the word `None`.
  */
 export function renderTemplate(template: string, values: TemplateValues): string {
-  return template.replace(PLACEHOLDER, (whole: string, name: string) => {
+  let rendered = "";
+  let from = 0;
+  // By hand: `replace` with a function takes twice the time, most of it for the calls.
+  for (let open = template.indexOf("["); open !== -1; open = template.indexOf("[", open + 1)) {
+    const close = endOfName(template, open + 1);
+    if (close === open + 1 || template.charCodeAt(close) !== CLOSE) continue;
+    const name = template.slice(open + 1, close);
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (typeof value === "string") return value;
-    if (value === undefined) return whole;
-    return typeof value === "number" ? String(value) : checklist(value);
-  });
+    if (value === undefined) continue;
+    rendered += template.slice(from, open) + asText(value);
+    from = close + 1;
+  }
+  return from === 0 ? template : rendered + template.slice(from);
+}
+
+// Codes of characters.
+const CLOSE = 0x5d;
+const UNDERSCORE = 0x5f;
+const [A, Z] = [0x41, 0x5a] as const;
+const [ZERO, NINE] = [0x30, 0x39] as const;
+
+/** Where a name of capitals, digits and underscores that begins here with a letter ends; here, if none does. */
+function endOfName(text: string, start: number): number {
+  let end = start;
+  for (;;) {
+    const code = text.charCodeAt(end);
+    const isLetter = code >= A && code <= Z;
+    if (!isLetter && (end === start || (code !== UNDERSCORE && !(code >= ZERO && code <= NINE)))) return end;
+    end += 1;
+  }
+}
+
+function asText(value: TemplateValues[string]): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" ? String(value) : checklist(value);
 }
 
 /** Further lines of an item are indented, so that they stay part of it. */
