@@ -63,7 +63,14 @@ export { checkGate, type GateContext } from "./gate/check-gate.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./kernel/audit.js";
 export type { Clock } from "./ports/clock.js";
-export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type {
+  Content,
+  ContentPart,
+  ContentProvider,
+  PhasePart,
+  TemplatePart,
+  WorkflowListing,
+} from "./ports/content-provider.js";
 export type {
   Commit,
   Page,

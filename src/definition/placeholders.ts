@@ -1,4 +1,4 @@
-/** What the templates of phases and tasks may hold: names in capitals, in brackets. */
+/** The templates of phases and tasks out of a plan, and what they may hold: names in capitals, in brackets. */
 
 /** The names that a template of phases may hold. */
 export const PHASE_PLACEHOLDERS = [
@@ -26,6 +26,12 @@ export const TASK_PLACEHOLDERS = [
 
 /** Which template: that of phases, or that of their tasks. */
 export type TemplateKind = "phase" | "task";
+
+/** Where templates lie in a workflow's folder if its metadata doesn't say. */
+export const USUAL_TEMPLATES: Readonly<Record<TemplateKind, string>> = {
+  phase: "phases/dynamic/phase-template.md",
+  task: "phases/dynamic/task-template.md",
+};
 
 /** The names that a template of each kind may hold. */
 export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {

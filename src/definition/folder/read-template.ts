@@ -2,18 +2,12 @@ import type { SourcePosition } from "../../errors.js";
 import { revisionOf } from "../digest.js";
 import { shown } from "../names.js";
 import { nearest } from "../nearest.js";
-import { findPlaceholders, PLACEHOLDERS, type TemplateKind } from "../placeholders.js";
+import { findPlaceholders, PLACEHOLDERS, type TemplateKind, USUAL_TEMPLATES } from "../placeholders.js";
 import { checkedPath } from "./checked-path.js";
 import type { ObjectReader } from "./object-reader.js";
 import { linesOf } from "./positions.js";
 import type { Report } from "./report.js";
 import type { WorkflowFiles } from "./workflow-files.js";
-
-/** Where templates lie if the metadata doesn't say. */
-const USUAL: Readonly<Record<TemplateKind, string>> = {
-  phase: "phases/dynamic/phase-template.md",
-  task: "phases/dynamic/task-template.md",
-};
 
 /** What templates are read from. */
 export interface TemplateReading {
@@ -30,16 +24,18 @@ export function readTemplate(
 ): { readonly path: string; readonly revision: string | undefined } {
   const given = templates?.text(kind);
   const paths =
-    given === undefined || templates === undefined ? [USUAL[kind]] : checkedPath(given, templates, kind, report);
+    given === undefined || templates === undefined
+      ? [USUAL_TEMPLATES[kind]]
+      : checkedPath(given, templates, kind, report);
   const [path] = paths;
   if (path !== undefined && !files.has(path)) {
     const message = `the template of ${kind}s is missing: there is no ${shown(path)}`;
-    const hint = `Write it, as a .md file, or name another one: "templates": {"${kind}": "${USUAL[kind]}"}.`;
+    const hint = `Write it, as a .md file, or name another one: "templates": {"${kind}": "${USUAL_TEMPLATES[kind]}"}.`;
     report.error("TEMPLATE_MISSING", place, message, hint);
   }
   const text = path === undefined ? undefined : files.text(path);
   if (path !== undefined && text !== undefined) warnUnknown(kind, path, text, report);
-  return { path: path ?? USUAL[kind], revision: text === undefined ? undefined : revisionOf(text) };
+  return { path: path ?? USUAL_TEMPLATES[kind], revision: text === undefined ? undefined : revisionOf(text) };
 }
 
 /** A placeholder that nothing is put in the place of stays as it is, for an agent to wonder at. */
