@@ -63,7 +63,14 @@ export { checkGate, type GateContext } from "./gate/check-gate.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./kernel/audit.js";
 export type { Clock } from "./ports/clock.js";
-export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type {
+  Content,
+  ContentPart,
+  ContentProvider,
+  PhasePart,
+  TemplatePart,
+  WorkflowListing,
+} from "./ports/content-provider.js";
 export type {
   Commit,
   Page,
@@ -78,6 +85,7 @@ export type { SourceText, TextSource } from "./ports/text-source.js";
 export type { Actor } from "./session/commands.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";
+export { renderTemplate, type TemplateValues } from "./template/render-template.js";
 export type { Action } from "./tool/actions.js";
 export {
   createWorkflowTool,
