@@ -47,6 +47,7 @@ const ACTION_OF_COMMAND: Readonly<Record<string, Action | undefined>> = {
   resume: "resume",
   retryPhase: "retry_phase",
   rollback: "rollback",
+  syncPlan: "sync_plan",
   delete: "delete_session",
 };
 
@@ -145,7 +146,7 @@ function toAction(command: string): Action[] {
 }
 
 function inToolWords(text: string): string {
-  return text.replace(/\b(completePhase|retryPhase)\b/g, (command) => ACTION_OF_COMMAND[command] ?? command);
+  return text.replace(/\b(completePhase|retryPhase|syncPlan)\b/g, (command) => ACTION_OF_COMMAND[command] ?? command);
 }
 
 function shorten(text: string): string {
