@@ -30,9 +30,17 @@ export interface FullStateView extends StateView {
 }
 
 /** Where a session stands, from its head, and its plan, alone: costs the same however long its log is. */
-export async function viewState(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const { session, structure } = loaded;
-  const live = structure.plan && (await (await import("./plan/live-plan.js")).livePlan(context, loaded));
+export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
+  return loaded.structure.plan === undefined ? stateOf(context, loaded) : withPlan(context, loaded);
+}
+
+async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+  const { livePlan } = await import("./plan/live-plan.js");
+  const live = await livePlan(context, loaded);
+  return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
+}
+
+function stateOf(context: EngineContext, { session, structure }: LoadedSession): StateView {
   const { version, hash, head, at } = session;
   const numbers = (ranges: Ranges) =>
     structure.phases.filter((_, position) => inRanges(ranges, position)).map(({ number }) => number);
@@ -45,7 +53,6 @@ export async function viewState(context: EngineContext, loaded: LoadedSession): 
     updatedAt: at,
     completedPhases: numbers(head.completed),
     skippedPhases: numbers(head.skipped),
-    ...(live === undefined ? {} : { plan: live.view }),
   };
 }
 
