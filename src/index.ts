@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./adapters/memory/memory-content.js";
+export { MemoryPlans } from "./adapters/memory/memory-plans.js";
 export { MemoryStorage } from "./adapters/memory/memory-storage.js";
 export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./definition/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
@@ -71,6 +72,7 @@ export type {
   TemplatePart,
   WorkflowListing,
 } from "./ports/content-provider.js";
+export type { PlanSource, PlanText } from "./ports/plan-source.js";
 export type {
   Commit,
   Page,
