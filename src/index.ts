@@ -14,12 +14,17 @@ export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
 export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
 export type {
+  DynamicDefinition,
   FieldDefinition,
   FieldGate,
   FieldType,
   GateDefinition,
   OpenGate,
   PhaseDefinition,
+  PlanGate,
+  PlannedPhase,
+  PlannedTask,
+  PlanPin,
   SchemaGate,
   TaskDefinition,
   WorkflowStructure,
