@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./adapters/memory/memory-content.js";
+export { MemoryPlans } from "./adapters/memory/memory-plans.js";
 export { MemoryStorage } from "./adapters/memory/memory-storage.js";
 export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./definition/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
@@ -13,12 +14,17 @@ export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
 export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
 export type {
+  DynamicDefinition,
   FieldDefinition,
   FieldGate,
   FieldType,
   GateDefinition,
   OpenGate,
   PhaseDefinition,
+  PlanGate,
+  PlannedPhase,
+  PlannedTask,
+  PlanPin,
   SchemaGate,
   TaskDefinition,
   WorkflowStructure,
@@ -71,6 +77,7 @@ export type {
   TemplatePart,
   WorkflowListing,
 } from "./ports/content-provider.js";
+export type { PlanSource, PlanText } from "./ports/plan-source.js";
 export type {
   Commit,
   Page,

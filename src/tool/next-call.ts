@@ -91,7 +91,8 @@ export function syncCall(sessionId: string, preview = false): NextCall {
   return { action: "sync_plan", session_id: sessionId, ...(preview ? { preview } : {}) };
 }
 
-function taskCall(sessionId: string, phase: number, task: number): NextCall {
+/** The call that shows a task. */
+export function taskCall(sessionId: string, phase: number, task: number): NextCall {
   return { action: "get_task", session_id: sessionId, phase, task_number: task };
 }
 
