@@ -1,2 +1,0 @@
-/** The parsers that come with the library, by name. */
-export const builtInParsers = {};
