@@ -62,8 +62,23 @@ export {
 export { checkGate, type GateContext } from "./gate/check-gate.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./kernel/audit.js";
+export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";
+export type {
+  Checkbox,
+  Plan,
+  PlanItem,
+  PlanPhase,
+  PlanPosition,
+  PlanReading,
+  PlanTask,
+  TaskState,
+} from "./plan/plan.js";
+export { type PlanOrder, planOrder } from "./plan/plan-order.js";
+export { type TickOptions, tickTask } from "./plan/tick-task.js";
 export type { Clock } from "./ports/clock.js";
 export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type { PlanSource, PlanText } from "./ports/plan-source.js";
+export type { SourceParser, TickRequest } from "./ports/source-parser.js";
 export type {
   Commit,
   Page,

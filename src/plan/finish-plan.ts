@@ -1,16 +1,17 @@
 /** Drafts as a plan: phases get their numbers, tasks their ids, and dependencies become edges. */
 
+import { readDependencies } from "./dependencies.js";
 import { descriptionOf } from "./description.js";
 import type { Dialect } from "./dialects.js";
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
 import type { Durations } from "./durations.js";
-import { linkTasks } from "./link-tasks.js";
+import { type LinkedPhase, linkTasks } from "./link-tasks.js";
 import type { Plan, PlanPhase, PlanTask, TaskState } from "./plan.js";
 import type { ReaderState } from "./reader-state.js";
 import type { PlanReport } from "./report.js";
 
 /** A phase with its number, and its tasks with their ids. */
-export interface NumberedPhase {
+interface NumberedPhase {
   readonly draft: PhaseDraft;
   readonly number: number;
   readonly tasks: readonly { readonly draft: TaskDraft; readonly id: string }[];
@@ -19,7 +20,7 @@ export interface NumberedPhase {
 /** Makes the plan. */
 export function finishPlan(state: ReaderState, durations: Durations, report: PlanReport): Plan {
   const phases = numberTasks(numberPhases(state.phases, report), state, report);
-  const links = linkTasks(phases, report);
+  const links = linkTasks(phases.map(linkedPhase), report);
   return {
     dialect: state.dialect.name,
     phases: phases.map(({ draft, number, tasks }): PlanPhase => {
@@ -35,6 +36,15 @@ export function finishPlan(state: ReaderState, durations: Durations, report: Pla
       };
     }),
   };
+}
+
+function linkedPhase({ draft, number, tasks }: NumberedPhase): LinkedPhase {
+  const linked = tasks.map(({ id, draft: { position, dependencies } }) => ({
+    id,
+    position,
+    named: dependencies.map(readDependencies),
+  }));
+  return { key: draft.key ?? `${number}`, tasks: linked };
 }
 
 /** Numbers that are given count as long as they ascend; whatever doesn't fit is counted on. */
