@@ -35,6 +35,7 @@ export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
 export type { CompleteRequest, CompleteResult, GateAnswer } from "./engine/complete-phase.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
+export type { TickReport } from "./engine/engine-context.js";
 export type { OperationMetrics } from "./engine/metrics.js";
 export type {
   EngineNotifications,
@@ -44,6 +45,10 @@ export type {
 } from "./engine/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
 export type { PhaseView, TaskView, TextView } from "./engine/phase-view.js";
+export type { PlanView } from "./engine/plan/live-plan.js";
+export type { SyncRequest, SyncResult } from "./engine/plan/sync-plan.js";
+export type { TaskStanding } from "./engine/plan/task-standing.js";
+export type { PlannedPhaseView, PlannedTaskView } from "./engine/plan/view-plan.js";
 export type {
   DeleteResult,
   Keyed,
@@ -55,7 +60,7 @@ export type {
   RollbackResult,
 } from "./engine/session-commands.js";
 export { Session } from "./engine/session-object.js";
-export type { StartRequest, StartResult } from "./engine/start-session.js";
+export type { StartedPlan, StartRequest, StartResult } from "./engine/start-session.js";
 export type { FullStateView, StateView } from "./engine/state-view.js";
 export {
   type AnyPhasegateError,
@@ -68,6 +73,19 @@ export {
 export { checkGate, type GateContext } from "./gate/check-gate.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./kernel/audit.js";
+export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";
+export type {
+  Checkbox,
+  Plan,
+  PlanItem,
+  PlanPhase,
+  PlanPosition,
+  PlanReading,
+  PlanTask,
+  TaskState,
+} from "./plan/plan.js";
+export { type PlanOrder, planOrder } from "./plan/plan-order.js";
+export { type TickOptions, tickTask } from "./plan/tick-task.js";
 export type { Clock } from "./ports/clock.js";
 export type {
   Content,
@@ -78,6 +96,7 @@ export type {
   WorkflowListing,
 } from "./ports/content-provider.js";
 export type { PlanSource, PlanText } from "./ports/plan-source.js";
+export type { SourceParser, TickRequest } from "./ports/source-parser.js";
 export type {
   Commit,
   Page,
@@ -92,6 +111,7 @@ export type { SourceText, TextSource } from "./ports/text-source.js";
 export type { Actor } from "./session/commands.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";
+export type { PlanChange, PlanChangeKind, PlanChanges } from "./session/plan-changes.js";
 export { renderTemplate, type TemplateValues } from "./template/render-template.js";
 export type { Action } from "./tool/actions.js";
 export {

@@ -44,6 +44,7 @@ function codeOf({ code }: AnyPhasegateError): ExitCode {
     case "SESSION_NOT_FOUND":
     case "WORKFLOW_NOT_FOUND":
     case "DEFINITION_INVALID":
+    case "PLAN_PARSE":
     case "TAMPERED":
       return EXIT.problems;
     default:

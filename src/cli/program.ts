@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import type { SetExitCode } from "./exit-codes.js";
 import { packageVersion } from "./package-version.js";
+import { planCommand } from "./plan-command.js";
 import { serveCommand } from "./serve-command.js";
 import { sessionsCommand } from "./sessions-command.js";
 import { showCommand } from "./show-command.js";
@@ -17,6 +18,7 @@ Exit codes:
 const EXAMPLES = `
 Examples:
   phasegate validate workflows
+  phasegate plan specs/login/tasks.md
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
   phasegate show my_workflow_readme_20260101_120000 --state .phasegate`;
@@ -28,7 +30,7 @@ export function createProgram(terminal: Terminal, setExitCode: SetExitCode): Com
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
-  for (const command of [serveCommand, validateCommand, sessionsCommand, showCommand]) {
+  for (const command of [serveCommand, validateCommand, planCommand, sessionsCommand, showCommand]) {
     program.addCommand(command(terminal, setExitCode));
   }
   for (const command of [program, ...program.commands]) settle(command, terminal);

@@ -26,6 +26,8 @@ export interface Checkbox {
 export interface PlanItem {
   readonly text: string;
   readonly checked: boolean;
+  /** Plain bullets and lines below it. */
+  readonly details?: readonly string[];
   /** Missing where the item is a plain bullet or a sentence. */
   readonly checkbox?: Checkbox;
   readonly position: PlanPosition;

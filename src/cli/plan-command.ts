@@ -1,0 +1,76 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Command, Option } from "commander";
+import { hasErrors } from "../definition/diagnostic.js";
+import type { PlanReading } from "../plan/plan.js";
+import { planMermaid } from "../plan/plan-mermaid.js";
+import { builtInParsers } from "../plan/source-parsers.js";
+import { diagnosticLines } from "./diagnostic-lines.js";
+import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { jsonOption, logLevelOption } from "./option-values.js";
+import { planJson, planLines } from "./plan-report.js";
+import { print, type Terminal } from "./terminal.js";
+
+interface PlanOptions {
+  readonly json?: true;
+  readonly mermaid?: true;
+  readonly dialect?: string;
+}
+
+/** `phasegate plan`. */
+export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const dialect = new Option("--dialect <name>", "how to read it; recognised if not given").choices(
+    Object.keys(builtInParsers),
+  );
+  return new Command("plan")
+    .summary("read a tasks.md, and say what is unsure")
+    .description("Prints the phases and tasks of a plan, what can be done side by side, and all that found no place.")
+    .argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")
+    .addOption(jsonOption())
+    .option("--mermaid", "print a graph of phases and dependencies, as Mermaid")
+    .addOption(dialect)
+    .addOption(logLevelOption())
+    .addHelpText("after", "\nExit code 1 says that there are errors. Warnings keep no plan from being worked on.")
+    .action(async (given: string, options: PlanOptions) => {
+      const { file, text } = await readPlanFile(given);
+      const name = options.dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
+      const parser = builtInParsers[name];
+      if (parser === undefined) throw new Error(`no parser ${name}`);
+      const reading = parser.parse(text, file);
+      printPlan(reading, text, options, terminal);
+      setExitCode(hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok);
+    });
+}
+
+function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOptions, terminal: Terminal): void {
+  const { plan, diagnostics } = reading;
+  const graph = mermaid ? planMermaid(plan) : undefined;
+  if (json) {
+    print(
+      terminal,
+      JSON.stringify({ ...planJson(reading), ...(graph === undefined ? {} : { mermaid: graph }) }, undefined, 2),
+    );
+    return;
+  }
+  if (graph !== undefined) {
+    print(terminal, graph);
+    return;
+  }
+  for (const diagnostic of diagnostics) {
+    for (const line of diagnosticLines(diagnostic, diagnostic.file, text, terminal.stdout)) print(terminal, line);
+  }
+  for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
+}
+
+async function readPlanFile(given: string): Promise<{ readonly file: string; readonly text: string }> {
+  try {
+    const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;
+    return { file, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(file)) };
+  } catch (cause) {
+    if (cause instanceof TypeError) {
+      throw new CommandFailure(`${given} is not valid UTF-8`, EXIT.problems, "Save it as UTF-8.", { cause });
+    }
+    const hint = "Name a tasks.md, or the folder that it lies in.";
+    throw new CommandFailure(`there is no plan at ${given} that can be read`, EXIT.environment, hint, { cause });
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Checkboxes as people write them. To GFM only `[ ]` and `[x]` after a list marker are any; the rest (`[-]`,
+ * `[~]`, `[ ]*`, `[]`, a bare `[ ]`, `**[ ] Task**`, one in a table) is plain text to it, and would be lost.
+ */
+
+/** A checkbox in a line: columns from 0. */
+export interface FoundCheckbox {
+  /** What stands between the brackets, without spaces: `""`, `x`, `-`, … */
+  readonly mark: string;
+  /** The column of the character to change; for `[]`, where one is to be put in. */
+  readonly column: number;
+  /** How many characters stand between the brackets. */
+  readonly width: number;
+  /** The column after the brackets. */
+  readonly end: number;
+}
+
+const BOX = String.raw`\[([ \t]*)([xX]|[^\p{L}\p{N}\s[\]\\])?([ \t]*)\]`;
+/** A link whose text is one character: `[x](…)`. */
+const NO_LINK = String.raw`(?!\()`;
+const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}`, "uy");
+const ANYWHERE = new RegExp(BOX, "gu");
+const CODE_SPAN = /(`+)(?!`)(.*?[^`])\1(?!`)/g;
+const LINK = new RegExp(String.raw`\[[^\s[\]]\](?!${NO_LINK})`, "u");
+
+/** The checkbox that a text begins with, after `column`; emphasis may stand before it. */
+export function checkboxAt(text: string, column: number): FoundCheckbox | undefined {
+  AT_START.lastIndex = column;
+  const match = AT_START.exec(text);
+  return match === null ||
+    LINK.test(
+      text
+        .slice(match.index)
+        .replace(/^[*_~]+/, "")
+        .slice(0, 4),
+    )
+    ? undefined
+    : found(match);
+}
+
+/** All checkboxes of a line, wherever they stand, but those in code spans. */
+export function checkboxesIn(text: string): FoundCheckbox[] {
+  if (!text.includes("[")) return [];
+  const open = text.replace(CODE_SPAN, (span) => "`".repeat(span.length));
+  return [...open.matchAll(ANYWHERE)].filter((match) => open.charAt(match.index + match[0].length) !== "(").map(found);
+}
+
+function found(match: RegExpExecArray): FoundCheckbox {
+  const [whole, before = "", mark = "", after = ""] = match;
+  const end = match.index + whole.length;
+  const width = before.length + mark.length + after.length;
+  const inside = end - 1 - width;
+  return { mark, column: inside + (mark === "" ? 0 : before.length), width, end };
+}

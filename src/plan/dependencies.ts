@@ -1,0 +1,78 @@
+/** What a plan says of dependencies, in words, as ids of tasks. */
+
+/** What a text names: tasks by id, phases by key; and what it names that is neither. */
+export interface Named {
+  readonly tasks: readonly string[];
+  readonly phases: readonly string[];
+  /** Words that name nothing, where the whole text does. */
+  readonly unread?: string;
+}
+
+const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d{2,}[a-z]?`;
+const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
+/** `Phase 1`, `Phases 1-3`, `Phases 1, 2 and 3`. */
+const PHASES = new RegExp(
+  String.raw`\bphases?\s+(\d+[a-z]?(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)(?!\d+\.\d)\d+[a-z]?)*)`,
+  "gi",
+);
+/** `1.1-1.4`, `T001-T003`, `1.1`. */
+const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID}))?(?![\w])`, "gi");
+/** `Task 1 and 2`, where tasks have numbers without a dot. */
+const NUMBERS = new RegExp(
+  String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?![.\d])`,
+  "gi",
+);
+const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
+/** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
+const RANGE_MAX = 200;
+
+/** Reads what is said of dependencies. Remarks in brackets name nothing. */
+export function readDependencies(text: string): Named {
+  const said = text.replace(/[*_`]/g, "").trim();
+  if (said === "" || NOTHING.test(said)) return { tasks: [], phases: [] };
+  let rest = said.replace(/\([^()]*\)/g, " ");
+  const phases: string[] = [];
+  rest = rest.replace(PHASES, (_, list: string) => {
+    phases.push(...numbersIn(list));
+    return " ";
+  });
+  const tasks: string[] = [];
+  rest = rest.replace(IDS, (_, first: string, last?: string) => {
+    tasks.push(...(last === undefined ? [first] : idRange(first, last)));
+    return " ";
+  });
+  rest.replace(NUMBERS, (_, list: string) => {
+    tasks.push(...numbersIn(list));
+    return " ";
+  });
+  if (tasks.length + phases.length === 0) {
+    const bareNumbers = /^#?\d+(?:\s*(?:,|&|and)\s*#?\d+)*$/.test(rest.trim());
+    return bareNumbers ? { tasks: numbersIn(rest), phases: [] } : { tasks, phases, unread: said };
+  }
+  return { tasks, phases };
+}
+
+/** `1-3, 5` as 1, 2, 3, 5. */
+function numbersIn(list: string): string[] {
+  return list.split(/,|&|\band\b/i).flatMap((part) => {
+    const [first, last] = part.split(new RegExp(RANGE, "i")).map((text) => text.replace(/[#\s]/g, ""));
+    if (first === undefined || first === "") return [];
+    return last === undefined || last === "" ? [first] : countUp("", Number(first), Number(last), first.length);
+  });
+}
+
+/** `1.2-1.4` as 1.2, 1.3, 1.4; two ends that don't belong together are two ids. */
+function idRange(first: string, last: string): string[] {
+  const [, head = "", from = ""] = /^(.*?)(\d+)$/.exec(first) ?? [];
+  const [, tail = "", to = ""] = /^(.*?)(\d+)$/.exec(last) ?? [];
+  if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
+  return countUp(head, Number(from), Number(to), from.length);
+}
+
+function countUp(head: string, from: number, to: number, width: number): string[] {
+  if (!(to >= from && to - from < RANGE_MAX)) return [`${head}${from}`, `${head}${to}`];
+  return Array.from(
+    { length: to - from + 1 },
+    (_, step) => `${head}${String(from + step).padStart(head === "" || head.endsWith(".") ? 1 : width, "0")}`,
+  );
+}

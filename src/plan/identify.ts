@@ -1,0 +1,61 @@
+/** What titles and items of plans look like: phases, tasks, gates. */
+
+/** The number or letter of a phase as it is written, and its name. */
+export interface PhaseTitle {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** The id of a task as it is written, and what follows. */
+export interface TaskTitle {
+  readonly id: string;
+  readonly rest: string;
+}
+
+/** How a plan names its tasks. */
+export type TaskIds = "task" | "T" | "number";
+
+const PHASE =
+  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^)]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/iu;
+const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
+
+const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
+  task: /^[*_~\s]*task\s+#?(\d+(?:\.\d+)*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)(.*)$/i,
+  T: /^[*_~\s]*(T(?:\d{2,}[a-z]?|XXX))(?=[\s:.)*_–—-]|$)(.*)$/,
+  number: /^[*_~\s]*(\d+(?:\.\d+)+|\d+(?=[.)]))(?=[\s:.)*_–—-]|$)(.*)$/,
+};
+
+/** The title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
+export function phaseTitle(title: string): PhaseTitle | undefined {
+  const text = title.replace(/\*\*|__/g, "").trim();
+  const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
+  if (key === undefined) return undefined;
+  return { key: key.toLowerCase(), name: [name ?? "", remark || (bracketed ?? "")].filter(Boolean).join(" ").trim() };
+}
+
+/** A title such as `3. Setup`. */
+export function numberedTitle(title: string): PhaseTitle | undefined {
+  const [, key, name] = NUMBERED.exec(title.replace(/\*\*|__/g, "")) ?? [];
+  return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
+}
+
+/** The title of a task, in the first of the given forms that it has. */
+export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
+  for (const form of forms) {
+    const [, id, rest = ""] = TASK_IDS[form].exec(text) ?? [];
+    if (id !== undefined) return { id, rest: rest.replace(/^[\s*_~]*[:.)–—-]*[\s*_~]*/, "") };
+  }
+  return undefined;
+}
+
+/** The title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
+export function isGateTitle(title: string): boolean {
+  return /\b(?:validation|quality|exit|phase)\s+gates?\b|\bcheckpoint\b|\bexit\s+criteria\b/i.test(title);
+}
+
+/** The phase that a title speaks of, by its key; `final` for the last one. */
+export function mentionedPhase(title: string): string | undefined {
+  const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title) ?? [];
+  if (key !== undefined) return key.toLowerCase();
+  return /\bfinal\b/i.test(title) ? "final" : undefined;
+}

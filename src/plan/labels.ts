@@ -1,0 +1,100 @@
+/** Labels such as `**Goal:** …`, `Dependencies: …` or `_Requirements: 1.2_`, and what each of them means. */
+
+/** What a label's text or list is. `other` is a label that says nothing of a plan. */
+export type Field =
+  | "goal"
+  | "description"
+  | "time"
+  | "dependencies"
+  | "criteria"
+  | "success"
+  | "gate"
+  | "tasks"
+  | "files"
+  | "requirements"
+  | "parallel"
+  | "status"
+  | "other";
+
+/** A label and what stands beside it. */
+export interface Label {
+  readonly field: Field;
+  /** The label as it is written, without marks. */
+  readonly name: string;
+  readonly text: string;
+}
+
+const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
+  ["goal", /^(?:goals?|objectives?|purpose|aim)$/],
+  ["description", /^(?:description|summary|details)$/],
+  [
+    "time",
+    /^(?:(?:total )?estimate[ds]?(?: (?:time|duration|effort|hours))?|(?:time|effort) estimates?|duration|effort|time|human baseline)$/,
+  ],
+  ["dependencies", /^(?:dependenc(?:y|ies)|depends(?: on)?|requires|blocked by|prerequisites?)$/],
+  ["criteria", /^(?:acceptance(?: criteria)?|criteria|done when|definition of done|completion criteria|sub-?tasks)$/],
+  ["success", /^success criteria$/],
+  [
+    "gate",
+    /^(?:.* )?(?:(?:validation|quality|exit|phase) gates?|checkpoint|gate criteria|exit criteria)(?: criteria)?$/,
+  ],
+  ["tasks", /^(?:implementation )?tasks?(?: list)?$/],
+  ["files", /^files?(?: (?:modified|created|changed|to (?:create|modify|change)))?$/],
+  ["requirements", /^(?:requirements?|traces to|traceability|validates|implements|refs?|references)$/],
+  ["parallel", /^(?:parallel|parallelizable|can run in parallel)$/],
+  ["status", /^status$/],
+];
+
+const BOLD = /^(\*\*|__)(?=\S)(.+?)\1[ \t]*(:?)[ \t]*(.*)$/;
+const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+):[ \t]*(.*)$/;
+const PLAIN = /^([\p{L}][\p{L}\p{N} '/&()-]{0,60}?)[ \t]*:[ \t]+(\S.*)$/u;
+const LEADING = /^([^:]+):[ \t]*$/;
+
+/** The label that a line of text or a list item begins with, if it does. */
+export function labelOf(text: string): Label | undefined {
+  const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
+  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
+}
+
+/** What a title or a label's name means. */
+export function fieldOf(name: string): Field {
+  const words = plain(name);
+  return FIELDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "other";
+}
+
+/** Bold with a colon in or behind it, or bold alone on its line. */
+function boldLabel(line: string): Label | undefined {
+  const [, , inside = "", colon = "", rest = ""] = BOLD.exec(line) ?? [];
+  if (inside === "") return undefined;
+  const inner = /^([^:]+):[ \t]*(.*)$/.exec(inside);
+  if (inner !== null) return label(inner[1] ?? "", `${inner[2] ?? ""} ${rest}`);
+  return colon === ":" || rest === "" ? label(inside, rest) : undefined;
+}
+
+function slantedLabel(line: string): Label | undefined {
+  const [, mark, name = "", rest = ""] = SLANTED.exec(line) ?? [];
+  return mark === undefined ? undefined : label(name, rest.replace(/[*_]+$/, ""));
+}
+
+/** Without marks only known names are labels, or lines that lead up to a list. */
+function plainLabel(line: string): Label | undefined {
+  const [, name = "", rest = ""] = PLAIN.exec(line) ?? [];
+  if (name !== "") return fieldOf(name) === "other" ? undefined : label(name, rest);
+  const leading = LEADING.exec(line);
+  return leading === null ? undefined : label(leading[1] ?? "", "");
+}
+
+function label(name: string, text: string): Label {
+  return { field: fieldOf(name), name: name.trim(), text: text.trim() };
+}
+
+/** A name as the table has it: lower case, without marks, remarks and the number of a phase or task. */
+function plain(name: string): string {
+  return name
+    .toLowerCase()
+    .replace(/\(.*?\)/g, " ")
+    .replace(/[^\p{L}\p{N}-]+/gu, " ")
+    .replace(/\b(?:phase|task|final)(?: \d[\w.]*)?\b(?! gate)(?=.*\S)/g, " ")
+    .trim()
+    .replace(/ +/g, " ");
+}

@@ -1,0 +1,142 @@
+/**
+ * Which headings begin a phase. Plans name their phases more than once: in an overview, in summaries, in
+ * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
+ */
+import type { Dialect } from "./dialects.js";
+import { isGateTitle, numberedTitle, phaseTitle, taskTitle } from "./identify.js";
+import { fieldOf } from "./labels.js";
+import type { Row } from "./rows.js";
+
+/** Where a phase begins. */
+export interface PhaseStart {
+  /** The number or letter as it is written; missing where there is none. */
+  readonly key?: string;
+  readonly name: string;
+  readonly level: number;
+}
+
+/** The shape of a plan. */
+export interface Outline {
+  /** By the index of the row. */
+  readonly starts: ReadonlyMap<number, PhaseStart>;
+  /** Whether there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
+  readonly grouped: boolean;
+  /** Whether tasks have ids: then a checkbox without one is something else, as a rule. */
+  readonly identified: boolean;
+}
+
+interface Candidate extends PhaseStart {
+  readonly index: number;
+  readonly parent: number;
+  /** Ids of tasks below it; for plans without ids, one for each checkbox. */
+  readonly tasks: readonly string[];
+}
+
+/** Finds the phases of a plan. */
+export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
+  const ids = rows.map((row) => taskIdOf(row, dialect));
+  const identified = ids.some((id) => id !== undefined);
+  const weight = (index: number) => ids[index] ?? (identified ? undefined : plainTask(rows[index]));
+  const headed = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
+  const named = candidates(rows, weight, (row) => namedPhase(row, headed));
+  const phases = chosen(named);
+  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, identified };
+  const sections = candidates(rows, weight, (row) => anySection(row, dialect), true).filter(
+    ({ tasks }) => tasks.length > 0,
+  );
+  const numbered = sections.some(({ key }) => key !== undefined);
+  const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
+  return { starts: startsOf(sections), grouped, identified };
+}
+
+/** The id of the task that a row begins, if it looks like one that must be done. */
+function taskIdOf(row: Row, { ids }: Dialect): string | undefined {
+  if (
+    row.kind !== "heading" &&
+    (row.kind !== "item" || (row.checkbox === undefined && !/^\*\*Task\b/i.test(row.text)))
+  ) {
+    return undefined;
+  }
+  return taskTitle(row.text, row.kind === "heading" ? ids.filter((form) => form !== "number") : ids)?.id;
+}
+
+function plainTask(row: Row | undefined): string | undefined {
+  return row?.checkbox !== undefined && row.kind === "item" && row.depth === 0 ? `${row.line}` : undefined;
+}
+
+/** A heading, or in a plan that has none of phases a line in bold. */
+function namedPhase(row: Row, headed: boolean): PhaseStart | undefined {
+  const bold = !headed && row.kind === "text" && row.depth === -1 && /^\*\*[^*]+\*\*:?$/.test(row.text);
+  if (row.kind !== "heading" && !bold) return undefined;
+  const title =
+    isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text) ? undefined : phaseTitle(row.text);
+  return title && { ...title, level: row.kind === "heading" ? row.depth : 7 };
+}
+
+/** In a plan without phases every section with tasks is one. */
+function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
+  if (row.kind !== "heading") return undefined;
+  if (section !== undefined && !section.test(row.text)) return undefined;
+  const numbered = numberedTitle(row.text);
+  if (numbered !== undefined) return { ...numbered, level: row.depth };
+  const field = fieldOf(row.text);
+  if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
+  return { name: row.text.replace(/\*\*|__/g, "").trim(), level: row.depth };
+}
+
+/**
+ * Headings with what is below them: up to the next candidate, or to a heading that isn't deeper and belongs
+ * to no task and no gate. `direct`: up to the next heading of any kind.
+ */
+function candidates(
+  rows: readonly Row[],
+  weight: (index: number) => string | undefined,
+  startAt: (row: Row) => PhaseStart | undefined,
+  direct = false,
+): Candidate[] {
+  const found: (Candidate & { readonly tasks: string[] })[] = [];
+  const parents: { readonly level: number; readonly index: number }[] = [];
+  let open: (Candidate & { readonly tasks: string[] }) | undefined;
+  for (const [index, row] of rows.entries()) {
+    const start = startAt(row);
+    if (row.kind === "heading") {
+      while ((parents.at(-1)?.level ?? 0) >= row.depth) parents.pop();
+      const task = weight(index) !== undefined;
+      if (!task && (direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text))))
+        open = undefined;
+    }
+    if (start !== undefined && weight(index) === undefined) {
+      open = { ...start, index, parent: parents.at(-1)?.index ?? -1, tasks: [] };
+      found.push(open);
+    }
+    if (row.kind === "heading") parents.push({ level: row.depth, index });
+    const task = weight(index);
+    if (task !== undefined) open?.tasks.push(task);
+  }
+  return found;
+}
+
+/** Of the headings with one number, the first with tasks, and those that have others; empty ones beside them. */
+function chosen(all: readonly Candidate[]): Candidate[] {
+  const seen = new Set<string>();
+  const full = all.filter(({ tasks }) => {
+    const fresh = tasks.filter((id) => !seen.has(id));
+    for (const id of fresh) seen.add(id);
+    return fresh.length > 0;
+  });
+  const taken = new Set(full.map(({ key }) => key));
+  const empty = all.filter((candidate) => {
+    const beside =
+      full.length === 0 || full.some(({ level, parent }) => level === candidate.level && parent === candidate.parent);
+    if (!beside || taken.has(candidate.key)) return false;
+    taken.add(candidate.key);
+    return true;
+  });
+  return [...full, ...empty].sort((a, b) => a.index - b.index);
+}
+
+function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {
+  return new Map(
+    phases.map(({ index, key, name, level }) => [index, { ...(key === undefined ? {} : { key }), name, level }]),
+  );
+}

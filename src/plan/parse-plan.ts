@@ -1,0 +1,69 @@
+/** Reads a tasks.md as a plan. Pure: text in, plan and diagnostics out. */
+import { chooseDialect } from "./dialects.js";
+import { readDurations } from "./durations.js";
+import { finishPlan } from "./finish-plan.js";
+import { outlineOf } from "./outline.js";
+import type { PlanReading } from "./plan.js";
+import { planError } from "./plan-error.js";
+import { readPhases } from "./reader.js";
+import { findRegions, type Region } from "./regions.js";
+import { PlanReport } from "./report.js";
+import { reportUnplaced } from "./report-unplaced.js";
+import { readRows } from "./rows.js";
+import { parseSections } from "./sections.js";
+import { SourceText } from "./source-text.js";
+
+/** How a source is read. */
+export interface ParsePlanOptions {
+  /** `praxis-os`, `spec-kit`, `openspec`, `kiro`, `spec-workflow`, `bmad` or `plain`; recognised if not given. */
+  readonly dialect?: string;
+  /** The name of the source in diagnostics and errors. Default `tasks.md`. */
+  readonly file?: string;
+}
+
+/** The longest source, in characters. */
+export const PLAN_MAX = 5 * 1024 * 1024;
+
+/**
+ * Reads Markdown as a plan: phases, tasks, criteria, gates and dependencies, with their places in the source.
+ * Every checkbox outside of code is in the plan or in a diagnostic.
+ *
+ * Throws `PLAN_PARSE` for what can't be a plan: no phase and no task, over 5 MiB, over 64 KiB between two
+ * headings; `INVALID_INPUT` for an unknown dialect.
+ */
+export function parsePlan(markdown: string, options: ParsePlanOptions = {}): PlanReading {
+  const { file = "tasks.md" } = options;
+  if (markdown.length > PLAN_MAX) {
+    throw planError({ file }, `it has more than ${PLAN_MAX} characters`, "Split it into several plans.");
+  }
+  const dialect = chooseDialect(markdown, options.dialect);
+  const source = new SourceText(markdown);
+  const regions = findRegions(source);
+  const rows = readRows(source, parseSections(source, regions, file));
+  const outline = outlineOf(rows, dialect);
+  if (outline.starts.size === 0) throw noPhase(file);
+  const state = readPhases(rows, source, dialect, outline);
+  const report = new PlanReport(file);
+  const plan = finishPlan(state, readDurations(rows), report);
+  reportRegions(regions, report);
+  reportUnplaced(source, regions, rows, state.placed, report);
+  return { plan, diagnostics: report.sorted() };
+}
+
+function noPhase(file: string) {
+  const message = "it has no phase and no task";
+  return planError({ file, line: 1 }, message, "Write '## Phase 1: Name' and below it '- [ ] **Task 1.1**: Name'.");
+}
+
+function reportRegions(regions: readonly Region[], report: PlanReport): void {
+  for (const { kind, start, strictEnd, unclosed } of regions) {
+    const place = { line: start + 1 };
+    if (unclosed) {
+      const what = kind === "comment" ? "this comment" : "this code";
+      report.warn("FENCE_UNCLOSED", place, `nothing closes ${what}: all that follows is part of it`, "Close it.");
+    } else if (strictEnd !== undefined) {
+      const message = `this sample holds another one; strict Markdown would end it in line ${strictEnd}`;
+      report.warn("FENCE_NESTED", place, message, "Begin and end the outer one with four backticks.");
+    }
+  }
+}

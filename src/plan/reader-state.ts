@@ -1,0 +1,127 @@
+/** What the reader of a plan knows while it walks: where it is, and which list it is in. */
+import type { Dialect } from "./dialects.js";
+import { type ItemBlock, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
+import type { Outline } from "./outline.js";
+import type { Checkbox, PlanItem } from "./plan.js";
+import type { Row } from "./rows.js";
+import type { SourceText } from "./source-text.js";
+import { bare } from "./task-line.js";
+
+/** The list that belongs to a label or to a heading. */
+export interface Block extends ItemBlock {
+  readonly kind: "criteria" | "gate" | "list" | "other";
+  /** Items that are deeper belong to it; as long as it has none, so does the next list, wherever it stands. */
+  readonly depth: number;
+  /** A section of its own, which labels without a meaning don't end. */
+  readonly section: boolean;
+  readonly name: string;
+  /** How deep its first item is nested. */
+  first?: number;
+  /** Takes what the block holds when it ends. */
+  readonly done: (items: readonly PlanItem[]) => void;
+}
+
+/** How a block begins. */
+export type BlockStart = Pick<Block, "kind" | "depth" | "section" | "name" | "done"> & { readonly text?: PlanItem };
+
+/** The state of a walk over the rows of a plan. */
+export class ReaderState {
+  readonly source: SourceText;
+  readonly dialect: Dialect;
+  readonly outline: Outline;
+  readonly phases: PhaseDraft[] = [];
+  /** Offsets of the checkboxes that are something. */
+  readonly placed = new Set<number>();
+  /** Lines that are told elsewhere than in a task's description. */
+  readonly told = new Set<number>();
+  phase: PhaseDraft | undefined;
+  task: TaskDraft | undefined;
+  block: Block | undefined;
+  /** The level of a heading such as `Phase Validation Gates`, below which each phase has its gate. */
+  gates: number | undefined;
+  /** Takes the text that follows a label without one. */
+  field: ((text: string) => void) | undefined;
+
+  constructor(source: SourceText, dialect: Dialect, outline: Outline) {
+    this.source = source;
+    this.dialect = dialect;
+    this.outline = outline;
+  }
+
+  /** The phase that was begun last, also when it has ended. */
+  get lastPhase(): PhaseDraft | undefined {
+    return this.phases.at(-1);
+  }
+
+  /** The phase of that key. Phases come before their gates, so those that are still to come are not found. */
+  phaseOf(key: string): PhaseDraft | undefined {
+    return key === "final" ? this.lastPhase : this.phases.findLast((phase) => phase.key === key);
+  }
+
+  open(start: BlockStart): void {
+    this.close();
+    this.block = { ...start, items: [], bullets: [] };
+  }
+
+  /** Ends the list that is open, and the text. */
+  close(): void {
+    const { block } = this;
+    this.block = undefined;
+    this.field = undefined;
+    if (block !== undefined) block.done(itemsOf(block));
+  }
+
+  endTask(line: number): void {
+    if (this.task !== undefined) this.task.endLine = Math.min(this.task.endLine, line);
+    this.task = undefined;
+  }
+
+  endPhase(line: number): void {
+    this.endTask(line);
+    this.phase = undefined;
+  }
+
+  /** Puts an item into a block: as one with a checkbox, as a bullet, or as a detail of the one before. */
+  collect(block: Block, row: Row): void {
+    block.first ??= row.depth;
+    if (row.checkbox !== undefined) {
+      if (block.kind === "criteria" || block.kind === "gate") {
+        block.items.push(this.item(row));
+        this.tell(row);
+      }
+      return;
+    }
+    if (block.kind !== "other") this.told.add(row.line);
+    const before = block.items.at(-1) ?? block.bullets.at(-1);
+    if (row.depth <= block.first) block.bullets.push(this.item(row));
+    else if (before !== undefined) addDetail(before, row.text);
+  }
+
+  /** An item of a list, and its checkbox has its place. */
+  item(row: Row): PlanItem {
+    const checkbox = this.checkbox(row);
+    return {
+      text: bare(row.text.replace(/<!--.*?-->/g, "")),
+      checked: /^x$/i.test(row.checkbox?.mark ?? ""),
+      ...(checkbox === undefined ? {} : { checkbox }),
+      position: this.source.position(row.line, row.column),
+    };
+  }
+
+  /** The checkbox of a row, which has its place then. */
+  checkbox({ checkbox, line }: Row): Checkbox | undefined {
+    if (checkbox === undefined) return undefined;
+    const position = this.source.position(line, checkbox.column);
+    this.placed.add(position.offset);
+    return { mark: checkbox.mark, position };
+  }
+
+  /** What a row says is told elsewhere than in a description. */
+  tell({ line }: Row): void {
+    this.told.add(line);
+  }
+}
+
+function addDetail(item: PlanItem & { details?: readonly string[] }, text: string): void {
+  Object.assign(item, { details: [...(item.details ?? []), text] });
+}

@@ -1,0 +1,48 @@
+/** The reader of plans as a unified plugin, for anybody's remark pipeline and editor. */
+import type { Plugin } from "unified";
+import type { VFile } from "vfile";
+import { isPhasegateError } from "../errors.js";
+import { type ParsePlanOptions, parsePlan } from "./parse-plan.js";
+import type { Plan } from "./plan.js";
+
+declare module "vfile" {
+  interface DataMap {
+    /** The plan that `remarkPlan` has read. */
+    plan: Plan;
+  }
+}
+
+/**
+ * Reads the file as a plan and puts it on `file.data.plan`, its diagnostics on `file.messages`: an error is a
+ * message that is fatal. It reads the file's text, not the tree: what GFM takes for plain text, such as
+ * `[-]` or what stands behind a fence in a fence, is still to be seen there. The tree is left as it is.
+ *
+ * A file that can't be a plan has one fatal message and no plan.
+ */
+export const remarkPlan: Plugin<[Omit<ParsePlanOptions, "file">?]> = (options = {}) => {
+  return (_tree, file) => {
+    const name = file.path ?? "tasks.md";
+    try {
+      const { plan, diagnostics } = parsePlan(String(file), { ...options, file: name });
+      file.data.plan = plan;
+      for (const { severity, code, message, hint, line = 1, column = 1 } of diagnostics) {
+        say(file, `${message}${hint === undefined ? "" : ` (${hint})`}`, { line, column }, code, severity === "error");
+      }
+    } catch (error) {
+      if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
+      const { line = 1, column = 1 } = error.details;
+      say(file, `${error.message} (${error.remedy})`, { line, column }, error.code, true);
+    }
+  };
+};
+
+function say(
+  file: VFile,
+  message: string,
+  place: { readonly line: number; readonly column: number },
+  code: string,
+  fatal: boolean,
+): void {
+  const said = file.message(message, place, `phasegate:${code.toLowerCase().replaceAll("_", "-")}`);
+  said.fatal = fatal;
+}

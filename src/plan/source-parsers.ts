@@ -1,0 +1,31 @@
+/** The parsers of plans that come with the library, by name. */
+import { DIALECTS } from "./dialects.js";
+import { parsePlan } from "./parse-plan.js";
+import type { Plan } from "./plan.js";
+import type { SourceParser, TickRequest } from "./source-parser.js";
+import { taskMasterParser } from "./task-master.js";
+import { tickTasks } from "./tick-task.js";
+
+/** Reads Markdown: in one dialect, or in whichever it is. */
+export function markdownParser(dialect?: string): SourceParser {
+  return {
+    parse: (text, file) => parsePlan(text, { file, ...(dialect === undefined ? {} : { dialect }) }),
+    tick: (text, plan, request) => tickTasks(text, tasksOf(plan, request), request),
+  };
+}
+
+function tasksOf(plan: Plan, { tasks }: TickRequest) {
+  return plan.phases.flatMap((phase) => phase.tasks.filter(({ id }) => tasks.includes(id)));
+}
+
+/**
+ * `spec_tasks_parser` and `spec_tasks_md`, as workflows call it, recognise the dialect; a dialect's own name
+ * reads that one alone. `task-master` reads a tasks.json.
+ */
+export const builtInParsers: Readonly<Record<string, SourceParser>> = {
+  spec_tasks_parser: markdownParser(),
+  spec_tasks_md: markdownParser(),
+  markdown: markdownParser(),
+  ...Object.fromEntries(DIALECTS.map(({ name }) => [name, markdownParser(name)])),
+  "task-master": taskMasterParser,
+};

@@ -1,0 +1,87 @@
+/** What the line that names a task says: its name, and what dialects write beside it. */
+import type { TaskIds } from "./identify.js";
+import { taskTitle } from "./identify.js";
+
+/** A task's line, taken apart. */
+export interface TaskLine {
+  readonly id?: string;
+  readonly name: string;
+  readonly optional: boolean;
+  readonly parallel: boolean;
+  readonly story?: string;
+  readonly time?: string;
+  /** `(depends on T012, T013)`, `(AC: 1, 2)`: what is said in brackets at the end. */
+  readonly dependencies?: string;
+  readonly requirements: readonly string[];
+  readonly files: readonly string[];
+}
+
+const DEPENDS = /\(\s*(?:depends on|requires|blocked by|after)\b:?\s*([^()]*(?:\([^()]*\)[^()]*)*)\)/i;
+const CRITERIA = /\(\s*ACs?\s*:?\s*([^)]*)\)/i;
+const PATH = /(?<![\w:/.])(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`((?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
+const TIME_WORDS = "(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|sprints?|points?|pts?)";
+const DURATION = new RegExp(
+  String.raw`\d[\d.,]*\s*(?:[-–—]\s*\d[\d.,]*\s*)?${TIME_WORDS}\b|\b(?:weeks?|days?)\s+\d`,
+  "i",
+);
+/** Brackets at the end of a name, and what may stand behind them. */
+const ENDING = /\s*\(([^()]*)\)(\s*[^\p{L}\p{N}()]*(?:\p{Lu}{3,}\s*)?)$/u;
+
+/** Takes the text of a task apart. */
+export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine {
+  const optional = /^\*(?:\s|$)/.test(text);
+  const body = withoutComments(optional ? text.slice(1) : text).trim();
+  const title = taskTitle(body, forms);
+  const { rest, marks } = takeMarks(title?.rest ?? body);
+  const dependencies = DEPENDS.exec(rest)?.[1];
+  const criteria = CRITERIA.exec(rest)?.[1];
+  const { name, time } = splitTime(bare(rest.replace(DEPENDS, "").replace(CRITERIA, "")));
+  const story = marks.find((mark) => /^US\d+$/i.test(mark));
+  return {
+    ...(title === undefined ? {} : { id: title.id }),
+    name: name === "" ? (title === undefined ? body : `Task ${title.id}`) : name,
+    optional: optional || /\boptional\b/i.test(/\(([^)]*)\)/.exec(rest)?.[1] ?? ""),
+    parallel: marks.includes("P"),
+    ...(story === undefined ? {} : { story }),
+    ...(time === undefined ? {} : { time }),
+    ...(dependencies === undefined ? {} : { dependencies }),
+    requirements: criteria === undefined ? [] : [`AC ${criteria.trim()}`],
+    files: filesIn(rest),
+  };
+}
+
+/** `[P] [US1] Create …` */
+function takeMarks(text: string): { readonly rest: string; readonly marks: readonly string[] } {
+  const [, found = "", rest = text] = /^((?:\[(?:P|US\d+|Story)\]\s*)+)(.*)$/i.exec(text) ?? [];
+  return { rest, marks: [...found.matchAll(/\[([^\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
+}
+
+/** A name and the duration in brackets at its end, if what stands there is one. */
+export function splitTime(text: string): { readonly name: string; readonly time?: string } {
+  const ending = ENDING.exec(text);
+  const inside = ending?.[1];
+  if (ending === null || inside === undefined || !DURATION.test(inside)) return { name: text };
+  return { name: text.slice(0, ending.index).trim(), time: inside.trim() };
+}
+
+/** The first duration that a text names. */
+export function durationIn(text: string): string | undefined {
+  return DURATION.test(text) ? text.trim() : undefined;
+}
+
+/** A text without the marks of emphasis around the whole of it, or left over from a label. */
+export function bare(text: string): string {
+  const halves = (text.match(/\*\*/g) ?? []).length;
+  const trimmed = text.trim();
+  const whole = /^(\*\*|__|~~)((?:(?!\1).)*)\1$/.exec(trimmed)?.[2];
+  return (whole ?? (halves % 2 === 1 ? trimmed.replace("**", "") : trimmed)).replace(/^[\s:.–—-]+(?=\S)/, "").trim();
+}
+
+/** Paths of files in a text. */
+export function filesIn(text: string): string[] {
+  return [...new Set([...text.matchAll(PATH)].map((match) => match[1] ?? match[0]))];
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/<!--.*?-->/g, "");
+}

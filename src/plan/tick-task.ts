@@ -1,0 +1,61 @@
+/** Writes ticks back into a tasks.md: the character between the brackets, and nothing else. */
+import { nearest } from "../definition/nearest.js";
+import { PhasegateError } from "../errors.js";
+import type { Checkbox, Plan, PlanTask } from "./plan.js";
+
+/** What is written. */
+export interface TickOptions {
+  /** Whether the task's acceptance criteria are ticked too. Default false. */
+  readonly criteria?: boolean;
+  /** `false` takes the ticks back. Default true. */
+  readonly done?: boolean;
+}
+
+/**
+ * The source with a task ticked; every other character is as it was. `plan` must be what was read from this
+ * very text. A task without a checkbox of its own, a heading as a rule, changes nothing but its criteria.
+ *
+ * Throws `INVALID_INPUT` for an id that the plan doesn't have, and where the text isn't the plan's.
+ */
+export function tickTask(markdown: string, plan: Plan, taskId: string, options: TickOptions = {}): string {
+  const tasks = plan.phases.flatMap((phase) => phase.tasks);
+  const task = tasks.find(({ id }) => id === taskId);
+  if (task === undefined) throw noTask(taskId, tasks);
+  return tickTasks(markdown, [task], options);
+}
+
+/** The source with all of these tasks ticked. */
+export function tickTasks(markdown: string, tasks: readonly PlanTask[], options: TickOptions = {}): string {
+  const { criteria = false, done = true } = options;
+  const boxes = tasks.flatMap((task) => [
+    ...(task.checkbox === undefined ? [] : [task.checkbox]),
+    ...(criteria ? task.acceptanceCriteria.flatMap((item) => item.checkbox ?? []) : []),
+  ]);
+  const last = [...boxes].sort((a, b) => b.position.offset - a.position.offset);
+  return last.reduce((text, box) => setMark(text, box, done), markdown);
+}
+
+function setMark(markdown: string, { mark, position }: Checkbox, done: boolean): string {
+  const { offset } = position;
+  const there = markdown.charAt(offset);
+  const empty = there === "]" && mark === "";
+  if (!empty && (mark === "" ? !/^[ \t]$/.test(there) : there !== mark)) throw otherText(position.line);
+  if (/^x$/i.test(mark) === done) return markdown;
+  return `${markdown.slice(0, offset)}${done ? "x" : " "}${markdown.slice(empty ? offset : offset + 1)}`;
+}
+
+function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID_INPUT"> {
+  const ids = tasks.map((task) => task.id);
+  const similar = nearest(id, ids);
+  return new PhasegateError("INVALID_INPUT", `the plan has no task ${id}`, {
+    remedy: similar === undefined ? "Use the id of one of the plan's tasks." : `Did you mean ${similar}?`,
+    details: { field: "taskId", expected: "an id of the plan" },
+  });
+}
+
+function otherText(line: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `there is another text in line ${line} than the plan was read from`, {
+    remedy: "Read the text again with parsePlan, and tick that plan.",
+    details: { field: "markdown" },
+  });
+}
