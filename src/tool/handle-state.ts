@@ -1,7 +1,7 @@
 import type { StateView } from "../engine/state-view.js";
 import type { ParametersOf } from "./actions.js";
 import { blockedBy, nextCall, phaseCall } from "./next-call.js";
-import { planNews } from "./plan-on-wire.js";
+import { planNews, planNewsInShort } from "./plan-on-wire.js";
 import { rangesText } from "./ranges-text.js";
 import type { ToolContext } from "./tool-context.js";
 import { brief, compact, historyEntry, type WireObject } from "./wire.js";
@@ -66,7 +66,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
-    ...planNews(context, state.sessionId, state.plan),
+    ...planNewsInShort(context, state.sessionId, state.plan),
     blocked: blockedBy(state),
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
     next: next(state),

@@ -32,13 +32,24 @@ function warning({ code, line, message, ...rest }: Diagnostic): WireObject {
   return { code, line, message: brief(message, 300) };
 }
 
+/** The same in a few words, for an answer that must stay short. */
+export function planNewsInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
+  const { plan_changed: changed, plan_unreadable: unreadable, ...news } = planNews(context, sessionId, plan);
+  const { plan_ticks_pending: pending } = news;
+  return compact({
+    plan_changed: changed === undefined ? undefined : "the plan was edited: see sync_plan with preview",
+    plan_unreadable: unreadable === undefined ? undefined : true,
+    plan_ticks_pending: pending === undefined ? undefined : true,
+  });
+}
+
 /** What is to be said of the plan beside the work itself: that it has changed, can't be read, was ticked. */
 export function planNews({ actions }: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
   if (plan === undefined) return {};
   const { changed, unreadable, ticks, path } = plan;
   const next = actions.includes("sync_plan") ? { next: syncCall(sessionId, true) } : {};
   return compact({
-    plan_changed: changed === undefined ? undefined : { path, summary: changed, ...next },
+    plan_changed: changed === undefined ? undefined : { path: brief(path, 200), summary: changed, ...next },
     plan_unreadable: unreadable === undefined ? undefined : `${brief(unreadable, 300)}: tasks are shown as pinned`,
     ...tickNews(ticks),
   });
