@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./adapters/memory/memory-content.js";
+export { MemoryPlans } from "./adapters/memory/memory-plans.js";
 export { MemoryStorage } from "./adapters/memory/memory-storage.js";
 export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./definition/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
@@ -13,12 +14,17 @@ export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
 export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
 export type {
+  DynamicDefinition,
   FieldDefinition,
   FieldGate,
   FieldType,
   GateDefinition,
   OpenGate,
   PhaseDefinition,
+  PlanGate,
+  PlannedPhase,
+  PlannedTask,
+  PlanPin,
   SchemaGate,
   TaskDefinition,
   WorkflowStructure,
@@ -76,7 +82,14 @@ export type {
 export { type PlanOrder, planOrder } from "./plan/plan-order.js";
 export { type TickOptions, tickTask } from "./plan/tick-task.js";
 export type { Clock } from "./ports/clock.js";
-export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type {
+  Content,
+  ContentPart,
+  ContentProvider,
+  PhasePart,
+  TemplatePart,
+  WorkflowListing,
+} from "./ports/content-provider.js";
 export type { PlanSource, PlanText } from "./ports/plan-source.js";
 export type { SourceParser, TickRequest } from "./ports/source-parser.js";
 export type {
@@ -93,6 +106,7 @@ export type { SourceText, TextSource } from "./ports/text-source.js";
 export type { Actor } from "./session/commands.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";
+export { renderTemplate, type TemplateValues } from "./template/render-template.js";
 export type { Action } from "./tool/actions.js";
 export {
   createWorkflowTool,

@@ -67,7 +67,8 @@ export function phaseCall(sessionId: string, phase?: number): NextCall {
   return { action: "get_phase", session_id: sessionId, ...(phase === undefined ? {} : { phase }) };
 }
 
-function taskCall(sessionId: string, phase: number, task: number): NextCall {
+/** The call that shows a task. */
+export function taskCall(sessionId: string, phase: number, task: number): NextCall {
   return { action: "get_task", session_id: sessionId, phase, task_number: task };
 }
 
