@@ -49,7 +49,8 @@ export function requirePlans({ plans }: ResolvedOptions, { type }: WorkflowStruc
   if (plans !== undefined) return plans;
   const problem = "its phases come out of a plan, and this host reads no plans";
   throw new PhasegateError("DEFINITION_INVALID", `the workflow ${type} can't be used here: ${problem}`, {
-    remedy: "The host must say where plans lie: createEngine({ plans: new FilePlans({ root }) }), from phasegate/fs.",
+    remedy:
+      "The host must say where plans lie: createEngine({ plans: new FilePlans({ root }) }) from phasegate/fs, or phasegate serve --project.",
     details: { workflowType: type, diagnostics: [problem] },
   });
 }

@@ -1,4 +1,4 @@
-import { type EngineNotifications, parsePlan, type SourceParser } from "phasegate";
+import { type EngineNotifications, type PlanTask, parsePlan, type SourceParser, tickTask } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
@@ -6,6 +6,25 @@ import { claims, makePlanned, PLAN, PLAN_PATH, tickedIn } from "../../support/pl
 
 const ONE = ["Task 1.1: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs"];
 const TWO = ["Task 2.1: Write the printer", "Task 2.2: Write the colours"];
+
+/** Two phases; the second task of the first may be left out. */
+const withOptional = {
+  plan: "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n- [ ] **Task 1.2**: Two\n\n### Phase 2: B\n\n- [ ] **Task 2.1**: Three\n",
+  engine: { parsers: { spec_tasks_parser: leavingOut("1.2") } },
+};
+
+/** Reads and ticks as the library does; one task is optional. */
+function leavingOut(id: string): SourceParser {
+  return {
+    parse: (text, file) => {
+      const { plan, diagnostics } = parsePlan(text, { file });
+      const mark = (task: PlanTask) => ({ ...task, optional: task.id === id });
+      const phases = plan.phases.map((phase) => ({ ...phase, tasks: phase.tasks.map(mark) }));
+      return { plan: { ...plan, phases }, diagnostics };
+    },
+    tick: (text, plan, { tasks, ...options }) => tasks.reduce((now, task) => tickTask(now, plan, task, options), text),
+  };
+}
 
 /** Makes the file fail for a while. */
 const offline = () => {
@@ -249,24 +268,7 @@ describe("a rollback", () => {
   });
 
   it("of a phase that was claimed otherwise the second time ticks what the second time says", async () => {
-    const plan =
-      "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n- [ ]* **Task 1.2**: Two\n\n### Phase 2: B\n\n- [ ] **Task 2.1**: Three\n";
-    const optional: SourceParser = {
-      ...writing,
-      parse: (text, file) => {
-        const { plan: read, diagnostics } = parsePlan(text, { file });
-        const phases = read.phases.map((phase) => ({
-          ...phase,
-          tasks: phase.tasks.map((task) => ({ ...task, optional: task.id === "1.2" })),
-        }));
-        return { plan: { ...read, phases }, diagnostics };
-      },
-    };
-    const made = makePlanned({
-      plan: plan.replace("[ ]*", "[ ]"),
-      engine: { parsers: { spec_tasks_parser: optional } },
-    });
-    const { engine, plans, text, start, pass } = made;
+    const { engine, plans, text, start, pass } = makePlanned(withOptional);
     const sessionId = await start(1);
     await pass(sessionId, 1, { tasks_completed: ["1.1", "1.2"] });
     expect(tickedIn(text())).toEqual(["Task 1.1: One", "Task 1.2: Two"]);
@@ -311,6 +313,22 @@ describe("two engines on one storage", () => {
     expect((await engine.getState(sessionId)).head).toMatchObject({ phase: 1, due: undefined });
   });
 
+  it("agree where one goes back and passes again, with less, while the other still writes", async () => {
+    const { engine, start, pass, plans, memory, text, storage, content } = makePlanned(withOptional);
+    const sessionId = await start(1);
+    // It reads no plans, so that all that it makes due is left to the first.
+    const other = makeEngine({ storage, content, parsers: withOptional.engine.parsers }).engine;
+    plans.replace = async (path, hash, next) => {
+      plans.replace = (...args) => memory.replace(...args);
+      await other.rollback(sessionId, { to: 1 });
+      await other.completePhase(sessionId, { phase: 1, evidence: { tasks_completed: ["1.1"] } });
+      return memory.replace(path, hash, next);
+    };
+    await pass(sessionId, 1, { tasks_completed: ["1.1", "1.2"] });
+    expect(tickedIn(text())).toEqual(["Task 1.1: One"]);
+    expect((await engine.getState(sessionId)).head).toMatchObject({ phase: 2, due: undefined });
+  });
+
   it("lose no tick to each other in many rounds", async () => {
     const { engine, start, pass, text, again } = makePlanned();
     const sessionId = await start(1);
@@ -323,15 +341,3 @@ describe("two engines on one storage", () => {
     }
   });
 });
-
-/** What ticks as the library's own parsers do. */
-const writing: Required<Pick<SourceParser, "tick">> = {
-  tick: (text, plan, { tasks, done }) => {
-    const lines = text.split("\n");
-    for (const task of plan.phases.flatMap((phase) => phase.tasks)) {
-      const index = task.position.line - 1;
-      if (tasks.includes(task.id)) lines[index] = (lines[index] ?? "").replace(/\[.\]/, done ? "[x]" : "[ ]");
-    }
-    return lines.join("\n");
-  },
-};
