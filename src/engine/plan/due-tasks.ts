@@ -27,7 +27,9 @@ export async function dueTasks(
   due: DueTicks,
   recent?: PhasedCommit,
 ): Promise<DueTasks> {
-  const passes = onlyPass(due, structure, recent) ?? (await allPasses(context, session));
+  // Once the session has gone on, that commit doesn't say any more what is claimed.
+  const newest = recent?.version === session.version ? recent : undefined;
+  const passes = onlyPass(due, structure, newest) ?? (await allPasses(context, session));
   const claimed = async (pass: Pass) => claimedTasks(context, session, pass);
   const standing = passes.filter(
     (pass, index) =>
@@ -36,12 +38,9 @@ export async function dueTasks(
   );
   const tick = standing.filter(({ event }) => inRanges(due.tick, event.position));
   const untick = passes.filter((pass) => inRanges(due.untick, pass.event.position) && !standing.includes(pass));
-  // What was claimed again is still done, whatever was due in between.
-  const kept = standing.filter(({ event }) => inRanges(due.untick, event.position));
-  const keptIds = (await Promise.all(kept.map(claimed))).flat().map(({ id }) => id);
   return {
     tick: (await Promise.all(tick.map(claimed))).flat(),
-    untick: (await Promise.all(untick.map(claimed))).flat().filter(({ id }) => !keptIds.includes(id)),
+    untick: (await Promise.all(untick.map(claimed))).flat(),
   };
 }
 

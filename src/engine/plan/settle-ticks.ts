@@ -32,7 +32,7 @@ export async function settleTicks(
     try {
       const written = await write(context, session, structure, session.head.due, recent);
       session = await record(context, session, structure, session.head.due, written);
-      ticks = written;
+      ticks = inAll(ticks, written);
     } catch (error) {
       if (isPhasegateError(error, "TAMPERED")) throw error;
       return { session, ticks: { ...ticks, pending: pendingReason(context, session, structure, error) } };
@@ -42,6 +42,18 @@ export async function settleTicks(
 }
 
 type Written = Omit<TickedText, "text">;
+
+/** What two rounds have done: what the second undid of the first is not told. */
+function inAll(first: Written, second: Written): Written {
+  const both = (one: readonly string[], other: readonly string[], undone: readonly string[]) => [
+    ...new Set([...one.filter((id) => !undone.includes(id)), ...other]),
+  ];
+  return {
+    ticked: both(first.ticked, second.ticked, second.unticked),
+    unticked: both(first.unticked, second.unticked, second.ticked),
+    missing: both(first.missing, second.missing, []),
+  };
+}
 
 async function write(
   context: EngineContext,

@@ -324,7 +324,8 @@ describe("two engines on one storage", () => {
       await other.completePhase(sessionId, { phase: 1, evidence: { tasks_completed: ["1.1"] } });
       return memory.replace(path, hash, next);
     };
-    await pass(sessionId, 1, { tasks_completed: ["1.1", "1.2"] });
+    const answer = await pass(sessionId, 1, { tasks_completed: ["1.1", "1.2"] });
+    expect(answer).toMatchObject({ ticks: { ticked: ["1.1"], unticked: ["1.2"] } });
     expect(tickedIn(text())).toEqual(["Task 1.1: One"]);
     expect((await engine.getState(sessionId)).head).toMatchObject({ phase: 2, due: undefined });
   });
