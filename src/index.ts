@@ -116,8 +116,8 @@ export { renderTemplate, type TemplateValues } from "./template/render-template.
 export type { Action } from "./tool/actions.js";
 export {
   createWorkflowTool,
-  type WorkflowResponse,
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "./tool/create-workflow-tool.js";
+export type { WorkflowResponse } from "./tool/tool-context.js";
 export type { ObjectSchema } from "./tool/tool-schema.js";

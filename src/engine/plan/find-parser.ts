@@ -1,6 +1,7 @@
 import { nearest } from "../../definition/nearest.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../definition/structure.js";
 import { PhasegateError } from "../../errors.js";
+import { builtInParsers } from "../../plan/source-parsers.js";
 import type { SourceParser } from "../../ports/source-parser.js";
 import type { ResolvedOptions } from "../options.js";
 
@@ -15,10 +16,9 @@ export async function findParser(
 ): Promise<SourceParser> {
   const own = Object.hasOwn(parsers, name) ? parsers[name] : undefined;
   if (own !== undefined) return own;
-  const builtIn: Readonly<Record<string, SourceParser>> = (await import("../../plan/source-parsers.js")).builtInParsers;
-  const found = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
+  const found = Object.hasOwn(builtInParsers, name) ? builtInParsers[name] : undefined;
   if (found !== undefined) return found;
-  const known = [...new Set([...Object.keys(parsers), ...Object.keys(builtIn)])].sort();
+  const known = [...new Set([...Object.keys(parsers), ...Object.keys(builtInParsers)])].sort();
   const similar = nearest(name, known);
   const problem = `there is no source parser '${name}': known are ${known.join(", ") || "none"}`;
   throw new PhasegateError("DEFINITION_INVALID", `the workflow ${type} can't be used: ${problem}`, {
