@@ -21,7 +21,7 @@ export async function loadSession(context: EngineContext, sessionId: string): Pr
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
   if (session.head.due === undefined) return { session, structure: await context.pinned.structure(session) };
-  const { settleTicks } = await import("./plan/settle-ticks.js");
+  const { settleTicks } = await import("./plan/planned.js");
   const settled = await settleTicks(context, session);
   return { ...settled, structure: await context.pinned.structure(settled.session) };
 }
@@ -78,7 +78,7 @@ export async function execute(
   }
   settled = true;
   const session = await context.kernel.find(id);
-  if (session?.head.due !== undefined) await (await import("./plan/settle-ticks.js")).settleTicks(context, session);
+  if (session?.head.due !== undefined) await (await import("./plan/planned.js")).settleTicks(context, session);
   return withTicks(context, await context.kernel.execute(id, guarded, request));
 }
 
@@ -90,7 +90,7 @@ async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promis
   if (outcome.head.due === undefined) return outcome;
   const session = outcome.replayed ? await context.kernel.find(outcome.sessionId) : outcome;
   if (session?.head.due === undefined) return outcome;
-  const { settleTicks } = await import("./plan/settle-ticks.js");
+  const { settleTicks } = await import("./plan/planned.js");
   return { ...outcome, ticks: (await settleTicks(context, session, outcome)).ticks };
 }
 

@@ -48,7 +48,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
   const phase = requirePhase(structure, number);
-  const plan = structure.plan && (await (await import("./plan/view-plan.js")).viewPlannedPhase(context, loaded, phase));
+  const plan = structure.plan && (await (await import("./plan/planned.js")).viewPlannedPhase(context, loaded, phase));
   return {
     ...(plan === undefined ? {} : { plan }),
     ...standingOf(context, session),
@@ -72,7 +72,7 @@ export async function viewTask(
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
-  const plan = task.plan && (await (await import("./plan/view-plan.js")).viewPlannedTask(context, loaded, phase, task));
+  const plan = task.plan && (await (await import("./plan/planned.js")).viewPlannedTask(context, loaded, phase, task));
   return {
     ...(plan === undefined ? {} : { plan }),
     ...standingOf(context, session),
@@ -90,7 +90,7 @@ export async function viewText(
   task?: TaskDefinition,
 ): Promise<TextView> {
   if (phase.plan !== undefined) {
-    const { renderedText } = await import("./plan/rendered-text.js");
+    const { renderedText } = await import("./plan/planned.js");
     return renderedText(context, structure, phase, task);
   }
   const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };

@@ -159,7 +159,7 @@ async function withPlan(
 ): Promise<WorkflowStructure> {
   if (pinned.plan === undefined && newest.dynamic === undefined) return newest;
   if (session.head.status === "completed") return pinned;
-  const { rereadPlan } = await import("./plan/rebuild.js");
+  const { rereadPlan } = await import("./plan/planned.js");
   return (await rereadPlan(context, session, pinned, newest, "migrate")).structure;
 }
 

@@ -89,7 +89,7 @@ async function planned(
   if (structure.dynamic === undefined) return { structure, warnings: [] };
   const earlier = keyed === undefined ? undefined : await context.kernel.find(keyedId(structure.type, target, keyed));
   if (earlier !== undefined) return { structure: await context.pinned.structure(earlier), warnings: [] };
-  const { pinPlan } = await import("./plan/pin-plan.js");
+  const { pinPlan } = await import("./plan/planned.js");
   return pinPlan(context, structure, structure.dynamic, target, settings);
 }
 

@@ -35,7 +35,7 @@ export function viewState(context: EngineContext, loaded: LoadedSession): StateV
 }
 
 async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const { livePlan } = await import("./plan/live-plan.js");
+  const { livePlan } = await import("./plan/planned.js");
   const live = await livePlan(context, loaded);
   return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
 }
