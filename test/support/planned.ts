@@ -50,7 +50,7 @@ export const PLAN = `# Tasks
 export const PLAN_PATH = "specs/one/tasks.md";
 
 /** A workflow with one static phase, whose others come out of a plan. */
-export function planFolder(config: Record<string, unknown> = {}, phases: readonly number[] = [0]) {
+function planFolder(config: Record<string, unknown> = {}, phases: readonly number[] = [0]) {
   const metadata = {
     workflow_type: "spec",
     name: "Spec",
@@ -74,7 +74,7 @@ export function planFolder(config: Record<string, unknown> = {}, phases: readonl
 }
 
 /** Plans that fail when a test says so. */
-export class FaultyPlans implements PlanSource {
+class FaultyPlans implements PlanSource {
   readonly inner: MemoryPlans;
   /** Asked before each reading and replacing; what it throws is what fails. */
   fault: (operation: "read" | "replace") => void = () => {};

@@ -27,7 +27,7 @@ export function comparePlan(structure: WorkflowStructure, position: number, plan
   return { arrangement, changes, matters: changes.some(({ behind }) => behind !== true) };
 }
 
-const COMPARISONS_KEPT = 64;
+const COMPARISONS_KEPT = 16;
 const comparisons = new WeakMap<Plan, RecentMap<string, readonly KindOfChange[] | "gone">>();
 
 /**

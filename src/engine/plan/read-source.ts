@@ -12,9 +12,15 @@ export interface ReadSource {
   readonly reading: PlanReading;
 }
 
-/** How many readings an engine keeps. */
-const READINGS_KEPT = 16;
-const readingsOf = new WeakMap<ResolvedOptions, RecentMap<string, PlanReading>>();
+/** What a plan was read as, and in which state. */
+interface Kept {
+  readonly hash: string;
+  readonly reading: PlanReading;
+}
+
+/** Of how many plans an engine keeps what they were read as: each in its newest state alone. */
+const PLANS_KEPT = 16;
+const readingsOf = new WeakMap<ResolvedOptions, RecentMap<string, Kept>>();
 
 /** Reads a plan as it is now; one that was read before is not parsed again. Throws `PLAN_PARSE` if there is none. */
 export async function readSource(
@@ -24,13 +30,13 @@ export async function readSource(
   path: string,
 ): Promise<ReadSource> {
   const source = await requireSource(requirePlans(options, structure), path);
-  const key = `${dynamic.parser} ${source.path} ${source.hash}`;
-  const readings = readingsOf.get(options) ?? new RecentMap<string, PlanReading>(READINGS_KEPT);
+  const key = `${dynamic.parser} ${source.path}`;
+  const readings = readingsOf.get(options) ?? new RecentMap<string, Kept>(PLANS_KEPT);
   readingsOf.set(options, readings);
   const known = readings.get(key);
-  if (known !== undefined) return { source, reading: known };
+  if (known?.hash === source.hash) return { source, reading: known.reading };
   const reading = (await findParser(options, structure, dynamic)).parse(source.text, source.path);
-  readings.set(key, reading);
+  readings.set(key, { hash: source.hash, reading });
   return { source, reading };
 }
 

@@ -16,12 +16,7 @@ export interface Rebuilt extends Comparison {
  * those from the current one on as the plan has them. `base` gives everything else: the static phases,
  * and how plans are read.
  */
-export function rebuild(
-  base: WorkflowStructure,
-  pinned: WorkflowStructure,
-  position: number,
-  usable: UsablePlan,
-): Rebuilt {
+function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: number, usable: UsablePlan): Rebuilt {
   const comparison = comparePlan(pinned, position, usable.reading.plan);
   const { done, ahead, shift } = comparison.arrangement;
   const { plan: _, ...rest } = base;

@@ -15,7 +15,7 @@ export interface RenderedText {
 }
 
 /** How many texts of one structure are kept. */
-const TEXTS_KEPT = 64;
+const TEXTS_KEPT = 16;
 
 interface Kept {
   /** The revision of the template. */
