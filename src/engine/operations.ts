@@ -3,11 +3,9 @@ import type { EngineContext } from "./engine-context.js";
 import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
+import type { Phased } from "./phased.js";
 
 const SECURITY_CODES: ReadonlySet<ErrorCode> = new Set(["PATH_REFUSED", "TAMPERED", "EVIDENCE_UNSAFE"]);
-
-/** What can be done with sessions. */
-export type Phased = typeof import("./phased.js");
 
 interface Loaded {
   readonly phased: Phased;
@@ -56,8 +54,8 @@ export class Operations {
   }
 
   async #load(): Promise<Loaded> {
-    const phased = await import("./phased.js");
-    return { phased, context: phased.createContext(this.#options, this.#notifications) };
+    const { phased, createContext } = await import("./phased.js");
+    return { phased, context: createContext(this.#options, this.#notifications) };
   }
 
   #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {

@@ -5,8 +5,9 @@ import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
 import type { CompleteResult } from "./complete-phase.js";
 import type { EngineContext } from "./engine-context.js";
-import type { Operations, Phased } from "./operations.js";
+import type { Operations } from "./operations.js";
 import type { PhaseView, TaskView } from "./phase-view.js";
+import type { Phased } from "./phased.js";
 import type { SyncRequest, SyncResult } from "./plan/sync-plan.js";
 import type {
   DeleteResult,
