@@ -17,7 +17,7 @@ const engine = createEngine({
 });
 // #endregion files
 
-const [listed] = await engine.listWorkflows();
+const listed = (await engine.listWorkflows()).find(({ type }) => type === "release_v1");
 assert.deepEqual([listed?.type, listed?.status, listed?.diagnostics], ["release_v1", "ready", []]);
 
 const outside = await engine.start({ workflowType: "release_v1", target: "../elsewhere" }).catch((error) => error);
