@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
-import { checkName, namesIn, type PlaceholderValues, replaceIn, valueOf } from "./placeholders.js";
+import { checkName, namesIn, type PlaceholderValues, placeholderValue, replaceIn } from "./placeholders.js";
 
 /** How params are filled in. */
 export interface FillOptions {
@@ -61,7 +61,7 @@ function filled(value: JsonValue, fill: Fill): JsonValue {
 function filledText(text: string, { values }: Fill): JsonValue {
   const [only, ...others] = namesIn(text);
   if (only === undefined || others.length > 0 || text !== `{${only}}`) return putInto(text, values);
-  const value = valueOf(only, values);
+  const value = placeholderValue(only, values);
   return typeof value === "string" ? checkedText(value, only) : value;
 }
 
@@ -74,7 +74,7 @@ function filledItem(item: JsonValue, fill: Fill): JsonValue {
 
 function putInto(text: string, values: PlaceholderValues): string {
   return replaceIn(text, (name) => {
-    const value = valueOf(name, values);
+    const value = placeholderValue(name, values);
     if (typeof value === "string") return checkedText(value, name);
     if (typeof value === "number" || typeof value === "boolean") return String(value);
     throw refused(`{${name}}`, "a list, an object or null can't be put into a text", "Hand in a text or a number.");
@@ -88,7 +88,10 @@ function checkedText(value: string, name: string): string {
 }
 
 function refused(what: string, reason: string, remedy: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${what} is refused: ${reason}`, { remedy, details: { expected: reason } });
+  return new PhasegateError("INVALID_INPUT", `${what} is refused: ${reason}`, {
+    remedy,
+    details: { expected: reason },
+  });
 }
 
 /** Object.fromEntries makes own properties of all keys, `__proto__` too. */

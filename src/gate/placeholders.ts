@@ -27,15 +27,15 @@ export function namesIn(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => (name === undefined ? [] : [name]));
 }
 
-/** A text with each placeholder replaced by what `valueOf` gives for its name. */
-export function replaceIn(text: string, valueOf: (name: string) => string): string {
+/** A text with each placeholder replaced by what `valueFor` gives for its name. */
+export function replaceIn(text: string, valueFor: (name: string) => string): string {
   return text.replace(PLACEHOLDER, (_, escaped: string | undefined, name: string) =>
-    escaped === undefined ? valueOf(name) : `{${escaped}}`,
+    escaped === undefined ? valueFor(name) : `{${escaped}}`,
   );
 }
 
 /** What a placeholder stands for. Throws `INVALID_INPUT` where nothing is known by its name. */
-export function valueOf(name: string, values: PlaceholderValues): JsonValue {
+export function placeholderValue(name: string, values: PlaceholderValues): JsonValue {
   checkName(name);
   const known = NAMES.find((candidate) => candidate === name);
   const value = known === undefined ? below(values.evidence, name.split(".").slice(1)) : values[known];

@@ -44,7 +44,9 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
       const changes = changesBetween(new Map(before.data), now);
       const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
       const counting = changes.filter(({ kind }) => kind !== "deleted" || given.allow_deleted === true);
-      const unchanged = wanted.filter((path) => !counting.some((change) => isAtOrBelow(path, change.path)));
+      // A folder that the evidence names says nothing: it would be any change in it.
+      const isShown = given.within === undefined ? isAtOrBelow : Object.is;
+      const unchanged = wanted.filter((path) => !counting.some((change) => isShown(path, change.path)));
       const ran = wanted.map(shownPath).join(", ");
       if (unchanged.length === 0) return { ok: true, message: describe(counting, wanted), ran };
       return { ok: false, message: complaint(unchanged, changes), ran };

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { Verifier } from "../../ports/verifier.js";
 import { isPhasegateError } from "../../errors.js";
+import type { Verifier } from "../../ports/verifier.js";
 import type { Wall } from "../../walls/wall.js";
-import { shownPath } from "./shown-text.js";
 import { defineVerifier } from "./define-verifier.js";
 import { countParam } from "./parse-params.js";
+import { shownPath } from "./shown-text.js";
 import { checkSubject, refuseLink, subjectParams, subjectsOf } from "./subject.js";
 
 const params = z.strictObject({

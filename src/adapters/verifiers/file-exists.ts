@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { Verifier, VerifyResult } from "../../ports/verifier.js";
 import type { Wall } from "../../walls/wall.js";
-import { shownPath } from "./shown-text.js";
 import { defineVerifier } from "./define-verifier.js";
 import { countParam } from "./parse-params.js";
+import { shownPath } from "./shown-text.js";
 import { checkSubject, refuseLink, sha256, subjectParams, subjectsOf } from "./subject.js";
 
 const params = z.strictObject({
@@ -53,6 +53,7 @@ function resultOf(found: readonly Found[], least: number): VerifyResult {
   const ran = found.map(({ path }) => shownPath(path)).join(", ");
   const [only, ...others] = found;
   const digest = others.length === 0 ? only?.digest : undefined;
-  const message = wrong.length > 0 ? wrong.join("; ") : `${ran}: there, ${found.map(({ size }) => size).join(", ")} bytes`;
+  const message =
+    wrong.length > 0 ? wrong.join("; ") : `${ran}: there, ${found.map(({ size }) => size).join(", ")} bytes`;
   return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
 }

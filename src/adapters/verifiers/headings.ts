@@ -23,10 +23,14 @@ export interface HeadingsWanted {
 export function headingsOf(text: string, path: string): Heading[] {
   const blocks = blocksOf(text);
   if (blocks === undefined) {
-    throw new PhasegateError("INVALID_INPUT", `lists or quotations in ${shownPath(path)} stand too deep in one another`, {
-      remedy: "Make the document flatter.",
-      details: { field: path },
-    });
+    throw new PhasegateError(
+      "INVALID_INPUT",
+      `lists or quotations in ${shownPath(path)} stand too deep in one another`,
+      {
+        remedy: "Make the document flatter.",
+        details: { field: path },
+      },
+    );
   }
   return blocks
     .flatMap((block) => (block.type === "heading" ? [{ depth: block.depth, text: plainText(textOf(block)) }] : []))

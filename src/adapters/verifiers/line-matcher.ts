@@ -10,7 +10,10 @@ export const patternParams = {
   /** In RE2's syntax. */
   pattern: textParam.max(10_000),
   /** `i`: case doesn't count; with `scope: file` also `m` (`^` and `$` at each line) and `s` (`.` takes line ends). */
-  flags: z.string().regex(/^[ims]{0,3}$/, "flags are i, and with scope: file m and s").optional(),
+  flags: z
+    .string()
+    .regex(/^[ims]{0,3}$/, "flags are i, and with scope: file m and s")
+    .optional(),
   /** What is counted: lines that match, or with `file` the whole text, once or not at all. */
   scope: z.enum(["line", "file"]).optional(),
   ...howOftenParams,

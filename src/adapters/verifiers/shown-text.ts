@@ -29,7 +29,8 @@ export function harmless(text: string): string {
 export function outputLines(text: string): string[] {
   const lines = text.trimEnd().split(/\r\n|\n|\r/);
   if (lines.length === 1 && lines[0] === "") return [];
-  const chosen = lines.length <= 2 * LINES_MAX ? lines : [...lines.slice(0, LINES_MAX), "…", ...lines.slice(-LINES_MAX)];
+  const chosen =
+    lines.length <= 2 * LINES_MAX ? lines : [...lines.slice(0, LINES_MAX), "…", ...lines.slice(-LINES_MAX)];
   return chosen.map((line) => shortened(harmless(line.slice(0, 4 * LINE_MAX)), LINE_MAX));
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import * as z from "zod";
 import type { JsonValue } from "../../definition/json.js";
 import { parseRelativePath } from "../../definition/relative-path.js";
 import { PhasegateError } from "../../errors.js";
@@ -6,7 +7,6 @@ import { hasPlaceholder } from "../../gate/placeholders.js";
 import type { Wall } from "../../walls/wall.js";
 import { notText, pathRefused } from "../../walls/wall-refusals.js";
 import { textParam } from "./parse-params.js";
-import * as z from "zod";
 
 /** Params of all verifiers that look at a file or a folder. */
 export const subjectParams = {
