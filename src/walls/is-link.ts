@@ -8,10 +8,9 @@ export async function isLink(root: string, path: string): Promise<boolean> {
   if (path === ".") return false;
   const { real, exists } = await resolveInside(root, posix.dirname(path));
   if (!exists) return false;
-  try {
-    return (await lstat(join(real, posix.basename(path)))).isSymbolicLink();
-  } catch (error) {
-    if (isMissing(error)) return false;
+  const stats = await lstat(join(real, posix.basename(path))).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
     throw error;
-  }
+  });
+  return stats?.isSymbolicLink() ?? false;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parsePointer, valueAt } from "../../../src/adapters/verifiers/json-pointer.js";
+import { isEqualJson, parsePointer, valueAt } from "../../../src/adapters/verifiers/json-pointer.js";
 import { aProject, refused } from "./a-project.js";
 
 const REPORT = JSON.stringify({ total: { failed: 0, passed: 12 }, "a/b": { "m~n": [true, null] }, name: "x" });
@@ -73,6 +73,29 @@ describe("json_value", () => {
     expect(refused(await ask("/constructor/name"))).toContain("is not there");
     expect(refused(await ask("/list/length"))).toContain("is not there");
     expect(await ask("/__proto__/failed")).toMatchObject({ ok: true });
+  });
+});
+
+describe("isEqualJson", () => {
+  it("compares as JSON does, without the order of keys", () => {
+    expect(isEqualJson([1, { a: [true, null], b: "x" }], [1, { b: "x", a: [true, null] }])).toBe(true);
+    expect(isEqualJson(1.0, 1)).toBe(true);
+    const unlike = [
+      [[1, 2], [1]],
+      [[1], [1, 2]],
+      [{ a: 1 }, [1]],
+      [[1], { 0: 1 }],
+      [
+        { a: 1, b: 2 },
+        { a: 1, c: 2 },
+      ],
+      [JSON.parse('{"__proto__": 1}'), { toString: 1 }],
+      [0, false],
+      ["", null],
+      ["1", 1],
+      [undefined, null],
+    ] as const;
+    for (const [value, wanted] of unlike) expect(isEqualJson(value, wanted)).toBe(false);
   });
 });
 
