@@ -32,6 +32,7 @@ export interface VerifiersOptions extends RuleEvaluator {
   readonly hosts?: readonly AllowedHost[];
   /** The absolute path of git; without it, the one on the host's PATH, outside the project. */
   readonly git?: string;
+  /** Without it, each has its default. */
   readonly limits?: Partial<VerifierLimits>;
 }
 

@@ -42,7 +42,7 @@ export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined
 }
 
 /** The one path that is to be looked at. Throws `INVALID_INPUT`. */
-export function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
+function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
   const [path, ...others] = subjectsOf(params, value);
   if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
   return path;

@@ -1,3 +1,4 @@
+import type { JsonValue } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { isEqualJson, parsePointer, valueAt } from "../../../src/adapters/verifiers/json-pointer.js";
 import { aProject, refused } from "./a-project.js";
@@ -80,7 +81,7 @@ describe("isEqualJson", () => {
   it("compares as JSON does, without the order of keys", () => {
     expect(isEqualJson([1, { a: [true, null], b: "x" }], [1, { b: "x", a: [true, null] }])).toBe(true);
     expect(isEqualJson(1.0, 1)).toBe(true);
-    const unlike = [
+    const unlike: [JsonValue | undefined, JsonValue][] = [
       [[1, 2], [1]],
       [[1], [1, 2]],
       [{ a: 1 }, [1]],
@@ -94,7 +95,7 @@ describe("isEqualJson", () => {
       ["", null],
       ["1", 1],
       [undefined, null],
-    ] as const;
+    ];
     for (const [value, wanted] of unlike) expect(isEqualJson(value, wanted)).toBe(false);
   });
 });
