@@ -33,8 +33,12 @@ export interface ErrorDetails {
   PHASE_LOCKED: { readonly requested: number; readonly current: number };
   /** A phase that is done was submitted again. */
   PHASE_ALREADY_COMPLETED: { readonly requested: number; readonly current: number };
-  /** The workflow has no phase of that number. */
-  PHASE_OUT_OF_RANGE: { readonly requested: number; readonly valid: readonly number[] };
+  /** The workflow has no phase of that number; `sourcePath` is the plan that says which there are. */
+  PHASE_OUT_OF_RANGE: {
+    readonly requested: number;
+    readonly valid: readonly number[];
+    readonly sourcePath?: string;
+  };
   /** The phase has no task of that number. */
   TASK_NOT_FOUND: { readonly phase: number; readonly task: number; readonly valid: readonly number[] };
   /** The session's state doesn't allow the command. */

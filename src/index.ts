@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./adapters/memory/memory-content.js";
+export { MemoryPlans } from "./adapters/memory/memory-plans.js";
 export { MemoryStorage } from "./adapters/memory/memory-storage.js";
 export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./definition/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
@@ -13,12 +14,17 @@ export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
 export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
 export type {
+  DynamicDefinition,
   FieldDefinition,
   FieldGate,
   FieldType,
   GateDefinition,
   OpenGate,
   PhaseDefinition,
+  PlanGate,
+  PlannedPhase,
+  PlannedTask,
+  PlanPin,
   SchemaGate,
   TaskDefinition,
   WorkflowStructure,
@@ -29,6 +35,7 @@ export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
 export type { CompleteRequest, CompleteResult, GateAnswer } from "./engine/complete-phase.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
+export type { TickReport } from "./engine/engine-context.js";
 export type { OperationMetrics } from "./engine/metrics.js";
 export type {
   EngineNotifications,
@@ -38,6 +45,10 @@ export type {
 } from "./engine/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
 export type { PhaseView, TaskView, TextView } from "./engine/phase-view.js";
+export type { PlanView } from "./engine/plan/live-plan.js";
+export type { SyncRequest, SyncResult } from "./engine/plan/sync-plan.js";
+export type { TaskStanding } from "./engine/plan/task-standing.js";
+export type { PlannedPhaseView, PlannedTaskView } from "./engine/plan/view-plan.js";
 export type {
   DeleteResult,
   Keyed,
@@ -49,7 +60,7 @@ export type {
   RollbackResult,
 } from "./engine/session-commands.js";
 export { Session } from "./engine/session-object.js";
-export type { StartRequest, StartResult } from "./engine/start-session.js";
+export type { StartedPlan, StartRequest, StartResult } from "./engine/start-session.js";
 export type { FullStateView, StateView } from "./engine/state-view.js";
 export {
   type AnyPhasegateError,
@@ -76,7 +87,14 @@ export type {
 export { type PlanOrder, planOrder } from "./plan/plan-order.js";
 export { type TickOptions, tickTask } from "./plan/tick-task.js";
 export type { Clock } from "./ports/clock.js";
-export type { Content, ContentPart, ContentProvider, WorkflowListing } from "./ports/content-provider.js";
+export type {
+  Content,
+  ContentPart,
+  ContentProvider,
+  PhasePart,
+  TemplatePart,
+  WorkflowListing,
+} from "./ports/content-provider.js";
 export type { PlanSource, PlanText } from "./ports/plan-source.js";
 export type { SourceParser, TickRequest } from "./ports/source-parser.js";
 export type {
@@ -93,11 +111,13 @@ export type { SourceText, TextSource } from "./ports/text-source.js";
 export type { Actor } from "./session/commands.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";
+export type { PlanChange, PlanChangeKind, PlanChanges } from "./session/plan-changes.js";
+export { renderTemplate, type TemplateValues } from "./template/render-template.js";
 export type { Action } from "./tool/actions.js";
 export {
   createWorkflowTool,
-  type WorkflowResponse,
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "./tool/create-workflow-tool.js";
+export type { WorkflowResponse } from "./tool/tool-context.js";
 export type { ObjectSchema } from "./tool/tool-schema.js";

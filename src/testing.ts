@@ -8,5 +8,6 @@ export { type ContentContractOptions, contentContract } from "./testing/content-
 export type { ContractCase } from "./testing/contract-case.js";
 export { FakeClock } from "./testing/fake-clock.js";
 export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/make-commit.js";
+export { type PlanContractOptions, planContract } from "./testing/plan-contract.js";
 export type { StorageContractOptions } from "./testing/storage-check.js";
 export { storageContract } from "./testing/storage-contract.js";

@@ -3,8 +3,10 @@ import { type Diagnostic, formatDiagnostic } from "../definition/diagnostic.js";
 import { revisionOf } from "../definition/digest.js";
 import type { ReadWorkflow } from "../definition/folder/read-workflow.js";
 import { shown } from "../definition/names.js";
+import { USUAL_TEMPLATES } from "../definition/placeholders.js";
+import type { WorkflowStructure } from "../definition/structure.js";
 import { PhasegateError } from "../errors.js";
-import type { Content, ContentPart, WorkflowListing } from "../ports/content-provider.js";
+import type { Content, ContentPart, TemplatePart, WorkflowListing } from "../ports/content-provider.js";
 
 /** A text as a provider gives it. */
 export function contentOf(text: string, source: string): Content {
@@ -27,12 +29,36 @@ export function definitionInvalid(type: string, diagnostics: readonly Diagnostic
   });
 }
 
-/** A text that can't be had; `cause` is for the host's eyes. */
-export function contentUnavailable(type: string, { phase, task }: ContentPart, reason: string, cause?: unknown) {
+/** Where a text lies in a workflow's folder; undefined if the definition has none. */
+export function fileOf({ phases, dynamic }: WorkflowStructure, part: ContentPart): string | undefined {
+  if ("template" in part) return dynamic?.templates[part.template];
+  const phase = phases.find(({ number }) => number === part.phase);
+  return part.task === undefined ? phase?.file : phase?.tasks.find(({ number }) => number === part.task)?.file;
+}
+
+/** What is known of a text that can't be had: its file, and for the host's eyes what has failed. */
+interface Failure {
+  readonly file?: string;
+  readonly cause?: unknown;
+}
+
+/** A text that can't be had. */
+export function contentUnavailable(type: string, part: ContentPart, reason: string, failure: Failure = {}) {
+  if ("template" in part) return templateUnavailable(type, part, reason, failure);
+  const { phase, task } = part;
   const what = task === undefined ? `phase ${phase}` : `task ${task} of phase ${phase}`;
   return new PhasegateError("CONTENT_UNAVAILABLE", `no text for ${what} of ${shown(type)}: ${reason}`, {
     remedy: "Check the workflow's folder (or what it is registered with): its text must be there while sessions run.",
     details: { workflowType: type, phase, ...(task === undefined ? {} : { task }) },
-    cause,
+    cause: failure.cause,
+  });
+}
+
+function templateUnavailable(type: string, { template }: TemplatePart, reason: string, failure: Failure) {
+  const file = failure.file ?? USUAL_TEMPLATES[template];
+  return new PhasegateError("TEMPLATE", `no template of ${template}s for ${shown(type)}: ${reason}`, {
+    remedy: `Check the workflow's folder: ${file} must be there while sessions run.`,
+    details: { file, workflowType: type },
+    cause: failure.cause,
   });
 }

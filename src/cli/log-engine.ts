@@ -16,6 +16,8 @@ const NEWS: readonly NotificationName[] = [
   "retried",
   "rolledBack",
   "migrated",
+  "planSynced",
+  "planTicked",
   "completed",
   "failed",
   "deleted",
@@ -26,6 +28,7 @@ export function logEngine(engine: Engine, log: Logger): void {
   for (const name of NEWS) engine.on(name, (payload) => log.info(withoutContent(payload), name));
   engine.on("phaseEntered", (payload) => log.debug(payload, "phaseEntered"));
   engine.on("conflict", (payload) => log.debug(payload, "conflict"));
+  engine.on("planTicksPending", ({ error, ...payload }) => log.warn({ ...payload, err: error }, "planTicksPending"));
   engine.on("security", (payload) => log.warn(payload, "security"));
   engine.on("internalError", ({ operation, error }) => log.error({ operation, err: error }, "internalError"));
 }

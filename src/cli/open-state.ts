@@ -1,8 +1,8 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { contentUnavailable } from "../adapters/content-answers.js";
 import { FileStorage } from "../adapters/fs/storage/file-storage.js";
 import { createEngine, type Engine } from "../engine/engine.js";
-import { PhasegateError } from "../errors.js";
 import type { ContentProvider } from "../ports/content-provider.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 import { requireFolder } from "./require-folder.js";
@@ -23,10 +23,7 @@ export async function openState(path: string): Promise<Engine> {
 const NO_WORKFLOWS: ContentProvider = {
   list: async () => [],
   definition: async () => undefined,
-  text: async (workflowType, { phase, task }) => {
-    throw new PhasegateError("CONTENT_UNAVAILABLE", "texts are not shown here", {
-      remedy: "Serve the workflow, and read the phase there.",
-      details: { workflowType, phase, ...(task === undefined ? {} : { task }) },
-    });
+  text: async (type, part) => {
+    throw contentUnavailable(type, part, "texts are not shown here");
   },
 };

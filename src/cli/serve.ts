@@ -2,6 +2,7 @@ import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { FileContent } from "../adapters/fs/content/file-content.js";
+import { FilePlans } from "../adapters/fs/plans/file-plans.js";
 import { FileStorage } from "../adapters/fs/storage/file-storage.js";
 import { createEngine, type Engine } from "../engine/engine.js";
 import { registerWorkflowTool, type WorkflowRegistration } from "../mcp/register-workflow-tool.js";
@@ -61,7 +62,8 @@ async function openEngine(options: ServeOptions, content: FileContent): Promise<
       maxEvidenceBytes: maxEvidence,
       maxActiveSessions: maxSessions === 0 ? Number.POSITIVE_INFINITY : maxSessions,
     },
-    ...(targets === undefined ? {} : { targets }),
+    // Plans lie where targets do: without a project folder, workflows whose phases come out of one can't be started.
+    ...(targets === undefined || project === undefined ? {} : { targets, plans: new FilePlans({ root: project }) }),
   });
 }
 

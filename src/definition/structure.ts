@@ -79,10 +79,14 @@ const dynamicSchema = z.object({
   sourcePathKey: z.string(),
   /** Where the templates lie, relative to the workflow's folder. */
   templates: z.object({ phase: z.string(), task: z.string() }),
+  /** The revisions of the templates' texts when the definition was read. */
+  templateRevisions: z.object({ phase: z.string().optional(), task: z.string().optional() }).optional(),
   /** Whether a task whose dependencies are open can be read. */
   enforceDependencies: z.boolean(),
   /** Whether acceptance criteria are ticked with their tasks. */
   tickCriteria: z.boolean(),
+  /** Keys of the source that this version doesn't know, kept. */
+  extra: storedObjectSchema.optional(),
 });
 
 /** The plan that a session has pinned. */
@@ -94,6 +98,8 @@ const planPinSchema = z.object({
   dialect: z.string(),
   /** What was added to the plan's own phase numbers. */
   shift: z.int(),
+  /** Whether tasks are ticked in it once their phase's gate has passed: not every source can be written. */
+  ticked: z.boolean(),
 });
 
 const taskSchema = z.object({
@@ -130,8 +136,7 @@ const phaseSchema = z.object({
   extra: storedObjectSchema.optional(),
 });
 
-/** Checks a pinned definition that comes out of a store. */
-export const structureSchema = z.object({
+const structureShape = z.object({
   type: z.string(),
   version: z.string(),
   /** Names this state of the definition: the author's word for code, a digest for files. */
@@ -145,14 +150,23 @@ export const structureSchema = z.object({
   prerequisites: z.array(z.string()).optional(),
   tags: z.array(z.string()).optional(),
   startPhase: z.int().nonnegative(),
-  /** In ascending order of their numbers; the numbers may have gaps and begin at 0. */
-  phases: z.array(phaseSchema).min(1),
+  /**
+   * In ascending order of their numbers; the numbers may have gaps and begin at 0. Empty only where all
+   * of them come out of a plan, and none is pinned yet.
+   */
+  phases: z.array(phaseSchema),
   /** Where phases come out of a plan: how. */
   dynamic: dynamicSchema.optional(),
   /** The plan of a session whose phases come out of one. */
   plan: planPinSchema.optional(),
   extra: storedObjectSchema.optional(),
 });
+
+/** Checks a pinned definition that comes out of a store. */
+export const structureSchema = structureShape.refine(
+  ({ phases, dynamic, plan }) => phases.length > 0 || (dynamic !== undefined && plan === undefined),
+  "a workflow needs a phase, or a plan that gives it some",
+);
 
 /** What a field of evidence may be. */
 export type FieldType = (typeof FIELD_TYPES)[number];

@@ -38,6 +38,12 @@ function announceEvent(
       return notifications.notify("rolledBack", { ...of, from: event.from, to: event.to, by: event.by });
     case "migrated":
       return notifications.notify("migrated", { ...of, revision: event.structure.revision, by: event.by });
+    case "plan_synced":
+      return notifications.notify("planSynced", { ...of, changes: event.changes.count, by: event.by });
+    case "plan_ticked": {
+      const { ticked, unticked, missing } = event;
+      return notifications.notify("planTicked", { ...of, ticked, unticked, missing });
+    }
     case "completed":
       return notifications.notify("completed", of);
     case "failed":

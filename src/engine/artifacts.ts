@@ -3,7 +3,7 @@ import type { SessionId } from "../definition/names.js";
 import { checkPayload, tampered } from "../kernel/commit-body.js";
 import type { EvidenceRef, OutputRef } from "../session/events.js";
 import { artifacts, type RecordedEvent } from "../session/history.js";
-import type { EngineContext } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
 
 /** Accepted evidence of one phase, with its payload. */
 export interface ArtifactView {

@@ -1,7 +1,8 @@
 import type { SessionId } from "../definition/names.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
-import { type EngineContext, executeCommand } from "./context.js";
+import { executeCommand } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
 
 /** Which sessions a cleanup deletes. */
 export interface CleanupRequest {

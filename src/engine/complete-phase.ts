@@ -9,7 +9,8 @@ import type { EvidenceRef } from "../session/events.js";
 import { type SessionHead, spentAt } from "../session/head.js";
 import { exhausted, submissionRefusal } from "../session/refusals.js";
 import { loadEvidence } from "./artifacts.js";
-import { checkWorkflow, type EngineContext, type PhasedOutcome, requirePhase, sessionNotFound } from "./context.js";
+import { checkWorkflow, execute, requirePhase, sessionNotFound } from "./context.js";
+import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
 import { type Evaluation, evaluate } from "./evaluate.js";
 import type { PhasedSession } from "./pinned.js";
 
@@ -38,6 +39,8 @@ export type CompleteResult =
       readonly warnings: readonly Problem[];
       /** The phase that the session is in now; null when the workflow is complete. */
       readonly nextPhase: PhaseDefinition | null;
+      /** What was written into the session's plan, where the phase comes out of one. */
+      readonly ticks?: TickReport;
     })
   | (GateAnswer & {
       readonly passed: false;
@@ -65,7 +68,8 @@ export async function completePhase(
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
   const judge = createJudge(context, phase, submission);
-  const outcome = await context.kernel.execute(
+  const outcome = await execute(
+    context,
     id,
     async (session) => {
       if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
@@ -119,7 +123,7 @@ async function mergeLast(
 /** The answer to a commit: the same when the call that led to it is repeated. */
 function describe(
   context: EngineContext,
-  { sessionId, head, events, replayed }: PhasedOutcome,
+  { sessionId, head, events, replayed, ticks }: PhasedOutcome,
   structure: WorkflowStructure,
   submitted: readonly string[],
 ): CompleteResult {
@@ -129,7 +133,17 @@ function describe(
     const entered = events.find(({ type }) => type === "phase_entered");
     const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
     const evidenceAccepted = namesOf(evidence, submitted);
-    return { passed: true, sessionId, phase, attempt, replayed, evidenceAccepted, warnings, nextPhase };
+    const passed = {
+      passed: true,
+      sessionId,
+      phase,
+      attempt,
+      replayed,
+      evidenceAccepted,
+      warnings,
+      nextPhase,
+    } as const;
+    return { ...passed, ...(ticks === undefined ? {} : { ticks }) };
   }
   if (event?.type !== "gate_failed") throw new Error("a submission that no gate has judged");
   const { phase, attempt, problems } = event;

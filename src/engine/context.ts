@@ -2,42 +2,28 @@ import { parseSessionId, type SessionId } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { keyedRequest } from "../kernel/idempotency.js";
-import type { Executed } from "../kernel/recorded.js";
+import { type KeyedRequest, keyedRequest } from "../kernel/idempotency.js";
+import type { Prepared } from "../kernel/kernel.js";
 import type { SessionCommand } from "../session/commands.js";
-import type { SessionEvent } from "../session/events.js";
-import type { SessionHead } from "../session/head.js";
 import { phaseOutOfRange } from "../session/refusals.js";
-import type { ArtifactNames } from "./artifact-names.js";
+import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
-import type { PhasedKernel, PhasedSession, Pinned } from "./pinned.js";
+import type { PhasedCommand } from "./phased-machine.js";
+import type { PhasedSession } from "./pinned.js";
 
-/** What the parts of an engine share. */
-export interface EngineContext {
-  readonly options: ResolvedOptions;
-  readonly kernel: PhasedKernel;
-  readonly pinned: Pinned;
-  readonly artifactNames: ArtifactNames;
-  /** The workflow that sessions must be on, where the host has said so. */
-  readonly workflowType?: string;
-}
-
-/** What an operation led to. */
-export type PhasedOutcome = Executed<SessionEvent, SessionHead>;
-
-/** A session with the structure that it is bound to. */
-export interface LoadedSession {
-  readonly session: PhasedSession;
-  readonly structure: WorkflowStructure;
-}
-
-/** Loads a session by the id that a caller gave. Throws `INVALID_INPUT` or `SESSION_NOT_FOUND`. */
+/**
+ * Loads a session by the id that a caller gave, once what is due in its plan is written. Throws
+ * `INVALID_INPUT` or `SESSION_NOT_FOUND`.
+ */
 export async function loadSession(context: EngineContext, sessionId: string): Promise<LoadedSession> {
   const id = parseSessionId(sessionId);
   const session = await context.kernel.find(id);
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
-  return { session, structure: await context.pinned.structure(session) };
+  if (session.head.due === undefined) return { session, structure: await context.pinned.structure(session) };
+  const { settleTicks } = await import("./plan/planned.js");
+  const settled = await settleTicks(context, session);
+  return { ...settled, structure: await context.pinned.structure(settled.session) };
 }
 
 /** Throws `INVALID_INPUT` if a session was taken for one of another workflow. */
@@ -68,7 +54,44 @@ export async function executeCommand(
     check(session);
     return { command: { command, structure: await context.pinned.structure(session), limits: context.options.limits } };
   };
-  return context.kernel.execute(id, prepare, request);
+  // What is about to be deleted is not worked on first: nobody would find it stale then.
+  return execute(context, id, prepare, request, command.type !== "delete");
+}
+
+/** As the kernel executes a command, with what is due in the session's plan written before it and after it. */
+export async function execute(
+  context: EngineContext,
+  id: SessionId,
+  prepare: (session: PhasedSession | undefined) => Promise<Prepared<PhasedCommand>>,
+  request: KeyedRequest | undefined,
+  settleFirst = true,
+): Promise<PhasedOutcome> {
+  let settled = !settleFirst;
+  const guarded = async (session: PhasedSession | undefined) => {
+    if (session?.head.due !== undefined && !settled) throw new DueError();
+    return prepare(session);
+  };
+  try {
+    return await withTicks(context, await context.kernel.execute(id, guarded, request));
+  } catch (error) {
+    if (!(error instanceof DueError)) throw error;
+  }
+  settled = true;
+  const session = await context.kernel.find(id);
+  if (session?.head.due !== undefined) await (await import("./plan/planned.js")).settleTicks(context, session);
+  return withTicks(context, await context.kernel.execute(id, guarded, request));
+}
+
+/** Something is due in the plan of the session at hand. */
+class DueError extends Error {}
+
+/** Writes what an outcome has made due; or what is still due of it, where it was made again for a repeated call. */
+async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promise<PhasedOutcome> {
+  if (outcome.head.due === undefined) return outcome;
+  const session = outcome.replayed ? await context.kernel.find(outcome.sessionId) : outcome;
+  if (session?.head.due === undefined) return outcome;
+  const { settleTicks } = await import("./plan/planned.js");
+  return { ...outcome, ticks: (await settleTicks(context, session, outcome)).ticks };
 }
 
 /** A phase of a structure by its number. Throws `PHASE_OUT_OF_RANGE`. */

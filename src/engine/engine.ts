@@ -1,23 +1,18 @@
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../definition/define-workflow.js";
 import type { JsonObject } from "../definition/json.js";
 import type { AuditReport, Receipt } from "../kernel/audit.js";
-import { Kernel } from "../kernel/kernel.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
-import { announce } from "./announce.js";
-import { ArtifactNames } from "./artifact-names.js";
-import { type CleanupRequest, type CleanupResult, cleanup } from "./cleanup.js";
+import type { CleanupRequest, CleanupResult } from "./cleanup.js";
 import type { CompleteRequest, CompleteResult } from "./complete-phase.js";
-import type { EngineContext } from "./context.js";
 import type { OperationMetrics } from "./metrics.js";
 import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
 import { Operations } from "./operations.js";
-import { type EngineOptions, resolveOptions } from "./options.js";
+import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { PhaseView, TaskView } from "./phase-view.js";
-import { phasedMachine } from "./phased-machine.js";
-import { Pinned } from "./pinned.js";
+import type { SyncRequest, SyncResult } from "./plan/sync-plan.js";
 import type {
   DeleteResult,
   Keyed,
@@ -29,7 +24,7 @@ import type {
   RollbackResult,
 } from "./session-commands.js";
 import { Session } from "./session-object.js";
-import { type StartRequest, type StartResult, startSession } from "./start-session.js";
+import type { StartRequest, StartResult } from "./start-session.js";
 import type { FullStateView, StateView } from "./state-view.js";
 
 /** The evidence of each phase, by its number. */
@@ -44,22 +39,13 @@ export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: Evi
  * {@link PhasegateError}; an unmet gate is a result, not an error.
  */
 export class Engine {
-  readonly #context: EngineContext;
+  readonly #options: ResolvedOptions;
   readonly #operations: Operations;
   readonly #notifications = new Notifications();
 
-  constructor(engineOptions: EngineOptions) {
-    const options = resolveOptions(engineOptions);
-    const notifications = this.#notifications;
-    const kernel = new Kernel({
-      ...options,
-      machine: phasedMachine,
-      onCommit: (session) => announce(notifications, session),
-      onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
-    });
-    const pinned = new Pinned(kernel, options.content);
-    this.#context = { options, kernel, pinned, artifactNames: new ArtifactNames(kernel) };
-    this.#operations = new Operations(notifications, options.limits.maxConcurrent);
+  constructor(options: EngineOptions) {
+    this.#options = resolveOptions(options);
+    this.#operations = new Operations(this.#options, this.#notifications);
   }
 
   /** Listens to notifications; the function that comes back stops it. */
@@ -75,29 +61,28 @@ export class Engine {
   /** One session, of any workflow. Throws `INVALID_INPUT` for what can't be an id. */
   session(sessionId: string): Session;
   session(workflowOrId: Workflow | string, sessionId = ""): Session {
-    if (typeof workflowOrId === "string") return new Session(this.#context, this.#operations, workflowOrId);
-    const workflowType = workflowOrId.definition.structure.type;
-    return new Session({ ...this.#context, workflowType }, this.#operations, sessionId);
+    if (typeof workflowOrId === "string") return new Session(this.#operations, workflowOrId);
+    return new Session(this.#operations, sessionId, workflowOrId.definition.structure.type);
   }
 
   /** All workflows, broken ones with their diagnostics. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
-    return this.#operations.run("listWorkflows", () => this.#context.options.content.list());
+    return this.#operations.run("listWorkflows", () => this.#options.content.list());
   }
 
   /** Starts a session. A start that fails leaves nothing behind. */
   start(request: StartRequest): Promise<StartResult> {
-    return this.#operations.run("start", () => startSession(this.#context, request));
+    return this.#operations.run("start", (phased, context) => phased.startSession(context, request));
   }
 
   /** Sessions by creation time, newest first, in pages. */
   listSessions(query: SessionQuery = {}): Promise<Page<SessionSummary>> {
-    return this.#operations.run("listSessions", () => this.#context.options.storage.list(query));
+    return this.#operations.run("listSessions", () => this.#options.storage.list(query));
   }
 
   /** Deletes sessions that nobody has touched for a while. */
   cleanup(request: CleanupRequest = {}): Promise<CleanupResult> {
-    return this.#operations.run("cleanup", () => cleanup(this.#context, request));
+    return this.#operations.run("cleanup", (phased, context) => phased.cleanup(context, request));
   }
 
   /** Counts and durations of every operation since the engine was made. */
@@ -112,7 +97,7 @@ export class Engine {
 
   /** Lets go of the storage. */
   async close(): Promise<void> {
-    await this.#context.options.storage.close?.();
+    await this.#options.storage.close?.();
   }
 
   /** The current phase, or one that is done. */
@@ -196,6 +181,11 @@ export class Engine {
   /** Moves a session to the newest definition of its workflow, which is recorded. For the host alone. */
   async migrate(sessionId: string, request: Keyed & { readonly by: string }): Promise<StateView> {
     return this.session(sessionId).migrate(request);
+  }
+
+  /** Lays a session's plan, as it is now, beside the pinned one and, unless it is a preview, goes on with it. */
+  async syncPlan(sessionId: string, request: SyncRequest = {}): Promise<SyncResult> {
+    return this.session(sessionId).syncPlan(request);
   }
 
   /** Deletes a session, with a tombstone that says why; its id is never used again. */

@@ -28,6 +28,15 @@ export interface EngineNotifications {
   retried: SessionNotification & { readonly phase: number; readonly by: "agent" | "host" };
   rolledBack: SessionNotification & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
   migrated: SessionNotification & { readonly revision: string; readonly by: string };
+  planSynced: SessionNotification & { readonly changes: number; readonly by: "agent" | "host" };
+  /** Tasks were ticked in the plan, or their ticks taken back; `missing` are those that it doesn't have any more. */
+  planTicked: SessionNotification & {
+    readonly ticked: readonly string[];
+    readonly unticked: readonly string[];
+    readonly missing: readonly string[];
+  };
+  /** The plan could not be written; it is tried again at the next call on the session. */
+  planTicksPending: SessionNotification & { readonly path: string; readonly reason: string; readonly error: unknown };
   completed: SessionNotification;
   failed: SessionNotification & { readonly phase: number; readonly attempts: number };
   deleted: SessionNotification & { readonly reason?: string | undefined };

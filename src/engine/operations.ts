@@ -1,8 +1,16 @@
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import type { EngineContext } from "./engine-context.js";
 import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";
+import type { ResolvedOptions } from "./options.js";
+import type { Phased } from "./phased.js";
 
 const SECURITY_CODES: ReadonlySet<ErrorCode> = new Set(["PATH_REFUSED", "TAMPERED", "EVIDENCE_UNSAFE"]);
+
+interface Loaded {
+  readonly phased: Phased;
+  readonly context: EngineContext;
+}
 
 /**
  * What every operation of an engine goes through: a bound on how many run at once, figures, and
@@ -10,23 +18,31 @@ const SECURITY_CODES: ReadonlySet<ErrorCode> = new Set(["PATH_REFUSED", "TAMPERE
  */
 export class Operations {
   readonly metrics = new Metrics();
+  readonly #options: ResolvedOptions;
   readonly #notifications: Notifications;
-  readonly #limit: number;
+  #loaded: Promise<Loaded> | undefined;
   #running = 0;
 
-  constructor(notifications: Notifications, limit: number) {
+  constructor(options: ResolvedOptions, notifications: Notifications) {
+    this.#options = options;
     this.#notifications = notifications;
-    this.#limit = limit;
   }
 
   /** Runs an operation; `succeeded` says whether an outcome counts as one in the figures. */
-  async run<T>(operation: string, work: () => Promise<T>, succeeded?: (outcome: T) => boolean): Promise<T> {
-    if (this.#running >= this.#limit) throw busy(this.#running, this.#limit);
+  async run<T>(
+    operation: string,
+    work: (phased: Phased, context: EngineContext) => Promise<T>,
+    succeeded?: (outcome: T) => boolean,
+  ): Promise<T> {
+    const limit = this.#options.limits.maxConcurrent;
+    if (this.#running >= limit) throw busy(this.#running, limit);
     this.#running += 1;
     const begun = performance.now();
     let success = false;
     try {
-      const outcome = await work();
+      this.#loaded ??= this.#load();
+      const { phased, context } = await this.#loaded;
+      const outcome = await work(phased, context);
       success = succeeded?.(outcome) ?? true;
       return outcome;
     } catch (error) {
@@ -35,6 +51,11 @@ export class Operations {
       this.#running -= 1;
       this.metrics.record(operation, performance.now() - begun, success);
     }
+  }
+
+  async #load(): Promise<Loaded> {
+    const { phased, createContext } = await import("./phased.js");
+    return { phased, context: createContext(this.#options, this.#notifications) };
   }
 
   #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {

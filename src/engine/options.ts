@@ -4,6 +4,8 @@ import type { EvidenceLimits } from "../gate/evidence-safety.js";
 import type { Enforcement } from "../gate/verdict.js";
 import type { Clock } from "../ports/clock.js";
 import type { ContentProvider } from "../ports/content-provider.js";
+import type { PlanSource } from "../ports/plan-source.js";
+import type { SourceParser } from "../ports/source-parser.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { TargetGuard } from "../ports/target-guard.js";
 import type { AttemptLimits } from "../session/commands.js";
@@ -42,6 +44,10 @@ export interface EngineOptions {
   readonly enforcement?: Enforcement;
   /** Where targets may lie. Without it only the path's own form is checked. */
   readonly targets?: TargetGuard;
+  /** Where plans come from, for workflows whose phases come out of one. */
+  readonly plans?: PlanSource;
+  /** Parsers of plans by name, beside the built-in ones; one of the same name comes before it. */
+  readonly parsers?: Readonly<Record<string, SourceParser>>;
   /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /** Where the time comes from; the system's clock if not given. */
@@ -57,12 +63,22 @@ export interface ResolvedOptions {
   readonly enforcement: Enforcement;
   readonly clock: Clock;
   readonly targets?: TargetGuard;
+  readonly plans?: PlanSource;
+  readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly hashKey?: Uint8Array;
 }
 
 /** Fills in the defaults. */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
-  const { storage, content, enforcement = "strict", clock = { now: () => Date.now() }, targets, hashKey } = options;
+  const {
+    storage,
+    content,
+    enforcement = "strict",
+    clock = { now: () => Date.now() },
+    targets,
+    plans,
+    hashKey,
+  } = options;
   const limits = resolveLimits(options.limits ?? {});
   return {
     storage,
@@ -71,6 +87,8 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     evidenceLimits: { maxBytes: limits.maxEvidenceBytes, maxDepth: limits.maxEvidenceDepth },
     enforcement,
     clock,
+    parsers: options.parsers ?? {},
+    ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };

@@ -2,9 +2,11 @@ import { type MarkdownFacts, readMarkdownFacts } from "../definition/markdown/ma
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../definition/structure.js";
 import { PhasegateError } from "../errors.js";
 import { RecentMap } from "../kernel/recent-map.js";
-import type { Content, ContentPart } from "../ports/content-provider.js";
+import type { Content } from "../ports/content-provider.js";
 import { readingRefusal } from "../session/refusals.js";
-import { type EngineContext, type LoadedSession, requirePhase } from "./context.js";
+import { requirePhase } from "./context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
+import type { PlannedPhaseView, PlannedTaskView } from "./plan/view-plan.js";
 import { type Standing, standingOf } from "./standing.js";
 
 /** A text with what could be read out of it. */
@@ -18,6 +20,8 @@ export interface TextView {
 
 /** A phase as an agent may see it. */
 export interface PhaseView extends Standing, TextView {
+  /** In a session with a plan: the plan, and how the phase's tasks stand. */
+  readonly plan?: PlannedPhaseView;
   readonly workflowType: string;
   /** The phase that was asked for: the current one, or one that is done. */
   readonly phase: PhaseDefinition;
@@ -27,6 +31,8 @@ export interface PhaseView extends Standing, TextView {
 
 /** A task as an agent may see it. */
 export interface TaskView extends Standing, TextView {
+  /** Of a task out of a plan: how it stands, and the others of its phase. */
+  readonly plan?: PlannedTaskView;
   readonly phase: PhaseDefinition;
   readonly task: TaskDefinition;
 }
@@ -36,52 +42,60 @@ const FACTS_KEPT = 256;
 const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
 
 /** The current phase or one that is done. Throws `PHASE_LOCKED` for one that lies ahead. */
-export async function viewPhase(
-  context: EngineContext,
-  { session, structure }: LoadedSession,
-  number: number,
-): Promise<PhaseView> {
+export async function viewPhase(context: EngineContext, loaded: LoadedSession, number: number): Promise<PhaseView> {
+  const { session, structure } = loaded;
   const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
   const phase = requirePhase(structure, number);
+  const plan = structure.plan && (await (await import("./plan/planned.js")).viewPlannedPhase(context, loaded, phase));
   return {
+    ...(plan === undefined ? {} : { plan }),
     ...standingOf(context, session),
     workflowType: head.workflowType,
     phase,
     artifacts: await context.artifactNames.before(session, number),
-    ...(await viewText(context, structure, { phase: number }, phase.textRevision)),
+    ...(await viewText(context, structure, phase)),
   };
 }
 
 /** A task of the current phase or of one that is done. Throws `PHASE_LOCKED`, `TASK_NOT_FOUND`. */
 export async function viewTask(
   context: EngineContext,
-  { session, structure }: LoadedSession,
+  loaded: LoadedSession,
   phaseNumber: number,
   taskNumber: number,
 ): Promise<TaskView> {
+  const { session, structure } = loaded;
   const refusal = readingRefusal(session.head, phaseNumber, structure);
   if (refusal !== undefined) throw refusal;
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
-  const part = { phase: phaseNumber, task: taskNumber };
+  const plan = task.plan && (await (await import("./plan/planned.js")).viewPlannedTask(context, loaded, phase, task));
   return {
+    ...(plan === undefined ? {} : { plan }),
     ...standingOf(context, session),
     phase,
     task,
-    ...(await viewText(context, structure, part, task.textRevision)),
+    ...(await viewText(context, structure, phase, task)),
   };
 }
 
-async function viewText(
-  { options }: EngineContext,
+/** The text of a phase, or of one of its tasks, as it is now. */
+export async function viewText(
+  context: EngineContext,
   structure: WorkflowStructure,
-  part: ContentPart,
-  pinned: string | undefined,
+  phase: PhaseDefinition,
+  task?: TaskDefinition,
 ): Promise<TextView> {
-  const content = await options.content.text(structure.type, part);
+  if (phase.plan !== undefined) {
+    const { renderedText } = await import("./plan/planned.js");
+    return renderedText(context, structure, phase, task);
+  }
+  const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };
+  const pinned = (task ?? phase).textRevision;
+  const content = await context.options.content.text(structure.type, part);
   let facts = factsByRevision.get(content.revision);
   if (facts === undefined) {
     facts = readMarkdownFacts(content.text);

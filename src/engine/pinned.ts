@@ -5,7 +5,7 @@ import type { Kernel } from "../kernel/kernel.js";
 import { RecentMap } from "../kernel/recent-map.js";
 import type { Current, Recorded } from "../kernel/recorded.js";
 import type { ContentProvider } from "../ports/content-provider.js";
-import type { SessionEvent } from "../session/events.js";
+import type { EventOf, SessionEvent } from "../session/events.js";
 import type { SessionHead } from "../session/head.js";
 import type { PhasedCommand } from "./phased-machine.js";
 
@@ -39,7 +39,7 @@ export class Pinned {
     const known = this.#structures.get(key);
     if (known !== undefined) return known;
     const { events } = await this.#kernel.at(sessionId, head.structureVersion);
-    const pinning = events.find((event) => event.type === "started" || event.type === "migrated");
+    const pinning = events.find(isPinning);
     if (pinning === undefined) throw new Error(`commit ${head.structureVersion} pins no structure`);
     this.#structures.set(key, pinning.structure);
     return pinning.structure;
@@ -67,6 +67,11 @@ export class Pinned {
     }
     return schema;
   }
+}
+
+/** Whether an event binds its session to a structure. */
+export function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
+  return event.type === "started" || event.type === "migrated" || event.type === "plan_synced";
 }
 
 /** What a schema says of itself. Refinements don't show in it: that is what the revision is for. */

@@ -1,11 +1,13 @@
 import { parseSessionId, type SessionId } from "../definition/names.js";
-import type { PhaseDefinition } from "../definition/structure.js";
+import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
 import { isPhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Actor } from "../session/commands.js";
 import type { EventOf, SessionEvent } from "../session/events.js";
-import { type EngineContext, executeCommand, loadSession, type PhasedOutcome, requirePhase } from "./context.js";
-import { type PhaseView, viewPhase } from "./phase-view.js";
+import { executeCommand, loadSession, requirePhase } from "./context.js";
+import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
+import type { PhasedSession } from "./pinned.js";
 import { requireWorkflow } from "./start-session.js";
 import { type StateView, viewState } from "./state-view.js";
 
@@ -141,10 +143,24 @@ export async function migrate(
   id: string,
   { by, idempotencyKey }: Keyed & { readonly by: string },
 ): Promise<StateView> {
-  const { session } = await loadSession(context, id);
-  const { structure } = await requireWorkflow(context.options, session.head.workflowType);
+  const { session, structure: pinned } = await loadSession(context, id);
+  const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
+  const structure = await withPlan(context, session, pinned, newest);
   await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
+}
+
+/** The newest definition, with the plan read anew where there is one. */
+async function withPlan(
+  context: EngineContext,
+  session: PhasedSession,
+  pinned: WorkflowStructure,
+  newest: WorkflowStructure,
+): Promise<WorkflowStructure> {
+  if (pinned.plan === undefined && newest.dynamic === undefined) return newest;
+  if (session.head.status === "completed") return pinned;
+  const { rereadPlan } = await import("./plan/planned.js");
+  return (await rereadPlan(context, session, pinned, newest, "migrate")).structure;
 }
 
 /**
@@ -174,13 +190,15 @@ export async function deleteSession(
 async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
   const { session, structure } = await loadSession(context, id);
   const number = phase ?? session.head.phase;
-  if (!structure.phases.some((candidate) => candidate.number === number)) return;
-  await context.options.content.text(structure.type, { phase: number });
+  const found = structure.phases.find((candidate) => candidate.number === number);
+  if (found !== undefined) await viewText(context, structure, found);
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {
   const structure = await context.pinned.structure(outcome);
-  return viewPhase(context, { session: outcome, structure }, outcome.head.phase);
+  const { ticks } = outcome;
+  const loaded = { session: outcome, structure, ...(ticks === undefined ? {} : { ticks }) };
+  return viewPhase(context, loaded, outcome.head.phase);
 }
 
 function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {

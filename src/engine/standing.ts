@@ -1,7 +1,7 @@
 import type { SessionId } from "../definition/names.js";
 import type { SessionHead } from "../session/head.js";
 import { exhausted } from "../session/refusals.js";
-import type { EngineContext } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
 
 /** Where a session stands, as far as it decides what can be asked of it. */
 export interface Standing {

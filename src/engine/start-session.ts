@@ -1,15 +1,17 @@
+import type { Diagnostic } from "../definition/diagnostic.js";
 import type { JsonObject } from "../definition/json.js";
 import { isWorkflowType, type SessionId, sessionIdFor, sessionIdPrefix, shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import { parseRelativePath } from "../definition/relative-path.js";
+import type { WorkflowStructure } from "../definition/structure.js";
 import type { WorkflowDefinition } from "../definition/workflow-definition.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence-safety.js";
 import { type KeyedRequest, keyedRequest } from "../kernel/idempotency.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import type { EngineContext, PhasedOutcome } from "./context.js";
+import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
-import { type PhaseView, viewPhase } from "./phase-view.js";
+import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import type { PhasedCommand } from "./phased-machine.js";
 
 /** A new session on a workflow. */
@@ -31,8 +33,22 @@ export interface StartResult {
   readonly phase: PhaseView;
   /** Other sessions on the same workflow and target that are not complete, newest first. */
   readonly openSessions: readonly SessionSummary[];
+  /** The plan that its phases come out of, where they do. */
+  readonly plan?: StartedPlan;
   /** Whether an earlier call with the same key started it. */
   readonly replayed: boolean;
+}
+
+/** The plan of a session that was started. */
+export interface StartedPlan {
+  /** Where it lies, relative to the project root. */
+  readonly path: string;
+  /** How it was read: `praxis-os`, `spec-kit`, … */
+  readonly dialect: string;
+  /** What was added to its own phase numbers, so that they come after the static phases. */
+  readonly shift: number;
+  /** What is unsure about it; empty where the session had been started by an earlier call. */
+  readonly warnings: readonly Diagnostic[];
 }
 
 const OPTIONS_MAX_BYTES = 64 * 1024;
@@ -45,19 +61,42 @@ export async function startSession(context: EngineContext, request: StartRequest
   const target = await checkTarget(options, request.target);
   const definition = await requireWorkflow(options, request.workflowType);
   const settings = checkOptions(request.options ?? {});
-  const { structure } = definition;
-  await options.content.text(structure.type, { phase: structure.startPhase });
   const key = request.idempotencyKey;
-  const keyed = key === undefined ? undefined : keyedRequest(key, [structure.type, target, settings]);
+  const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, settings]);
+  const { structure, warnings } = await planned(context, definition, target, settings, keyed);
+  const first = structure.phases.find(({ number }) => number === structure.startPhase);
+  if (first !== undefined) await viewText(context, structure, first);
   await checkSessionLimit(context, structure.type, target, keyed);
   const others = await openSessionsOn(options, structure.type, target);
-  const started = await append(context, definition, target, settings, keyed);
+  const started = await append(context, structure, target, settings, keyed);
   if (!started.replayed) context.pinned.remember(started, structure);
   const loaded = { session: started, structure: await context.pinned.structure(started) };
   const phase = await viewPhase(context, loaded, started.head.phase);
   const { sessionId, replayed } = started;
   const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
-  return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed };
+  const plan = startedPlan(loaded.structure, warnings);
+  return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed, ...plan };
+}
+
+/** The structure with the phases of the plan in it, where they come out of one; not read again for a repeated start. */
+async function planned(
+  context: EngineContext,
+  { structure }: WorkflowDefinition,
+  target: string,
+  settings: JsonObject,
+  keyed: KeyedRequest | undefined,
+): Promise<{ readonly structure: WorkflowStructure; readonly warnings: readonly Diagnostic[] }> {
+  if (structure.dynamic === undefined) return { structure, warnings: [] };
+  const earlier = keyed === undefined ? undefined : await context.kernel.find(keyedId(structure.type, target, keyed));
+  if (earlier !== undefined) return { structure: await context.pinned.structure(earlier), warnings: [] };
+  const { pinPlan } = await import("./plan/planned.js");
+  return pinPlan(context, structure, structure.dynamic, target, settings);
+}
+
+function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): { plan?: StartedPlan } {
+  if (plan === undefined) return {};
+  const { path, dialect, shift } = plan;
+  return { plan: { path, dialect, shift, warnings } };
 }
 
 /** Options are bounded as evidence is, and are told of by their own name. */
@@ -111,12 +150,11 @@ async function checkSessionLimit(
 
 async function append(
   context: EngineContext,
-  definition: WorkflowDefinition,
+  structure: WorkflowStructure,
   target: string,
   settings: JsonObject,
   keyed: KeyedRequest | undefined,
 ): Promise<PhasedOutcome> {
-  const { structure } = definition;
   const { limits, clock } = context.options;
   const command = { command: { type: "start", target, options: settings } as const, structure, limits };
   if (keyed !== undefined) {

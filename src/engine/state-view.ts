@@ -4,7 +4,8 @@ import type { WorkflowStructure } from "../definition/structure.js";
 import type { SessionHead } from "../session/head.js";
 import { inRanges, type Ranges } from "../session/ranges.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
-import type { EngineContext, LoadedSession } from "./context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
+import type { PlanView } from "./plan/live-plan.js";
 import { type Standing, standingOf } from "./standing.js";
 
 /** Where a session stands. */
@@ -17,6 +18,8 @@ export interface StateView extends Standing {
   readonly updatedAt: string;
   readonly completedPhases: readonly number[];
   readonly skippedPhases: readonly number[];
+  /** The plan that its phases come out of, where they do. */
+  readonly plan?: PlanView;
 }
 
 /** A session with what its log holds. */
@@ -26,8 +29,18 @@ export interface FullStateView extends StateView {
   readonly options: JsonObject;
 }
 
-/** Where a session stands, from its head alone: costs the same however long its log is. */
-export function viewState(context: EngineContext, { session, structure }: LoadedSession): StateView {
+/** Where a session stands, from its head, and its plan, alone: costs the same however long its log is. */
+export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
+  return loaded.structure.plan === undefined ? stateOf(context, loaded) : withPlan(context, loaded);
+}
+
+async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+  const { livePlan } = await import("./plan/planned.js");
+  const live = await livePlan(context, loaded);
+  return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
+}
+
+function stateOf(context: EngineContext, { session, structure }: LoadedSession): StateView {
   const { version, hash, head, at } = session;
   const numbers = (ranges: Ranges) =>
     structure.phases.filter((_, position) => inRanges(ranges, position)).map(({ number }) => number);
@@ -47,7 +60,7 @@ export function viewState(context: EngineContext, { session, structure }: Loaded
 export async function viewFullState(context: EngineContext, loaded: LoadedSession): Promise<FullStateView> {
   const { sessionId } = loaded.session;
   return {
-    ...viewState(context, loaded),
+    ...(await viewState(context, loaded)),
     artifacts: await loadArtifacts(context, sessionId),
     options: await startOptions(context, sessionId),
   };

@@ -39,7 +39,7 @@ function taskProblems({ tasks }: PlanGate, given: JsonValue | undefined): Proble
       const similar = nearest(id, unknown);
       const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
       const message = `Task ${id} is not in '${TASKS_FIELD}'${meant}: do it, then claim it by its id`;
-      return { field: TASKS_FIELD, problem: "missing", message, expected: `"${id}" in the list` };
+      return { field: TASKS_FIELD, problem: "missing", message, expected: `"${id}" in the list`, example: id };
     });
 }
 

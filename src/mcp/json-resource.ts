@@ -22,7 +22,8 @@ export async function guarded<T>(uri: URL | undefined, load: () => Promise<T>): 
   } catch (error) {
     const missing = isPhasegateError(error) && isMissing(error.code);
     if (uri !== undefined && missing) throw new ResourceNotFoundError(uri.href);
-    const { error: message, code } = errorAnswer("", "", error);
+    // Where `error` is a word for the kind, the sentence stands in `message`.
+    const { error: kind, message = kind, code } = errorAnswer("", "", error);
     throw new ProtocolError(ProtocolErrorCode.InternalError, String(message), { code });
   }
 }

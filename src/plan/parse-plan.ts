@@ -22,7 +22,7 @@ export interface ParsePlanOptions {
 }
 
 /** The longest source, in characters. */
-export const PLAN_MAX = 5 * 1024 * 1024;
+const PLAN_MAX = 5 * 1024 * 1024;
 
 /**
  * Reads Markdown as a plan: phases, tasks, criteria, gates and dependencies, with their places in the source.

@@ -17,7 +17,7 @@ export interface Section {
 }
 
 /** The longest piece between two headings, in characters. */
-export const SECTION_MAX = 64 * 1024;
+const SECTION_MAX = 64 * 1024;
 /** How deep lists and quotes may be nested in one line. */
 const NESTING_MAX = 100;
 

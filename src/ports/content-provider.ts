@@ -17,11 +17,19 @@ export type WorkflowListing =
       readonly diagnostics: readonly Diagnostic[];
     };
 
-/** Which text of a workflow: a phase's own, or that of one of its tasks. */
-export interface ContentPart {
+/** A text of a phase that has its own: the phase's, or that of one of its tasks. */
+export interface PhasePart {
   readonly phase: number;
   readonly task?: number;
 }
+
+/** A template, which the texts of phases out of a plan, or of their tasks, are made from. */
+export interface TemplatePart {
+  readonly template: "phase" | "task";
+}
+
+/** Which text of a workflow. */
+export type ContentPart = PhasePart | TemplatePart;
 
 /** A text that is shown to an agent. */
 export interface Content {
@@ -43,6 +51,6 @@ export interface ContentProvider {
    * Undefined if there is none; throws `DEFINITION_INVALID` if it is broken.
    */
   definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined>;
-  /** A text as it is now. Throws `CONTENT_UNAVAILABLE` if it can't be had. */
+  /** A text as it is now. Throws `CONTENT_UNAVAILABLE` if it can't be had; for a template, `TEMPLATE`. */
   text(type: string, part: ContentPart): Promise<Content>;
 }

@@ -11,7 +11,8 @@ export interface PlanText {
 export interface PlanSource {
   /**
    * The plan at a path relative to the project root: a file, or a folder with a `tasks.md`. Undefined if
-   * there is none; throws `PATH_REFUSED` for a path that leads out and `TOO_LARGE` for one over the limit.
+   * there is none; throws `PATH_REFUSED` for a path that leads out, and `PLAN_PARSE` for what is over the
+   * size limit or no text.
    */
   read(path: string): Promise<PlanText | undefined>;
   /**

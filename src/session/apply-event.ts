@@ -1,3 +1,4 @@
+import { dueAfterPass, dueAfterRollback, dueAfterTicks } from "./due-ticks.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import type { HeadFacts, SessionHead } from "./head.js";
 import { spentAt } from "./head.js";
@@ -23,7 +24,13 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "phase_entered":
       return { status: "active", ...facts, ...enter(event, at) };
     case "gate_passed":
-      return { status: "active", ...facts, ...passed(facts, event.position), submission: { version, merge: false } };
+      return {
+        status: "active",
+        ...facts,
+        ...passed(facts, event.position),
+        ...dueAfterPass(facts, event),
+        submission: { version, merge: false },
+      };
     case "gate_overridden":
       return { status: "active", ...facts, ...passed(facts, event.position) };
     case "gate_failed":
@@ -37,17 +44,21 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "retried":
       return { status: "active", ...facts, ...retried(facts, event.resetEvidence, event.by) };
     case "rolled_back":
-      return { status: "active", ...facts, ...rolledBack(facts, event.position) };
+      return { status: "active", ...facts, ...rolledBack(facts, event.position), ...dueAfterRollback(facts, event) };
     case "completed":
       return { status: "completed", ...facts, completedAt: at };
     case "failed":
       return { status: "failed", ...facts, failedAt: at };
     case "migrated":
+    case "plan_synced":
       return { ...head, ...migrated(facts, event, version) };
+    case "plan_ticked":
+      return { ...head, ...dueAfterTicks(facts, event) };
     case "deleted":
       return {
         status: "deleted",
         ...facts,
+        due: undefined,
         deletedAt: at,
         ...(event.reason === undefined ? {} : { reason: event.reason }),
       };
@@ -76,7 +87,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
 
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
-  const { completed, skipped, attempts, spent, submission, createdAt, phaseStartedAt } = head;
+  const { completed, skipped, attempts, spent, submission, due, createdAt, phaseStartedAt } = head;
   return {
     workflowType,
     revision,
@@ -90,6 +101,7 @@ function factsOf(head: SessionHead): HeadFacts {
     attempts,
     spent,
     ...(submission === undefined ? {} : { submission }),
+    ...(due === undefined ? {} : { due }),
     createdAt,
     phaseStartedAt,
   };
@@ -128,7 +140,7 @@ function rolledBack(facts: HeadFacts, position: number) {
 }
 
 /** The phases up to this one are the same ones (see {@link migration}); those ahead are new, and untried. */
-function migrated(facts: HeadFacts, event: EventOf<"migrated">, version: number) {
+function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_synced">, version: number) {
   const { structure, position } = event;
   return {
     workflowType: structure.type,

@@ -1,7 +1,8 @@
 import type { JsonObject } from "../definition/json.js";
 import type { WorkflowStructure } from "../definition/structure.js";
 import type { Verdict } from "../gate/verdict.js";
-import type { EvidenceRef, OutputRef } from "./events.js";
+import type { EventOf, EvidenceRef, OutputRef } from "./events.js";
+import type { PlanChanges } from "./plan-changes.js";
 
 /** Who asks: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -23,6 +24,13 @@ export type SessionCommand =
   | { readonly type: "overrideGate"; readonly phase: number; readonly by: string; readonly reason: string }
   | { readonly type: "skipPhase"; readonly phase: number; readonly by: string; readonly reason: string }
   | { readonly type: "migrate"; readonly structure: WorkflowStructure; readonly by: string }
+  | {
+      readonly type: "syncPlan";
+      readonly structure: WorkflowStructure;
+      readonly by: Actor;
+      readonly changes: PlanChanges;
+    }
+  | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   | { readonly type: "delete"; readonly reason?: string };
 
 /** A command by its name. */

@@ -6,6 +6,8 @@ import * as z from "zod";
 import { storedObjectSchema, storedValueSchema } from "../definition/json.js";
 import { structureSchema } from "../definition/structure.js";
 import { problemSchema } from "../gate/verdict.js";
+import { planChangesSchema } from "./plan-changes.js";
+import { rangesSchema } from "./ranges.js";
 
 /** The version of the format of events and heads. */
 export const SESSION_SCHEMA = 1;
@@ -44,6 +46,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     /** What a schema made of the evidence, where that is not the evidence itself. */
     output: outputRefSchema.optional(),
     warnings: z.array(problemSchema).optional(),
+    /** The phase comes out of a plan, whose tasks are to be ticked now. */
+    ticks: z.literal(true).optional(),
   }),
   z.object({
     type: z.literal("gate_failed"),
@@ -65,10 +69,30 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     /** The phases that are no longer completed. */
     cleared: z.array(phase),
     by: actor,
+    /** The place from which on completed phases come out of a plan, whose ticks are to be taken back now. */
+    unticksFrom: position.optional(),
   }),
   z.object({ type: z.literal("completed") }),
   z.object({ type: z.literal("failed"), phase, attempts: z.int() }),
   z.object({ type: z.literal("migrated"), structure: structureSchema, position, by: z.string() }),
+  z.object({
+    type: z.literal("plan_synced"),
+    structure: structureSchema,
+    position,
+    by: actor,
+    changes: planChangesSchema,
+  }),
+  z.object({
+    type: z.literal("plan_ticked"),
+    /** Places of the phases whose tasks are ticked in the plan now, and of those whose ticks were taken back. */
+    ticks: rangesSchema,
+    unticks: rangesSchema,
+    /** The tasks, by the ids that the plan had for them. */
+    ticked: z.array(z.string()),
+    unticked: z.array(z.string()),
+    /** Tasks that the plan doesn't have any more, by the ids that they had. */
+    missing: z.array(z.string()),
+  }),
   z.object({ type: z.literal("deleted"), reason: z.string().optional() }),
 ]);
 

@@ -22,6 +22,8 @@ const common = {
   spent: z.array(z.tuple([z.int(), z.int()])),
   /** The last submission at the current phase, and whether the next one is merged over it. */
   submission: z.object({ version: z.int(), merge: z.boolean() }).optional(),
+  /** What has not been written into the plan yet: places of phases whose tasks are to be ticked, or not any more. */
+  due: z.object({ tick: rangesSchema, untick: rangesSchema }).optional(),
   createdAt: z.string(),
   phaseStartedAt: z.string(),
 };
@@ -40,6 +42,9 @@ export const sessionHeadSchema = z.discriminatedUnion("status", [
  * the work done. Names come from the pinned structure, payloads from the log.
  */
 export type SessionHead = z.infer<typeof sessionHeadSchema>;
+
+/** What has not been written into a plan yet. */
+export type DueTicks = NonNullable<SessionHead["due"]>;
 
 /** The part of a head that every status has. */
 export type HeadFacts = Omit<Extract<SessionHead, { status: "active" }>, "status">;

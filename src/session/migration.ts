@@ -1,3 +1,4 @@
+import type { WorkflowStructure } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import type { CommandOf, TransitionContext } from "./commands.js";
 import type { EventOf } from "./events.js";
@@ -14,8 +15,30 @@ export function migration(
   command: CommandOf<"migrate">,
   context: TransitionContext,
 ): readonly [EventOf<"migrated">] | AnyPhasegateError {
-  if (head.status === "completed") return invalidTransition(head, context.structure, "migrate");
-  const { structure } = command;
+  const { structure, by } = command;
+  return (
+    refusalOf(head, structure, context, "migrate") ?? [{ type: "migrated", structure, position: head.position, by }]
+  );
+}
+
+/** Moves a session to what its plan says now, by the same rules. */
+export function planSync(
+  head: SessionHead,
+  command: CommandOf<"syncPlan">,
+  context: TransitionContext,
+): readonly [EventOf<"plan_synced">] | AnyPhasegateError {
+  const { structure, by, changes } = command;
+  const refusal = refusalOf(head, structure, context, "syncPlan");
+  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes }];
+}
+
+function refusalOf(
+  head: SessionHead,
+  structure: WorkflowStructure,
+  context: TransitionContext,
+  operation: "migrate" | "syncPlan",
+): AnyPhasegateError | undefined {
+  if (head.status === "completed") return invalidTransition(head, context.structure, operation);
   const done = context.structure.phases.slice(0, head.position + 1).map(({ number }) => number);
   const kept = structure.phases.slice(0, head.position + 1).map(({ number }) => number);
   if (structure.type !== head.workflowType || done.join() !== kept.join()) {
@@ -24,9 +47,9 @@ export function migration(
       `revision ${structure.revision} of ${structure.type} does not have the phases ${done.join(", ")} at its beginning`,
       {
         remedy: "Finish or delete this session, and start a new one on the new definition.",
-        details: { phase: head.phase, operation: "migrate" },
+        details: { phase: head.phase, operation },
       },
     );
   }
-  return [{ type: "migrated", structure, position: head.position, by: command.by }];
+  return undefined;
 }

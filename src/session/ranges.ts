@@ -21,6 +21,16 @@ export function addToRanges(ranges: Ranges, value: number): Ranges {
   return [...before, [from, to], ...after];
 }
 
+/** The set of all numbers that are in one of the two and pass a test. */
+export function joinRanges(one: Ranges, other: Ranges, test: (value: number) => boolean = () => true): Ranges {
+  return [...numbersIn(one), ...numbersIn(other)].filter(test).reduce(addToRanges, []);
+}
+
+/** All numbers in the set, ascending. */
+export function numbersIn(ranges: Ranges): number[] {
+  return ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+}
+
 /** The set without the numbers from a limit on. */
 export function cutRanges(ranges: Ranges, limit: number): Ranges {
   return ranges.filter(([from]) => from < limit).map(([from, to]): [number, number] => [from, Math.min(to, limit - 1)]);

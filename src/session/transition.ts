@@ -5,7 +5,7 @@ import type { CommandOf, SessionCommand, TransitionContext } from "./commands.js
 import { secondsBetween } from "./duration.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
-import { migration } from "./migration.js";
+import { migration, planSync } from "./migration.js";
 import { inRanges } from "./ranges.js";
 import { exhausted, invalidTransition, notCurrent, rollbackTargets, submissionRefusal, tooLong } from "./refusals.js";
 
@@ -56,6 +56,10 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
       return pass(head, command, context, (phase) => phase.skippable, "phase_skipped");
     case "migrate":
       return migration(head, command, context);
+    case "syncPlan":
+      return planSync(head, command, context);
+    case "planTicked":
+      return [{ type: "plan_ticked", ...command.ticked }];
     case "delete":
       return remove(command);
   }
@@ -80,7 +84,8 @@ function completePhase(head: SessionHead, command: CommandOf<"completePhase">, c
     ...(output === undefined ? {} : { output }),
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
   };
-  return [{ type: "gate_passed", phase, position, attempt, evidence, ...extras }, ahead(position, context)];
+  const ticks = isTicked(position, context) ? ({ ticks: true } as const) : {};
+  return [{ type: "gate_passed", phase, position, attempt, evidence, ...extras, ...ticks }, ahead(position, context)];
 }
 
 function gateFailed(
@@ -92,6 +97,11 @@ function gateFailed(
   const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
   const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
   return [{ type: "gate_failed", ...event }, ...failed];
+}
+
+/** Whether the phase at that place comes out of a plan whose source is written. */
+function isTicked(position: number, { structure }: TransitionContext): boolean {
+  return structure.plan?.ticked === true && structure.phases[position]?.plan !== undefined;
 }
 
 /** The event that follows when a phase is left: the next one is entered, or the workflow is done. */
@@ -126,15 +136,18 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   return [{ type: "retried", phase, resetEvidence, by }];
 }
 
-function rollback(head: SessionHead, command: CommandOf<"rollback">, { structure }: TransitionContext): Decided {
+function rollback(head: SessionHead, command: CommandOf<"rollback">, context: TransitionContext): Decided {
+  const { structure } = context;
   if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, "rollback");
   const targets = rollbackTargets(head, structure);
   if (!targets.includes(command.to)) return rollbackRange(command.to, head.phase, targets);
   const position = structure.phases.findIndex(({ number }) => number === command.to);
   const cleared = structure.phases.filter((_, place) => place >= position && inRanges(head.completed, place));
   const numbers = cleared.map(({ number }) => number);
+  const from = structure.phases.findIndex((_, place) => place >= position && isTicked(place, context));
+  const unticks = from < 0 ? {} : { unticksFrom: from };
   return [
-    { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by },
+    { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by, ...unticks },
     { type: "phase_entered", phase: command.to, position },
   ];
 }

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { isPhasegateError } from "../errors.js";
-import type { ContentProvider } from "../ports/content-provider.js";
-import type { ContractCase } from "./contract-case.js";
+import type { Content, ContentProvider } from "../ports/content-provider.js";
+import { type ContractCase, refuses } from "./contract-case.js";
 
 /** How to run the contract over a provider. */
 export interface ContentContractOptions {
@@ -25,6 +25,7 @@ export function contentContract(options: ContentContractOptions): ContractCase[]
     over("definition: a broken workflow throws DEFINITION_INVALID", refusesBroken),
     over("text: every phase and task has one, with revision, tokens and sources", givesTexts),
     over("text: the same text has the same revision", givesSteadyRevisions),
+    over("text: both templates where phases come from a plan, and TEMPLATE where they don't", givesTemplates),
     over("text: CONTENT_UNAVAILABLE for a phase and a task that there is not", refusesMissingTexts),
   ];
 }
@@ -76,18 +77,31 @@ async function givesTexts(content: ContentProvider): Promise<void> {
   const { type, definition } = await ready(content);
   for (const phase of definition.structure.phases) {
     const parts = [{ phase: phase.number }, ...phase.tasks.map((task) => ({ phase: phase.number, task: task.number }))];
-    for (const part of parts) {
-      const { text, revision, tokens, sources } = await content.text(type, part);
-      match(revision, /^[0-9a-f]{12}$/, "a revision is 12 hexadecimal digits");
-      equal(tokens, Math.ceil(text.length / 4), "tokens are characters / 4");
-      for (const source of sources) ok(!source.startsWith("/"), `a source is absolute: ${source}`);
+    for (const part of parts) checkText(await content.text(type, part));
+  }
+}
+
+function checkText({ text, revision, tokens, sources }: Content): void {
+  match(revision, /^[0-9a-f]{12}$/, "a revision is 12 hexadecimal digits");
+  equal(tokens, Math.ceil(text.length / 4), "tokens are characters / 4");
+  for (const source of sources) ok(!source.startsWith("/"), `a source is absolute: ${source}`);
+}
+
+async function givesTemplates(content: ContentProvider): Promise<void> {
+  for (const listing of await content.list()) {
+    if (listing.status === "broken") continue;
+    for (const template of ["phase", "task"] as const) {
+      const text = content.text(listing.type, { template });
+      if (listing.definition.structure.dynamic === undefined) await refuses("TEMPLATE", text);
+      else checkText(await text);
     }
   }
 }
 
 async function givesSteadyRevisions(content: ContentProvider): Promise<void> {
   const { type, definition } = await ready(content);
-  const part = { phase: definition.structure.startPhase };
+  const [first] = definition.structure.phases;
+  const part = first === undefined ? ({ template: "phase" } as const) : { phase: first.number };
   const [one, other] = [await content.text(type, part), await content.text(type, part)];
   equal(one.revision, other.revision);
   notEqual(one.revision, "");

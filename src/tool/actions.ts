@@ -18,6 +18,7 @@ export const PARAMETERS = {
   idempotency_key: z.string().describe("repeat a call safely"),
   cursor: z.string().describe("next page"),
   brief: z.boolean().describe("get_state in short"),
+  preview: z.boolean().describe("only say what would change"),
 } as const;
 
 /** The name of a parameter. */
@@ -44,6 +45,7 @@ export const ACTIONS = {
   resume: { required: ["session_id"], optional: ["idempotency_key"] },
   retry_phase: { required: ["session_id", "phase"], optional: ["reset_evidence", "idempotency_key"] },
   rollback: { required: ["session_id", "to_phase"], optional: ["idempotency_key"] },
+  sync_plan: { required: ["session_id"], optional: ["preview", "idempotency_key"] },
   get_errors: { required: ["session_id"], optional: ["cursor"] },
   get_history: { required: ["session_id"], optional: ["cursor"] },
   get_metrics: { required: [], optional: [] },
@@ -88,6 +90,7 @@ const EXAMPLES: Record<Parameter, unknown> = {
   idempotency_key: "a-key-of-your-own",
   cursor: "<cursor of the page before>",
   brief: true,
+  preview: true,
 };
 
 /** A right call of an action, with its required parameters and those that are named. */

@@ -1,18 +1,10 @@
-import { isJsonObject } from "../definition/json.js";
-import { isSessionId } from "../definition/names.js";
 import type { Engine } from "../engine/engine.js";
 import { Metrics } from "../engine/metrics.js";
-import { isPhasegateError, PhasegateError } from "../errors.js";
-import { ACTION_NAMES, type Action, isAction, parametersOf, type Request } from "./actions.js";
-import { errorAnswer } from "./errors-on-wire.js";
-import { handle } from "./handlers.js";
-import { pageAnswer } from "./page-answer.js";
-import { charactersFor, readJsonCursor, surelyFits } from "./paging.js";
-import { type BadRequest, isBadRequest, parseRequest } from "./parse-request.js";
-import { shrinkAnswer } from "./shrink-answer.js";
-import type { ToolContext } from "./tool-context.js";
+import { PhasegateError } from "../errors.js";
+import { ACTION_NAMES, type Action, isAction } from "./actions.js";
+import { charactersFor } from "./paging.js";
+import type { ToolContext, WorkflowResponse } from "./tool-context.js";
 import { inputSchema, type ObjectSchema, outputSchema, toolDescription } from "./tool-schema.js";
-import { compact, phaseContent, type WireObject } from "./wire.js";
 
 /** How a host wants its tool. */
 export interface WorkflowToolOptions {
@@ -25,13 +17,6 @@ export interface WorkflowToolOptions {
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
 }
-
-/** An answer: `status`, `action`, and what the action gives. */
-export type WorkflowResponse = {
-  readonly status: "success" | "error";
-  readonly action: string;
-  readonly [key: string]: unknown;
-};
 
 /** A tool that can be registered with anything that takes a name, schemas and a function. */
 export interface WorkflowTool {
@@ -59,7 +44,8 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
     inputSchema: inputSchema(actions),
     outputSchema: outputSchema(),
     actions,
-    dispatch: (input) => measured(context, input),
+    // What carries calls out is loaded with the first one: a host may list its tool and never be called.
+    dispatch: async (input) => (await import("./dispatch.js")).measured(context, input),
   };
 }
 
@@ -70,106 +56,4 @@ function checkActions(actions: readonly Action[]): readonly Action[] {
     remedy: `Choose from ${ACTION_NAMES.join(", ")}.`,
     details: { field: "actions" },
   });
-}
-
-async function measured(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
-  const begun = performance.now();
-  const response = asResponse(await dispatch(context, input));
-  const action = isAction(response.action) ? response.action : "unknown";
-  context.metrics.record(action, performance.now() - begun, response.status === "success");
-  return response;
-}
-
-async function dispatch(context: ToolContext, input: unknown): Promise<WireObject> {
-  let request: Request | BadRequest | undefined;
-  let made: WireObject;
-  try {
-    request = parseRequest(input, context.actions);
-    if (!isBadRequest(request) && isReading(request.action)) return await read(context, request);
-    made = isBadRequest(request) ? badRequestAnswer(request) : await handle(context, request);
-  } catch (error) {
-    made = await refusalAnswer(context, request, error);
-  }
-  return shrinkAnswer(restrict(context, made), context.room);
-}
-
-/** Whether an action can be asked for page by page: it changes nothing. */
-function isReading(action: Action): boolean {
-  return parametersOf(action).all.includes("cursor");
-}
-
-/** Carries out a reading call; an answer that is too long although it is paged comes as pages of its JSON. */
-async function read(context: ToolContext, request: Request): Promise<WireObject> {
-  const { cursor, ...rest } = { cursor: undefined, ...request.params };
-  const call = { action: request.action, ...rest };
-  const json = cursor === undefined ? undefined : readJsonCursor(cursor);
-  if (json === undefined) {
-    const answer = restrict(context, await handle(context, request));
-    return pageAnswer(answer, context.room, { call, inner: cursor });
-  }
-  const asked = parseRequest(compact({ ...call, cursor: json.inner }), [request.action]);
-  if (isBadRequest(asked)) return badRequestAnswer(asked);
-  const answer = restrict(context, await handle(context, asked));
-  return pageAnswer(answer, context.room, { call, cursor, inner: json.inner });
-}
-
-/** Names no action that the host has not given its agents. */
-function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
-  const { next, valid_actions: valid } = answer;
-  const isGiven = (action: unknown) => isAction(action) && actions.includes(action);
-  return compact({
-    ...answer,
-    ...(isJsonObject(next) && !isGiven(next.action) ? { next: undefined } : {}),
-    ...(Array.isArray(valid) ? { valid_actions: valid.filter(isGiven) } : {}),
-  });
-}
-
-function badRequestAnswer(bad: BadRequest): WireObject {
-  return compact({
-    status: "error",
-    action: bad.action,
-    error: bad.message,
-    error_type: "ValueError",
-    code: "INVALID_INPUT",
-    remediation: bad.remediation,
-    example: bad.example,
-    valid_actions: bad.validActions,
-  });
-}
-
-/** A refusal; where a phase was asked for that lies ahead, with the one that must be done first. */
-async function refusalAnswer(
-  context: ToolContext,
-  request: Request | BadRequest | undefined,
-  error: unknown,
-): Promise<WireObject> {
-  const action = request === undefined || isBadRequest(request) ? "" : request.action;
-  if (!isPhasegateError(error)) context.engine.reportError(`tool ${context.name} ${action}`.trim(), error);
-  if (request === undefined || isBadRequest(request)) return errorAnswer(context.name, action, error);
-  const sessionId = "session_id" in request.params ? request.params.session_id : undefined;
-  const refusal = errorAnswer(context.name, action, error, isSessionId(sessionId) ? sessionId : undefined);
-  if (sessionId === undefined || !isPhasegateError(error, "PHASE_LOCKED")) return refusal;
-  try {
-    return await withCurrentPhase(context, refusal, sessionId);
-  } catch {
-    // The refusal stands by itself; that the phase can't be shown is told to who asks for it.
-    return refusal;
-  }
-}
-
-async function withCurrentPhase({ engine, room }: ToolContext, refusal: WireObject, sessionId: string) {
-  const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
-  const whole = {
-    ...refusal,
-    current_phase_content: { ...phaseContent(view), content: view.content.text },
-    progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
-  };
-  if (surelyFits(whole, room) || JSON.stringify(whole).length <= room) return whole;
-  const { number, name } = view.phase;
-  return { ...whole, current_phase_content: { phase_number: number, title: name, content: "too long: see get_phase" } };
-}
-
-function asResponse(answer: WireObject): WorkflowResponse {
-  const { status, action, ...rest } = answer;
-  return { status: status === "success" ? "success" : "error", action: String(action), ...rest };
 }

@@ -1,6 +1,7 @@
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
 import { type Action, isAction } from "./actions.js";
-import { phaseCall } from "./next-call.js";
+import { phaseCall, taskCall } from "./next-call.js";
+import { planWords } from "./plan-errors.js";
 import { compact, type WireObject } from "./wire.js";
 
 /** Seed 000's words for kinds of errors. */
@@ -47,6 +48,7 @@ const ACTION_OF_COMMAND: Readonly<Record<string, Action | undefined>> = {
   resume: "resume",
   retryPhase: "retry_phase",
   rollback: "rollback",
+  syncPlan: "sync_plan",
   delete: "delete_session",
 };
 
@@ -65,15 +67,18 @@ export function errorAnswer(tool: string, action: string, error: unknown, sessio
       remediation: "Try once more; if it fails again, tell the person who runs this server.",
     };
   }
+  const message = shorten(inToolWords(error.message));
+  const hint = shorten(remediation(tool, error));
   return compact({
     status: "error",
     action,
     session_id: sessionId,
-    error: shorten(inToolWords(error.message)),
+    error: message,
     error_type: ERROR_TYPES[error.code],
     code: error.code,
-    remediation: shorten(remediation(tool, error)),
+    remediation: hint,
     ...violation(error),
+    ...planWords(error, message, hint),
     next: nextAfter(error, sessionId),
   });
 }
@@ -127,6 +132,11 @@ function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): Wir
     case "PHASE_OUT_OF_RANGE":
     case "TASK_NOT_FOUND":
       return sessionId === undefined ? undefined : phaseCall(sessionId);
+    case "TASK_LOCKED": {
+      const [ready] = error.details.ready;
+      if (sessionId === undefined) return undefined;
+      return ready === undefined ? phaseCall(sessionId) : taskCall(sessionId, error.details.phase, ready);
+    }
     case "INVALID_TRANSITION":
       if (sessionId !== undefined && error.details.status === "paused")
         return { action: "resume", session_id: sessionId };
@@ -145,7 +155,7 @@ function toAction(command: string): Action[] {
 }
 
 function inToolWords(text: string): string {
-  return text.replace(/\b(completePhase|retryPhase)\b/g, (command) => ACTION_OF_COMMAND[command] ?? command);
+  return text.replace(/\b(completePhase|retryPhase|syncPlan)\b/g, (command) => ACTION_OF_COMMAND[command] ?? command);
 }
 
 function shorten(text: string): string {

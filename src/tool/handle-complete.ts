@@ -1,6 +1,9 @@
+import { isJsonObject } from "../definition/json.js";
 import type { CompleteResult } from "../engine/complete-phase.js";
+import { ITEMS_FIELD, TASKS_FIELD } from "../gate/check-plan-gate.js";
 import type { ParametersOf } from "./actions.js";
 import { phaseCall } from "./next-call.js";
+import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
 import { compact, phaseHeading, problemEntry, type WireObject } from "./wire.js";
 
@@ -19,7 +22,7 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
 }
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase } = result;
+  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, ticks } = result;
   const done = nextPhase === null;
   return compact({
     status: "success",
@@ -30,6 +33,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     evidence_accepted: evidenceAccepted.slice(0, NAMES_MAX),
     evidence_accepted_in_all: evidenceAccepted.length > NAMES_MAX ? evidenceAccepted.length : undefined,
     warnings: warnings.length === 0 ? undefined : warnings.map(({ message }) => message),
+    ...tickNews(ticks),
     workflow_complete: done || undefined,
     next_phase: nextPhase === null ? null : phaseHeading(nextPhase),
     next: done ? { action: "get_history", session_id: sessionId } : phaseCall(sessionId),
@@ -39,7 +43,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
 function failed(context: ToolContext, result: Extract<CompleteResult, { passed: false }>): WireObject {
   const { sessionId, phase, problems, attemptsLeft, attempt, status } = result;
   const listed = problems.slice(0, PROBLEMS_MAX);
-  const missing = problems.filter(({ problem }) => problem === "missing").map(({ field }) => field);
+  const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
   const more = problems.length - listed.length;
   const answer = compact({
     status: "error",
@@ -53,6 +57,7 @@ function failed(context: ToolContext, result: Extract<CompleteResult, { passed: 
     missing_evidence: missing.slice(0, NAMES_MAX),
     validation_errors: listed.map(({ message }) => message),
     problems: listed.map(problemEntry),
+    ...planClaims(result),
     more_problems: more === 0 ? undefined : `${more} more: see get_errors`,
     attempt,
     attempts_left: attemptsLeft,
@@ -82,7 +87,41 @@ function nextCall(result: Extract<CompleteResult, { passed: false }>): WireObjec
   const wanted = problems
     .slice(0, BLANKS_MAX)
     .map(({ field, expected }) => [field.split(".")[0] || "<field>", `<${expected ?? "see required_format"}>`]);
-  return { action: "complete_phase", session_id: sessionId, phase, evidence: Object.fromEntries(wanted) };
+  const claims = planClaims(result);
+  const evidence = { ...Object.fromEntries(wanted), ...planBlanks(claims) };
+  return { action: "complete_phase", session_id: sessionId, phase, evidence };
+}
+
+interface PlanClaims {
+  readonly missing_tasks?: readonly string[];
+  readonly unclaimed_items?: { readonly [number: string]: unknown };
+}
+
+/** All that a plan's gate has not been told of, however much it is: ids of tasks, items by number with their text. */
+function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { passed: false }>): PlanClaims {
+  const tasks = problems.flatMap(({ field, example }) =>
+    field === TASKS_FIELD && typeof example === "string" ? [example] : [],
+  );
+  const format = isJsonObject(requiredFormat) ? requiredFormat[ITEMS_FIELD] : undefined;
+  const texts = isJsonObject(format) && isJsonObject(format.items) ? format.items : {};
+  const numbers = problems.flatMap(({ field }) => {
+    const [name, number = ""] = field.split(".");
+    return name === ITEMS_FIELD && texts[number] !== undefined ? [number] : [];
+  });
+  return {
+    ...(tasks.length === 0 ? {} : { missing_tasks: tasks }),
+    ...(numbers.length === 0 ? {} : { unclaimed_items: Object.fromEntries(numbers.map((at) => [at, texts[at]])) }),
+  };
+}
+
+/** The same as evidence, in words that would not pass. */
+function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims): WireObject {
+  const named = tasks?.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
+  const numbers = Object.keys(items ?? {}).slice(0, BLANKS_MAX);
+  return compact({
+    [TASKS_FIELD]: named && ["<all that were claimed before>", ...named],
+    [ITEMS_FIELD]: items && Object.fromEntries(numbers.map((number) => [number, "<true once it holds>"])),
+  });
 }
 
 /** The format and an example, where they fit; the phase's own answer has the format too. */

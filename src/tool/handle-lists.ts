@@ -40,7 +40,7 @@ export async function listWorkflows(
         ? compact({ action: "list_workflows", category: unknown ? undefined : category, cursor: page.cursor })
         : first === undefined
           ? undefined
-          : { action: "start", workflow_type: first.type, target_file: "<path of what to work on>" },
+          : startCall(first),
   });
 }
 
@@ -76,6 +76,13 @@ export async function listSessions(
   }
 }
 
+/** The plan of a workflow that has one may be told by an option; its target may also be the plan itself. */
+function startCall({ type, definition }: Extract<WorkflowListing, { status: "ready" }>): WireObject {
+  const { dynamic } = definition.structure;
+  const call = { action: "start", workflow_type: type, target_file: "<path of what to work on>" };
+  return dynamic === undefined ? call : { ...call, options: { [dynamic.sourcePathKey]: "<path of its tasks.md>" } };
+}
+
 /** As many diagnostics of a broken workflow as a list shows. */
 const DIAGNOSTICS_MAX = 5;
 
@@ -97,6 +104,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
     description: structure.description,
     category: structure.category,
     phases: structure.phases.length,
+    plan_option: structure.dynamic?.sourcePathKey,
     estimated_duration: structure.estimatedDuration,
     target_languages: structure.targetLanguages,
     artifacts: structure.artifacts,

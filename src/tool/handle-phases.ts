@@ -1,6 +1,7 @@
 import type { PhaseView } from "../engine/phase-view.js";
 import type { ParametersOf } from "./actions.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall } from "./next-call.js";
+import { planNews, startedPlan, taskNews } from "./plan-on-wire.js";
 import { type ToolContext, withText } from "./tool-context.js";
 import { compact, phaseContent, taskContent, type WireObject } from "./wire.js";
 
@@ -21,6 +22,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     target_file: started.target,
     current_phase: phase.currentPhase,
     total_phases: phase.totalPhases,
+    ...startedPlan(started.plan),
     acknowledgment_required: true,
     ...(open.length === 0
       ? {}
@@ -45,9 +47,11 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
     session_id: sessionId,
     phase,
     task_number: number,
+    ...(view.plan === undefined ? {} : taskNews(view.plan)),
     task_content: taskContent(view),
+    ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
-    next: nextCall(view, () => callAfterTask(view, view.phase, number)),
+    next: nextCall(view, () => callAfterTask(view, view.phase, number, view.plan?.tasks)),
   };
   const again = { action: "get_task", session_id: sessionId, phase, task_number: number };
   return withText(context, compact(answer), "task_content", view.content.text, again, cursor);
@@ -93,8 +97,9 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
     status: "success",
     ...fields,
     phase_content: phaseContent(view),
+    ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),
-    next: nextCall(view, () => callInPhase(view, phase)),
+    next: nextCall(view, () => callInPhase(view, phase, view.plan?.tasks)),
   };
   return withText(
     context,

@@ -1,12 +1,13 @@
 import type { StateView } from "../engine/state-view.js";
 import type { ParametersOf } from "./actions.js";
 import { blockedBy, nextCall, phaseCall } from "./next-call.js";
+import { planNews, planNewsInShort } from "./plan-on-wire.js";
 import { rangesText } from "./ranges-text.js";
 import type { ToolContext } from "./tool-context.js";
 import { brief, compact, historyEntry, type WireObject } from "./wire.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
-  if (params.brief === true) return briefState(await context.engine.getState(params.session_id));
+  if (params.brief === true) return briefState(context, await context.engine.getState(params.session_id));
   const state = await context.engine.getFullState(params.session_id);
   const { head } = state;
   return compact({
@@ -21,6 +22,7 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
+    ...planNews(context, state.sessionId, state.plan),
     resume_capable: head.status === "active" || head.status === "paused",
     blocked: blockedBy(state),
     next: next(state),
@@ -52,7 +54,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
 }
 
 /** Where am I, what is done, what is next: all that is needed after a context was compacted. */
-function briefState(state: StateView): WireObject {
+function briefState(context: ToolContext, state: StateView): WireObject {
   const { head, structure } = state;
   const phase = structure.phases[head.position];
   return compact({
@@ -64,6 +66,7 @@ function briefState(state: StateView): WireObject {
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
+    ...planNewsInShort(context, state.sessionId, state.plan),
     blocked: blockedBy(state),
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
     next: next(state),

@@ -4,6 +4,7 @@ import { listSessions, listWorkflows } from "./handle-lists.js";
 import { getPhase, getTask, resume, retryPhase, rollback, start } from "./handle-phases.js";
 import { deleteSession, getErrors, getHistory, getMetrics, pause } from "./handle-sessions.js";
 import { getSession, getState } from "./handle-state.js";
+import { syncPlan } from "./handle-sync.js";
 import type { ToolContext } from "./tool-context.js";
 import type { WireObject } from "./wire.js";
 
@@ -36,6 +37,8 @@ export function handle(context: ToolContext, request: Request): Promise<WireObje
       return retryPhase(context, request.params);
     case "rollback":
       return rollback(context, request.params);
+    case "sync_plan":
+      return syncPlan(context, request.params);
     case "get_errors":
       return getErrors(context, request.params);
     case "get_history":

@@ -39,18 +39,37 @@ export function blockedBy({ exhausted, currentPhase, status }: Standing): string
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
 
+/** What decides which task of a phase comes next, where they come out of a plan. */
+interface TaskOrder {
+  readonly number: number;
+  readonly state: string;
+  readonly ready: boolean;
+}
+
 /** What an agent calls in a phase that it reads: its first task, or its gate; the current phase from an earlier one. */
-export function callInPhase({ sessionId, currentPhase }: Standing, phase: PhaseDefinition): NextCall {
+export function callInPhase(
+  { sessionId, currentPhase }: Standing,
+  phase: PhaseDefinition,
+  tasks: readonly TaskOrder[] = [],
+): NextCall {
   if (phase.number !== currentPhase) return phaseCall(sessionId);
-  const task = phase.tasks[0];
+  const isDone = tasks.length > 0 && tasks.every(({ state }) => state === "done");
+  const first = tasks.find(({ ready }) => ready) ?? tasks.find(({ state }) => state !== "done");
+  const task = isDone ? undefined : (first ?? phase.tasks[0]);
   return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
 }
 
 /** What an agent calls when a task is done: the one after it, or the phase's gate. */
-export function callAfterTask({ sessionId, currentPhase }: Standing, phase: PhaseDefinition, task: number): NextCall {
+export function callAfterTask(
+  { sessionId, currentPhase }: Standing,
+  phase: PhaseDefinition,
+  task: number,
+  tasks: readonly TaskOrder[] = [],
+): NextCall {
   if (phase.number !== currentPhase) return phaseCall(sessionId);
+  const isDone = (number: number) => tasks.some((other) => other.number === number && other.state === "done");
   const position = phase.tasks.findIndex(({ number }) => number === task);
-  const following = phase.tasks[position + 1];
+  const following = phase.tasks.slice(position + 1).find(({ number }) => !isDone(number));
   return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);
 }
 
@@ -67,7 +86,13 @@ export function phaseCall(sessionId: string, phase?: number): NextCall {
   return { action: "get_phase", session_id: sessionId, ...(phase === undefined ? {} : { phase }) };
 }
 
-function taskCall(sessionId: string, phase: number, task: number): NextCall {
+/** The call that takes over what has changed in the plan; a preview only says what would. */
+export function syncCall(sessionId: string, preview = false): NextCall {
+  return { action: "sync_plan", session_id: sessionId, ...(preview ? { preview } : {}) };
+}
+
+/** The call that shows a task. */
+export function taskCall(sessionId: string, phase: number, task: number): NextCall {
   return { action: "get_task", session_id: sessionId, phase, task_number: task };
 }
 

@@ -4,6 +4,13 @@ import type { Action } from "./actions.js";
 import { LEAST_PAGE, pageText, surelyFits } from "./paging.js";
 import { compact, type WireObject } from "./wire.js";
 
+/** An answer: `status`, `action`, and what the action gives. */
+export type WorkflowResponse = {
+  readonly status: "success" | "error";
+  readonly action: string;
+  readonly [key: string]: unknown;
+};
+
 /** What the handlers of a tool share. */
 export interface ToolContext {
   readonly engine: Engine;

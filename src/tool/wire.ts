@@ -1,6 +1,7 @@
 /** How the engine's views look on the wire: seed 000's names and nesting. */
 import type { PhaseDefinition, TaskDefinition } from "../definition/structure.js";
 import type { PhaseView, TaskView } from "../engine/phase-view.js";
+import type { TaskStanding } from "../engine/plan/task-standing.js";
 import { evidenceNames, requiredFormat } from "../gate/required-format.js";
 import type { Problem } from "../gate/verdict.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
@@ -14,13 +15,13 @@ const ARTIFACTS_NAMED = 20;
 
 /** A phase without its text, which is paged in by whoever answers. */
 export function phaseContent(view: PhaseView): WireObject {
-  const { phase, facts, content, contentChanged, artifacts } = view;
+  const { phase, facts, content, contentChanged, artifacts, plan } = view;
   return compact({
     phase_number: phase.number,
     title: phase.name,
-    description: phase.purpose ?? excerpt(facts.description),
-    estimated_duration: phase.estimatedEffort ?? facts.estimatedDuration,
-    tasks: phase.tasks.map(taskLabel),
+    description: phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description),
+    estimated_duration: phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration,
+    tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
     checkpoint: checkpoint(phase, facts.validation),
     artifacts_from_previous_phases: artifactNames(artifacts),
     content_changed: contentChanged || undefined,
@@ -30,7 +31,7 @@ export function phaseContent(view: PhaseView): WireObject {
 
 /** The few words about a phase that stand in the answer to a passed gate. */
 export function phaseHeading(phase: PhaseDefinition): WireObject {
-  return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose });
+  return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose ?? phase.plan?.goal });
 }
 
 /** A task without its text. */
@@ -44,7 +45,7 @@ export function taskContent({ task, facts, content, contentChanged }: TaskView):
       ),
     ),
     artifacts_to_produce: unlessLong(facts.artifactsToProduce),
-    estimated_duration: facts.estimatedDuration,
+    estimated_duration: task.plan?.estimatedTime ?? facts.estimatedDuration,
     content_changed: contentChanged || undefined,
     sources: content.sources,
   });
@@ -108,6 +109,19 @@ function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | unde
   return list !== undefined && JSON.stringify(list).length <= LIST_MAX ? list : undefined;
 }
 
+/** A task in the list of its phase. */
+function taskEntry({ number, id, name, state, dependencies, ready, optional }: TaskStanding): WireObject {
+  return compact({
+    task_number: number,
+    id,
+    name: brief(name, 120),
+    state,
+    dependencies: dependencies.length === 0 ? undefined : dependencies,
+    ready: ready || undefined,
+    optional: optional || undefined,
+  });
+}
+
 /** The file's name where it tells the number, as seed 000 has it; else number and name. */
 function taskLabel({ number, name, file }: TaskDefinition): string {
   const base = file?.slice(file.lastIndexOf("/") + 1);
@@ -115,7 +129,8 @@ function taskLabel({ number, name, file }: TaskDefinition): string {
 }
 
 function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
-  const validation = phase.validationCriteria ?? unlessLong(fromText);
+  // The items of a plan's gate stand in what it asks for, each with its number.
+  const validation = phase.gate.kind === "plan" ? undefined : (phase.validationCriteria ?? unlessLong(fromText));
   return compact({
     required_evidence: evidenceNames(phase.gate),
     validation: validation?.join("; "),

@@ -8,6 +8,8 @@ import { codeOf, isMissing, notFound, pathRefused } from "./wall-refusals.js";
 export interface CheckedFile {
   readonly handle: FileHandle;
   readonly stats: BigIntStats;
+  /** Where it lies, links followed. */
+  readonly real: string;
 }
 
 /** An editor that replaces a file looks like somebody who swaps it: look again so often before it is refused. */
@@ -49,7 +51,7 @@ export async function openSame(
   try {
     const stats = await handle.stat({ bigint: true });
     const same = stats.isFile() && isSameFile(stats, checked);
-    if (same && (await liesInside(root, real, handle, stats, handles))) file = { handle, stats };
+    if (same && (await liesInside(root, real, handle, stats, handles))) file = { handle, stats, real };
   } finally {
     if (file === undefined) await handle.close();
   }
@@ -61,7 +63,13 @@ export async function openSame(
  * it was checked and opened. The kernel's own word where there is one; else a second look, which
  * only somebody who swaps the folder four times at the right moments gets past.
  */
-async function liesInside(root: string, real: string, handle: FileHandle, stats: BigIntStats, handles: string) {
+export async function liesInside(
+  root: string,
+  real: string,
+  handle: FileHandle,
+  stats: BigIntStats,
+  handles = HANDLES,
+): Promise<boolean> {
   const opened = await unlessGone(readlink(`${handles}/${handle.fd}`));
   if (opened !== undefined) return isInside(root, opened);
   const again = await unlessGone(lstat(real, { bigint: true }));

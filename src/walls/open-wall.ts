@@ -6,10 +6,11 @@ import { isLink } from "./is-link.js";
 import { listFolder } from "./list-folder.js";
 import { type CheckedFile, checkRegular, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
+import { replaceFile } from "./replace-file.js";
 import { resolveInside } from "./resolve-inside.js";
 import { walkFolder } from "./walk-folder.js";
 import type { Wall } from "./wall.js";
-import { isMissing, notFound, notText, pathRefused, unreadable } from "./wall-refusals.js";
+import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./wall-refusals.js";
 
 const MAX_ENTRIES = 10_000;
 const MAX_DEPTH = 16;
@@ -20,11 +21,12 @@ const MAX_DEPTH = 16;
  */
 export async function openWall(folder: string): Promise<Wall> {
   const root = await guarded(".", () => realRootOf(folder));
-  const on = <T>(path: string, step: (checked: string) => Promise<T>): Promise<T> =>
-    guarded(path, async () => step(parseRelativePath(path)));
+  const on = <T>(path: string, step: (checked: string) => Promise<T>, failed?: typeof unreadable): Promise<T> =>
+    guarded(path, async () => step(parseRelativePath(path)), failed);
   return {
     read: (path, { maxBytes }) => on(path, (checked) => readText(root, checked, maxBytes)),
     readBytes: (path, { maxBytes }) => on(path, (checked) => readFile(root, checked, maxBytes)),
+    replace: (path, replacement) => on(path, (checked) => replaceFile(root, checked, replacement), unwritable),
     list: (path) => on(path, async (checked) => (await listFolder(root, checked)).entries),
     walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
       on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth })),
@@ -80,11 +82,11 @@ async function fileSignature(root: string, path: string): Promise<FileSignature 
 }
 
 /** Nothing of what the file system says reaches a caller as it is: its messages hold whole paths. */
-async function guarded<T>(path: string, step: () => Promise<T>): Promise<T> {
+async function guarded<T>(path: string, step: () => Promise<T>, failed = unreadable): Promise<T> {
   try {
     return await step();
   } catch (error) {
     if (isPhasegateError(error)) throw error;
-    throw isMissing(error) ? notFound(path) : unreadable(path, error);
+    throw isMissing(error) ? notFound(path) : failed(path, error);
   }
 }

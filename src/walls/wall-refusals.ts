@@ -46,6 +46,15 @@ export function unreadable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
+/** A file that the file system won't let be replaced. */
+export function unwritable(path: string, error: unknown): PhasegateError<"STORAGE_FAILED"> {
+  const cause = codeOf(error) ?? "unknown";
+  return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced (${cause})`, {
+    remedy: "Check that the process may write into the file's folder, then call again.",
+    details: { operation: "replace", cause },
+  });
+}
+
 /** The code of a failure of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

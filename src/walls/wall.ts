@@ -37,6 +37,15 @@ export interface Wall {
     path: string,
     options: { readonly maxBytes: number },
   ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
+  /**
+   * Puts another text in the place of a file's, whole or not at all: false, and nothing is changed, if
+   * its bytes have another SHA-256 than `hash`. Its mode stays; a link inside the root stays one, and
+   * what it leads to is replaced. Throws `FILE_NOT_FOUND`, `PATH_REFUSED` and `TOO_LARGE`.
+   */
+  replace(
+    path: string,
+    replacement: { readonly text: string; readonly hash: string; readonly maxBytes: number },
+  ): Promise<boolean>;
   /** What a folder holds, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
   list(folder: string): Promise<readonly WallEntry[]>;
   /** All files below a folder, names that begin with `.` left out. Throws as `list` does. */

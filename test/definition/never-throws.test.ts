@@ -6,7 +6,12 @@ import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 
 const FIELDS = gateFile("a: &a {type: boolean, example: [1]}", "b: *a", 'c: {type: "str"}');
 const GATE = `checkpoint: {strict: true}\n${FIELDS}`;
-const META = metadata({ phases: [phase(1, { checkpoint: { required_evidence: ["x"] } }), phase("1-N")], tags: ["t"] });
+const META = metadata({
+  phases: [phase(1, { checkpoint: { required_evidence: ["x"] } }), { phase_number: "1-N" }],
+  tags: ["t"],
+  dynamic_config: { parser: "x", templates: { phase: "p.md", task: "t.md" }, tick_criteria: true },
+});
+const TEMPLATE = "# [PHASE_NAME] [TASK_NAME] [N]";
 
 /** A text with a piece of it replaced by something that one may well find there. */
 function damaged(text: string): fc.Arbitrary<string> {
@@ -37,7 +42,13 @@ function damaged(text: string): fc.Arbitrary<string> {
 }
 
 it("never throws for what the files hold, and gives a definition exactly when there is no error", async () => {
-  const files = fc.record({ "metadata.json": damaged(META), "phases/1/gate-definition.yaml": damaged(GATE) });
+  expect((await read({ "metadata.json": META, "p.md": TEMPLATE, "t.md": TEMPLATE })).structure).toBeDefined();
+  const files = fc.record({
+    "metadata.json": damaged(META),
+    "phases/1/gate-definition.yaml": damaged(GATE),
+    "p.md": damaged(TEMPLATE),
+    "t.md": fc.constant(TEMPLATE),
+  });
   await fc.assert(
     fc.asyncProperty(files, async (changes) => {
       const { structure, codes, diagnostics } = await read(changes);

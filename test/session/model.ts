@@ -52,6 +52,10 @@ export class Model {
         return true;
       case "migrate":
         return this.#migrate(command.structure);
+      case "syncPlan":
+        return this.#migrate(command.structure);
+      case "planTicked":
+        return true;
       case "delete":
         this.status = "deleted";
         return true;

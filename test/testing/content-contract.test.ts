@@ -29,9 +29,24 @@ function sourcesOf(files: Readonly<Record<string, string>>): Record<string, Reco
   return sources;
 }
 
-/** A ready workflow with a task, and a broken one. */
+/** The small workflow with phases out of a plan after its own. */
+const PLANNED: Readonly<Record<string, string>> = {
+  "planned/metadata.json": (SMALL["small/metadata.json"] ?? "")
+    .replace('"small"', '"planned"')
+    .replace("{", '{ "dynamic_phases": true, "dynamic_config": { "parser": "spec_tasks_parser" },'),
+  "planned/phases/dynamic/phase-template.md": "# [PHASE_NAME]\n",
+  "planned/phases/dynamic/task-template.md": "# [TASK_NAME]\n",
+  ...Object.fromEntries(
+    Object.entries(SMALL).flatMap(([path, text]) =>
+      path.endsWith("metadata.json") ? [] : [[path.replace(/^small/, "planned"), text]],
+    ),
+  ),
+};
+
+/** A ready workflow with a task, one with templates, and a broken one. */
 const FILES: Readonly<Record<string, string>> = {
   ...SMALL,
+  ...PLANNED,
   "small/phases/1/task-1-saw.md": "# Task 1: Saw\n",
   ...Object.fromEntries(Object.entries(FAULTY).map(([path, text]) => [path.replace(/^small/, "broken"), text])),
 };
@@ -48,13 +63,17 @@ beforeEach(async () => {
 /** The project's own providers, and what they list. */
 const PROVIDERS: [name: string, provider: () => ContentProvider, listed: string[]][] = [
   ["MemoryContent with code", () => new MemoryContent({ workflows: [inCode] }), ["in_code ready"]],
-  ["MemoryContent with texts", () => new MemoryContent({ sources: SOURCES }), ["broken broken", "small ready"]],
+  [
+    "MemoryContent with texts",
+    () => new MemoryContent({ sources: SOURCES }),
+    ["broken broken", "planned ready", "small ready"],
+  ],
   [
     "MemoryContent with both",
     () => new MemoryContent({ workflows: [inCode], sources: SOURCES }),
-    ["broken broken", "in_code ready", "small ready"],
+    ["broken broken", "in_code ready", "planned ready", "small ready"],
   ],
-  ["FileContent", () => new FileContent({ roots: [root] }), ["broken broken", "small ready"]],
+  ["FileContent", () => new FileContent({ roots: [root] }), ["broken broken", "planned ready", "small ready"]],
 ];
 
 describe.each(PROVIDERS)("%s", (_, provider, listed) => {
@@ -114,7 +133,21 @@ const FAULTS: Readonly<Record<string, readonly [found: string, provider: () => C
   ],
   "has no text of tasks": [
     "text: every phase and task has one",
-    () => wrap((inner) => ({ text: (type, { phase, task }) => inner.text(type, { phase: task ?? phase + 100 }) })),
+    () =>
+      wrap((inner) => ({
+        text: (type, part) => inner.text(type, "template" in part ? part : { phase: part.task ?? part.phase + 100 }),
+      })),
+  ],
+  "has no templates": [
+    "text: both templates",
+    () => wrap((inner) => ({ text: (type, part) => inner.text(type, "template" in part ? { phase: 987 } : part) })),
+  ],
+  "gives a workflow without templates those of another": [
+    "text: both templates",
+    () =>
+      wrap((inner) => ({
+        text: (type, part) => inner.text("template" in part ? "planned" : type, part),
+      })),
   ],
   "gives a text another revision each time": [
     "text: the same text has the same revision",

@@ -296,7 +296,7 @@ describe("refusals", () => {
   ])("of %j list the valid actions", async (input, message) => {
     const answer = await makeTool().refused(input);
     expect(answer.error).toMatch(message);
-    expect(answer.valid_actions).toHaveLength(16);
+    expect(answer.valid_actions).toHaveLength(17);
   });
 
   it("of an action that nearly exists name it, with a right call", async () => {

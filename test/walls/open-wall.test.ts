@@ -6,7 +6,7 @@ import { isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/walls/list-folder.js";
 import { openWall } from "../../src/walls/open-wall.js";
 import type { Wall } from "../../src/walls/wall.js";
-import { codeOf, unreadable } from "../../src/walls/wall-refusals.js";
+import { codeOf, unreadable, unwritable } from "../../src/walls/wall-refusals.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const LINUX = process.platform === "linux";
@@ -278,6 +278,7 @@ describe("list and walk", () => {
 describe("refusals", () => {
   it("take any failure, also one without a code", () => {
     expect(unreadable("a", new Error("x")).details).toEqual({ operation: "read", cause: "unknown" });
+    expect(unwritable("a", new Error("x")).details).toEqual({ operation: "replace", cause: "unknown" });
     expect(codeOf(Object.assign(new Error("x"), { code: 5 }))).toBeUndefined();
     expect(codeOf("x")).toBeUndefined();
   });

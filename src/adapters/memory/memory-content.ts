@@ -5,9 +5,15 @@ import { withoutMark } from "../../definition/folder/workflow-files.js";
 import { shown } from "../../definition/names.js";
 import type { WorkflowDefinition } from "../../definition/workflow-definition.js";
 import { PhasegateError } from "../../errors.js";
-import type { Content, ContentPart, ContentProvider, WorkflowListing } from "../../ports/content-provider.js";
+import type {
+  Content,
+  ContentPart,
+  ContentProvider,
+  PhasePart,
+  WorkflowListing,
+} from "../../ports/content-provider.js";
 import type { SourceText } from "../../ports/text-source.js";
-import { contentOf, contentUnavailable, definitionInvalid, listingOf } from "../content-answers.js";
+import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "../content-answers.js";
 
 /** What of a workflow in code is needed here. */
 export interface RegisteredWorkflow extends Pick<Workflow, "definition" | "text"> {}
@@ -53,7 +59,8 @@ export class MemoryContent implements ContentProvider {
   /** Of a type with several revisions, the text of the newest one that has such a part. */
   async text(type: string, part: ContentPart): Promise<Content> {
     const revisions = [...(this.registered.get(type)?.values() ?? [])].reverse();
-    if (revisions.length === 0) return this.sourceText(type, part);
+    // Workflows in code have no templates: their phases are all written down.
+    if (revisions.length === 0 || "template" in part) return this.sourceText(type, part);
     for (const workflow of revisions) {
       const text = await textOf(workflow, type, part);
       if (text !== undefined) return this.contentOf(text, part, `${type}@${workflow.definition.structure.revision}`);
@@ -62,7 +69,7 @@ export class MemoryContent implements ContentProvider {
   }
 
   /** A text's digest costs more than all else that shows a phase, so it is taken once. */
-  private contentOf(text: string, { phase, task }: ContentPart, source: string): Content {
+  private contentOf(text: string, { phase, task }: PhasePart, source: string): Content {
     const key = `${source} ${phase} ${task}`;
     const known = this.contents.get(key);
     if (known?.text === text) return known;
@@ -110,9 +117,8 @@ export class MemoryContent implements ContentProvider {
   }
 
   private async sourceText(type: string, part: ContentPart): Promise<Content> {
-    const phases = (await this.definition(type))?.structure.phases;
-    const phase = phases?.find(({ number }) => number === part.phase);
-    const file = part.task === undefined ? phase?.file : phase?.tasks.find(({ number }) => number === part.task)?.file;
+    const structure = (await this.readSource(type))?.definition?.structure;
+    const file = structure === undefined ? undefined : fileOf(structure, part);
     const text = file === undefined ? undefined : this.sources.get(type)?.[file];
     if (file === undefined || text === undefined) throw contentUnavailable(type, part, "there is none");
     return contentOf(withoutMark(text), file);
@@ -129,10 +135,10 @@ function isSame(a: RegisteredWorkflow, b: RegisteredWorkflow): boolean {
   return a === b || canonicalJson(a.definition.structure) === canonicalJson(b.definition.structure);
 }
 
-async function textOf(workflow: RegisteredWorkflow, type: string, part: ContentPart): Promise<string | undefined> {
+async function textOf(workflow: RegisteredWorkflow, type: string, part: PhasePart): Promise<string | undefined> {
   try {
     return await workflow.text(part);
   } catch (error) {
-    throw contentUnavailable(type, part, "the function that gives it has failed", error);
+    throw contentUnavailable(type, part, "the function that gives it has failed", { cause: error });
   }
 }

@@ -18,7 +18,7 @@ export function checkCounts(
   metadata: ObjectReader,
   report: Report,
 ): void {
-  if (claims.dynamic) return;
+  if (phases.length === 0 && claims.counts.length === 0 && claims.dynamic) return;
   if (phases.length === 0) {
     const hint = "Write phases/1/phase.md, and what the phase is into metadata.json.";
     report.error("PHASES_MISSING", metadata.place("phases"), "the workflow has no phase", hint);

@@ -3,14 +3,19 @@ import type { ObjectReader } from "./object-reader.js";
 import type { Report } from "./report.js";
 
 /** What metadata.json says of a workflow as a whole. */
-export type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "extra">;
+export type WorkflowFacts = Omit<
+  WorkflowStructure,
+  "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra"
+>;
 
 /** What it says of how many phases there are. */
 export interface PhaseClaims {
   /** The numbers that are given, with their keys. */
   readonly counts: readonly (readonly [key: "phases" | "total_phases", count: number])[];
-  /** One entry for each phase, where they are listed. */
+  /** One entry for each phase that has a number of its own, where they are listed. */
   readonly list: readonly ObjectReader[] | undefined;
+  /** The entries that stand for the phases of a plan: one, as a rule. */
+  readonly dynamicEntries: readonly ObjectReader[];
   /** Whether phases come from a plan. */
   readonly dynamic: boolean;
 }
@@ -50,21 +55,36 @@ function checkType(metadata: ObjectReader, type: string, report: Report): void {
 
 /** Reads what is said of the phases: a list, a number, or that they come from a plan. */
 export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims {
-  const dynamicFlag = metadata.flag("dynamic_phases") ?? false;
-  if (dynamicFlag) refuseDynamic(metadata, "dynamic_phases", report);
+  const flag = metadata.flag("dynamic_phases");
   const dynamicTotal = metadata.value("total_phases") === "dynamic";
-  if (dynamicTotal) refuseDynamic(metadata, "total_phases", report);
-  const list = Array.isArray(metadata.value("phases")) ? metadata.objects("phases") : undefined;
+  const entries = Array.isArray(metadata.value("phases")) ? metadata.objects("phases") : undefined;
+  const dynamicEntries = entries?.filter(isDynamic) ?? [];
+  const dynamic = flag === true || dynamicTotal || dynamicEntries.length > 0;
   const total = dynamicTotal ? undefined : countOf(metadata, "total_phases");
-  const phases = list === undefined ? countOf(metadata, "phases") : undefined;
-  if (metadata.value("phases") === undefined && metadata.value("total_phases") === undefined && !dynamicFlag) {
+  const phases = entries === undefined ? countOf(metadata, "phases") : undefined;
+  if (metadata.value("phases") === undefined && metadata.value("total_phases") === undefined && flag !== true) {
     const hint = 'Write "phases": and a list of phases, or how many folders there are below phases/.';
     report.error("KEY_MISSING", metadata.place(), 'the key "phases" is missing', hint);
   }
-  const counts = [["phases", phases] as const, ["total_phases", total] as const].flatMap(([key, count]) =>
-    count === undefined ? [] : [[key, count] as const],
+  if (flag === false && dynamic) {
+    const place = dynamicEntries[0]?.place("phase_number") ?? metadata.place("total_phases");
+    const hint = 'Write "dynamic_phases": true, or a number in its place.';
+    report.error("DYNAMIC_CONTRADICTS", place, 'phases come from a plan, but "dynamic_phases" is false', hint);
+  }
+  if (dynamic && total !== undefined) {
+    const message = `"total_phases" says ${total}, but how many phases there are is for a plan to say`;
+    report.warn("DYNAMIC_CONTRADICTS", metadata.place("total_phases"), message, 'Write "total_phases": "dynamic".');
+  }
+  const counts = [["phases", phases] as const, ["total_phases", dynamic ? undefined : total] as const].flatMap(
+    ([key, count]) => (count === undefined ? [] : [[key, count] as const]),
   );
-  return { counts, list, dynamic: dynamicFlag || dynamicTotal };
+  return { counts, list: entries?.filter((entry) => !isDynamic(entry)), dynamicEntries, dynamic };
+}
+
+/** Whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
+function isDynamic(entry: ObjectReader): boolean {
+  const given = entry.value("phase_number");
+  return typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim());
 }
 
 function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number | undefined {
@@ -75,10 +95,4 @@ function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number
   if (key === "total_phases") metadata.wrong([key], value, "a number from 1 on", `${hint}.`);
   else metadata.wrong([key], value, "a list, or a number from 1 on", `${hint}, or a list of the phases.`);
   return undefined;
-}
-
-/** Reports phases that come from a plan. */
-export function refuseDynamic(reader: ObjectReader, key: string, report: Report): void {
-  const hint = "List the phases in metadata.json, each with its folder below phases/.";
-  report.error("DYNAMIC_UNSUPPORTED", reader.place(key), "this version can't run phases from a plan yet", hint);
 }

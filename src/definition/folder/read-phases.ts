@@ -5,7 +5,7 @@ import type { PhaseDefinition } from "../structure.js";
 import { checkedPath } from "./checked-path.js";
 import { chooseGate } from "./choose-gate.js";
 import { GATE_FILES } from "./gate-file-names.js";
-import { type PhaseClaims, refuseDynamic } from "./metadata.js";
+import type { PhaseClaims } from "./metadata.js";
 import type { ObjectReader } from "./object-reader.js";
 import { readTasks } from "./read-tasks.js";
 import type { Report } from "./report.js";
@@ -27,7 +27,7 @@ interface Reading {
 /** All phases in ascending order, from the metadata's list or, without one, from the folders. */
 export async function readPhases(claims: PhaseClaims, reading: Reading): Promise<PhaseDefinition[]> {
   const folders = phaseFolders(reading.files);
-  const seeds = claims.list?.flatMap((entry) => seedOf(entry, reading.report)) ?? folders.map((number) => ({ number }));
+  const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
   warnUnlisted(seeds, folders, claims, reading.report);
   const phases: PhaseDefinition[] = [];
   for (const seed of seeds.sort((a, b) => a.number - b.number)) phases.push(await readPhase(seed, reading));
@@ -44,12 +44,7 @@ function phaseFolders({ paths }: WorkflowFiles): number[] {
   return [...new Set(numbers)].map(Number).sort((a, b) => a - b);
 }
 
-function seedOf(entry: ObjectReader, report: Report): PhaseSeed[] {
-  const given = entry.value("phase_number");
-  if (typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim())) {
-    refuseDynamic(entry, "phase_number", report);
-    return [];
-  }
+function seedOf(entry: ObjectReader): PhaseSeed[] {
   const number = entry.required("phase_number", entry.whole("phase_number"), '"phase_number": 1');
   return number === undefined ? [] : [{ number, entry }];
 }

@@ -12,6 +12,7 @@ import type { WorkflowDefinition } from "../workflow-definition.js";
 import { checkCounts } from "./check-counts.js";
 import { readClaims, readFacts } from "./metadata.js";
 import { ObjectReader } from "./object-reader.js";
+import { firstPhase, readDynamic } from "./read-dynamic.js";
 import { readJson } from "./read-json.js";
 import { readPhases } from "./read-phases.js";
 import { createReport, type Report } from "./report.js";
@@ -57,11 +58,13 @@ async function readStructure(type: string, files: WorkflowFiles, report: Report)
   const claims = readClaims(metadata, report);
   const phases = await readPhases(claims, { files, report });
   checkCounts(claims, phases, metadata, report);
-  const startPhase = readStart(metadata, phases, report);
-  const dynamic = metadata.value("dynamic_config");
-  const extra = { ...metadata.rest(), ...(dynamic === undefined ? {} : { dynamic_config: dynamic }) };
+  const dynamic = readDynamic(metadata, claims, { files, report });
+  const startPhase = readStart(metadata, phases, firstPhase(phases, dynamic), report);
+  const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
+  const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
   if (hasErrors(report.sorted())) return undefined;
-  return sealed({ ...facts, startPhase, phases, ...(Object.keys(extra).length === 0 ? {} : { extra }) }, report);
+  const kept = Object.keys(extra).length === 0 ? {} : { extra };
+  return sealed({ ...facts, startPhase, phases, ...(dynamic === undefined ? {} : { dynamic }), ...kept }, report);
 }
 
 function openMetadata(files: WorkflowFiles, report: Report): ObjectReader | undefined {
@@ -79,10 +82,15 @@ function openMetadata(files: WorkflowFiles, report: Report): ObjectReader | unde
   return undefined;
 }
 
-function readStart(metadata: ObjectReader, phases: readonly PhaseDefinition[], report: Report): number {
+function readStart(
+  metadata: ObjectReader,
+  phases: readonly PhaseDefinition[],
+  first: number | undefined,
+  report: Report,
+): number {
   const given = metadata.whole("start_phase");
-  const first = phases[0]?.number ?? 0;
   const numbers = phases.map(({ number }) => number);
+  if (numbers.length === 0 && first !== undefined) numbers.push(first);
   if (given !== undefined && numbers.length > 0 && !numbers.includes(given)) {
     const hint = `Write one of ${numbers.join(", ")}.`;
     report.error(
@@ -92,7 +100,7 @@ function readStart(metadata: ObjectReader, phases: readonly PhaseDefinition[], r
       hint,
     );
   }
-  return given ?? first;
+  return given ?? first ?? 0;
 }
 
 /** Names the revision by the content, and lets the structure's own schema have the last word. */

@@ -349,6 +349,28 @@ describe("text", () => {
     expect((await failure(fresh.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
+  it("is a template's, with its path where it can't be had", async () => {
+    const template = (kind: "phase" | "task") => content.text(TYPE, { template: kind });
+    const none = await failure(template("phase"));
+    expect(none).toMatchObject({ code: "TEMPLATE", details: { workflowType: TYPE } });
+    await write(
+      join(root, TYPE, "metadata.json"),
+      metadata({ dynamic_phases: true, dynamic_config: { templates: { task: "t.md" } } }),
+    );
+    await write(join(root, TYPE, "phases/dynamic/phase-template.md"), "# [PHASE_NAME]");
+    await write(join(root, TYPE, "t.md"), "\uFEFF# [TASK_NAME]");
+    expect(await template("phase")).toMatchObject({
+      text: "# [PHASE_NAME]",
+      sources: ["phases/dynamic/phase-template.md"],
+    });
+    expect(await template("task")).toMatchObject({ text: "# [TASK_NAME]", sources: ["t.md"] });
+    await rm(join(root, TYPE, "t.md"));
+    expect(await failure(template("task"))).toMatchObject({
+      code: "TEMPLATE",
+      details: { file: "t.md", workflowType: TYPE },
+    });
+  });
+
   it("is found when it was added without a word of metadata.json", async () => {
     const open = metadata({ phases: 2, total_phases: undefined });
     await write(join(root, TYPE, "metadata.json"), open);

@@ -2,7 +2,7 @@ import { isWorkflowType } from "../../../definition/names.js";
 import type { WorkflowDefinition } from "../../../definition/workflow-definition.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { Content, ContentPart, ContentProvider, WorkflowListing } from "../../../ports/content-provider.js";
-import { contentOf, contentUnavailable, definitionInvalid, listingOf } from "../../content-answers.js";
+import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "../../content-answers.js";
 import { type FoundFolder, type Reading, readWhole, WorkflowRoots } from "./workflow-roots.js";
 
 /** Where workflows lie. */
@@ -46,7 +46,7 @@ export class FileContent implements ContentProvider {
       return contentOf(await folder.text(file), file);
     } catch (error) {
       if (!isPhasegateError(error)) throw error;
-      throw contentUnavailable(type, part, error.message, error);
+      throw contentUnavailable(type, part, error.message, { file, cause: error });
     }
   }
 
@@ -58,15 +58,10 @@ export class FileContent implements ContentProvider {
     if (read.definition === undefined) {
       throw contentUnavailable(type, part, definitionInvalid(type, read.diagnostics).message);
     }
-    return { folder, file: fileOf(read.definition, part) };
+    return { folder, file: fileOf(read.definition.structure, part) };
   }
 
   private async find(type: string, reading?: Reading): Promise<FoundFolder | undefined> {
     return isWorkflowType(type) ? this.roots.find(type, reading) : undefined;
   }
-}
-
-function fileOf({ structure }: WorkflowDefinition, part: ContentPart): string | undefined {
-  const phase = structure.phases.find(({ number }) => number === part.phase);
-  return part.task === undefined ? phase?.file : phase?.tasks.find(({ number }) => number === part.task)?.file;
 }

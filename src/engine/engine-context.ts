@@ -1,0 +1,45 @@
+import type { WorkflowStructure } from "../definition/structure.js";
+import type { Executed } from "../kernel/recorded.js";
+import type { SessionEvent } from "../session/events.js";
+import type { SessionHead } from "../session/head.js";
+import type { ArtifactNames } from "./artifact-names.js";
+import type { Notifications } from "./notifications.js";
+import type { ResolvedOptions } from "./options.js";
+import type { PhasedKernel, PhasedSession, Pinned } from "./pinned.js";
+
+/** What the parts of an engine share. */
+export interface EngineContext {
+  readonly options: ResolvedOptions;
+  readonly kernel: PhasedKernel;
+  readonly pinned: Pinned;
+  readonly artifactNames: ArtifactNames;
+  readonly notifications: Notifications;
+  /** The workflow that sessions must be on, where the host has said so. */
+  readonly workflowType?: string;
+}
+
+/** What came of writing ticks into the source of a plan. */
+export interface TickReport {
+  /** Tasks that were ticked, by their ids in the source. */
+  readonly ticked: readonly string[];
+  /** Tasks whose ticks were taken back. */
+  readonly unticked: readonly string[];
+  /** Tasks that the source doesn't have any more. */
+  readonly missing: readonly string[];
+  /** Why something could not be written yet; it is tried again at the next call on the session. */
+  readonly pending?: string;
+}
+
+/** What an operation led to. */
+export interface PhasedOutcome extends Executed<SessionEvent, SessionHead> {
+  /** What was written into the session's plan after it. */
+  readonly ticks?: TickReport;
+}
+
+/** A session with the structure that it is bound to. */
+export interface LoadedSession {
+  readonly session: PhasedSession;
+  readonly structure: WorkflowStructure;
+  /** What was written into its plan before it was loaded. */
+  readonly ticks?: TickReport;
+}

@@ -1,0 +1,60 @@
+/**
+ * The operations on phased sessions, and what they work with: loaded by `import()`, as one, with the first
+ * call of an engine. Who only defines workflows, reads plans or checks gates never needs it.
+ */
+import { Kernel } from "../kernel/kernel.js";
+import { gateFailures, phaseHistory } from "../session/history.js";
+import { announce } from "./announce.js";
+import { ArtifactNames } from "./artifact-names.js";
+import { readEvents } from "./artifacts.js";
+import { cleanup } from "./cleanup.js";
+import { completePhase } from "./complete-phase.js";
+import { loadSession, sessionNotFound } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
+import type { Notifications } from "./notifications.js";
+import type { ResolvedOptions } from "./options.js";
+import { viewPhase, viewTask } from "./phase-view.js";
+import { phasedMachine } from "./phased-machine.js";
+import { Pinned } from "./pinned.js";
+import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./session-commands.js";
+import { startSession } from "./start-session.js";
+import { startOptions, viewFullState, viewState } from "./state-view.js";
+
+/** What can be done with sessions. */
+export const phased = {
+  cleanup,
+  completePhase,
+  deleteSession,
+  gateFailures,
+  loadSession,
+  migrate,
+  movePast,
+  pause,
+  phaseHistory,
+  readEvents,
+  resume,
+  retryPhase,
+  rollback,
+  sessionNotFound,
+  startOptions,
+  startSession,
+  viewFullState,
+  viewPhase,
+  viewState,
+  viewTask,
+};
+
+/** What can be done with sessions, as an engine has it when it is loaded. */
+export type Phased = typeof phased;
+
+/** Makes what the operations of an engine share. */
+export function createContext(options: ResolvedOptions, notifications: Notifications): EngineContext {
+  const kernel = new Kernel({
+    ...options,
+    machine: phasedMachine,
+    onCommit: (session) => announce(notifications, session),
+    onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
+  });
+  const pinned = new Pinned(kernel, options.content);
+  return { options, kernel, pinned, artifactNames: new ArtifactNames(kernel), notifications };
+}

@@ -1,0 +1,84 @@
+import type { PhaseDefinition, WorkflowStructure } from "../../definition/structure.js";
+import { TASKS_FIELD } from "../../gate/check-plan-gate.js";
+import type { EventOf, SessionEvent } from "../../session/events.js";
+import type { DueTicks } from "../../session/head.js";
+import { inRanges, numbersIn } from "../../session/ranges.js";
+import { loadEvidence, readEvents } from "../artifacts.js";
+import type { EngineContext } from "../engine-context.js";
+import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
+import type { KnownTask } from "./locate-task.js";
+import type { DueTasks } from "./tick-text.js";
+
+/** A gate that a phase out of a plan has passed, with the phase as it was pinned then. */
+interface Pass {
+  readonly event: EventOf<"gate_passed">;
+  readonly version: number;
+  readonly phase: PhaseDefinition;
+}
+
+/**
+ * Which tasks are to be ticked, and which not any more: those that accepted evidence has claimed. `recent`
+ * is a commit that may hold all that is needed; else the whole log is read.
+ */
+export async function dueTasks(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+  due: DueTicks,
+  recent?: PhasedCommit,
+): Promise<DueTasks> {
+  // Once the session has gone on, that commit doesn't say any more what is claimed.
+  const newest = recent?.version === session.version ? recent : undefined;
+  const passes = onlyPass(due, structure, newest) ?? (await allPasses(context, session));
+  const claimed = async (pass: Pass) => claimedTasks(context, session, pass);
+  const standing = passes.filter(
+    (pass, index) =>
+      inRanges(session.head.completed, pass.event.position) &&
+      !passes.slice(index + 1).some(({ event }) => event.position === pass.event.position),
+  );
+  const tick = standing.filter(({ event }) => inRanges(due.tick, event.position));
+  const untick = passes.filter((pass) => inRanges(due.untick, pass.event.position) && !standing.includes(pass));
+  return {
+    tick: (await Promise.all(tick.map(claimed))).flat(),
+    untick: (await Promise.all(untick.map(claimed))).flat(),
+  };
+}
+
+/** The pass that is all that is due, as it is right after it. */
+function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: PhasedCommit | undefined): Pass[] | undefined {
+  const event = recent?.events.find((candidate) => candidate.type === "gate_passed");
+  if (recent === undefined || event?.type !== "gate_passed" || due.untick.length > 0) return undefined;
+  const phase = structure.phases[event.position];
+  if (numbersIn(due.tick).join() !== `${event.position}` || phase === undefined) return undefined;
+  return [{ event, version: recent.version, phase }];
+}
+
+/** Every pass of a phase out of a plan, oldest first. */
+async function allPasses(context: EngineContext, { sessionId }: PhasedSession): Promise<Pass[]> {
+  const passes: Pass[] = [];
+  let phases: readonly PhaseDefinition[] = [];
+  for (const { event, version } of await readEvents(context, sessionId)) {
+    if (isPinning(event)) phases = event.structure.phases;
+    const phase = isTickedPass(event) ? phases[event.position] : undefined;
+    if (isTickedPass(event) && phase !== undefined) passes.push({ event, version, phase });
+  }
+  return passes;
+}
+
+function isTickedPass(event: SessionEvent): event is EventOf<"gate_passed"> {
+  return event.type === "gate_passed" && event.ticks === true;
+}
+
+/** The tasks of the phase that its evidence names: an optional one may be left out. */
+async function claimedTasks(
+  context: EngineContext,
+  { sessionId }: PhasedSession,
+  { event, version, phase }: Pass,
+): Promise<KnownTask[]> {
+  const evidence = await loadEvidence(context, { sessionId, version }, event.evidence);
+  const list = Object.hasOwn(evidence, TASKS_FIELD) ? evidence[TASKS_FIELD] : undefined;
+  const claims = new Set(Array.isArray(list) ? list.map(String) : []);
+  return phase.tasks.flatMap(({ name, plan }) =>
+    plan !== undefined && claims.has(plan.id) ? [{ id: plan.id, name, phase: phase.plan?.number ?? phase.number }] : [],
+  );
+}

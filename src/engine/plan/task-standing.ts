@@ -1,0 +1,49 @@
+/** How the tasks of a plan's phase stand. Pure. */
+import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../definition/structure.js";
+import type { Plan, PlanTask, TaskState } from "../../plan/plan.js";
+import type { SessionHead } from "../../session/head.js";
+import { inRanges } from "../../session/ranges.js";
+
+/** A task out of a plan, as it stands. */
+export interface TaskStanding {
+  readonly number: number;
+  /** The plan's own id. */
+  readonly id: string;
+  readonly name: string;
+  /** Done if its phase has passed; else what the source says now. A tick there is no claim at the gate. */
+  readonly state: TaskState;
+  /** Ids of the tasks that must be done first. */
+  readonly dependencies: readonly string[];
+  /** Those of them that are not done. */
+  readonly open: readonly string[];
+  /** Whether it can be done now: it is not done, and nothing that it needs is open. */
+  readonly ready: boolean;
+  readonly optional: boolean;
+}
+
+/** How the tasks of a phase stand: by the session, and by its plan as it is now. */
+export function taskStandings(
+  { phases }: WorkflowStructure,
+  head: SessionHead,
+  phase: PhaseDefinition,
+  live: Plan | undefined,
+): TaskStanding[] {
+  const now = new Map<string, PlanTask>(live?.phases.flatMap(({ tasks }) => tasks.map((task) => [task.id, task])));
+  const homes = new Map<string, { readonly done: boolean; readonly task: TaskDefinition }>();
+  for (const [position, { tasks }] of phases.entries()) {
+    const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
+    for (const task of tasks) if (task.plan !== undefined) homes.set(task.plan.id, { done, task });
+  }
+  const stateOf = (id: string): TaskState => {
+    const home = homes.get(id);
+    if (home?.done === true) return "done";
+    return now.get(id)?.state ?? home?.task.plan?.state ?? "pending";
+  };
+  return phase.tasks.flatMap(({ number, name, plan }) => {
+    if (plan === undefined) return [];
+    const { id, dependencies, optional } = plan;
+    const state = stateOf(id);
+    const open = dependencies.filter((needed) => stateOf(needed) !== "done");
+    return [{ number, id, name, state, dependencies, open, ready: state !== "done" && open.length === 0, optional }];
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * Puts another text in the place of a file's: compare, write beside it, compare again, rename. Whoever
+ * reads the file sees the old text or the new one, whole.
+ *
+ * What is left of a race: no file system has a rename that compares, so what somebody else writes between
+ * the second comparison and the rename is lost. These two are neighbours, without a turn of the event loop
+ * between them: within a process nothing comes in between, from another one only what hits a few
+ * microseconds. An editor that has the old text open and saves it later is the editor's to warn of.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from "node:fs";
+import { open, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { liesInside, openChecked } from "./open-checked.js";
+import { readBounded } from "./read-bounded.js";
+import { codeOf, isMissing, pathRefused, tooLarge } from "./wall-refusals.js";
+
+/** What to put in the place of a file's text, and which text that must be. */
+export interface Replacement {
+  readonly text: string;
+  /** SHA-256 of the bytes that are to be replaced, in hexadecimal digits. */
+  readonly hash: string;
+  /** The most that is read or written. */
+  readonly maxBytes: number;
+}
+
+/** Replaces a file below a real root; false, and nothing is changed, if it isn't what was expected. */
+export async function replaceFile(root: string, path: string, replacement: Replacement): Promise<boolean> {
+  const { hash, maxBytes } = replacement;
+  const next = Buffer.from(replacement.text);
+  if (next.length > maxBytes) throw tooLarge(path, next.length, maxBytes);
+  const { real, bytes, stats } = await readWhole(root, path, maxBytes);
+  if (sha256(bytes) !== hash) return false;
+  // A link is followed: what it leads to is replaced, and the link stays.
+  const folder = dirname(real);
+  const temporary = join(folder, `.${randomBytes(12).toString("hex")}.tmp`);
+  try {
+    await writeBeside(root, path, temporary, next, stats);
+    if (!renameIfSame(temporary, real, bytes)) return false;
+    await syncFolder(folder);
+    return true;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** SHA-256 in hexadecimal digits. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+async function readWhole(root: string, path: string, maxBytes: number) {
+  const { handle, stats, real } = await openChecked(root, path);
+  try {
+    return { real, stats, bytes: await readBounded(handle, path, Number(stats.size), maxBytes) };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Writes a new file with the mode and the owner of another one, and brings it to the disk. */
+export async function writeBeside(
+  root: string,
+  path: string,
+  temporary: string,
+  data: Uint8Array,
+  like: BigIntStats,
+): Promise<void> {
+  const handle = await open(temporary, "wx", 0o600);
+  try {
+    // A folder on the way may have become a link since the file was read.
+    if (!(await liesInside(root, temporary, handle, await handle.stat({ bigint: true })))) {
+      throw pathRefused(path, "it was exchanged while it was being replaced");
+    }
+    await handle.writeFile(data);
+    // Who may not give files away keeps this one, which is no reason to leave the text as it is.
+    await Promise.allSettled([handle.chown(Number(like.uid), Number(like.gid))]);
+    await handle.chmod(Number(like.mode) & 0o7777);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Renames a file over another one if that still is a file with these bytes. Synchronous: see above. */
+export function renameIfSame(from: string, to: string, bytes: Uint8Array): boolean {
+  try {
+    if (!holds(to, bytes)) return false;
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (isMissing(error) || codeOf(error) === "ELOOP") return false;
+    throw error;
+  }
+}
+
+function holds(file: string, bytes: Uint8Array): boolean {
+  const handle = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(handle);
+    return stats.isFile() && stats.size === bytes.length && readFileSync(handle).equals(bytes);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Brings a folder's names to the disk. Windows has no call for it, and does it by itself. */
+export async function syncFolder(folder: string, platform: string = process.platform): Promise<void> {
+  if (platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

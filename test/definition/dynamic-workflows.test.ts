@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import { revisionOf } from "../../src/definition/digest.js";
+import { structureSchema } from "../../src/definition/structure.js";
+import { gateFile, metadata, phase, read } from "./workflow-texts.js";
+
+const PHASE = "phases/dynamic/phase-template.md";
+const TASK = "phases/dynamic/task-template.md";
+const TEMPLATES = { [PHASE]: "# [PHASE_NAME]\n", [TASK]: "# [TASK_NAME]\n" };
+const CONFIG = { source_path_key: "spec_path" };
+const DEFAULTS = {
+  parser: "spec_tasks_parser",
+  sourcePathKey: "spec_path",
+  templates: { phase: PHASE, task: TASK },
+  templateRevisions: { phase: revisionOf("# [PHASE_NAME]\n"), task: revisionOf("# [TASK_NAME]\n") },
+  enforceDependencies: false,
+  tickCriteria: false,
+};
+
+/** Reads the small workflow with phases from a plan after its own two. */
+function readDynamic(changes: Record<string, unknown>, files: Record<string, string | undefined> = {}) {
+  return read({
+    "metadata.json": metadata({ dynamic_phases: true, dynamic_config: CONFIG, ...changes }),
+    ...TEMPLATES,
+    ...files,
+  });
+}
+
+describe("phases from a plan", () => {
+  it.each([
+    ["a flag", { dynamic_phases: true }],
+    ["a total", { dynamic_phases: undefined, total_phases: "dynamic" }],
+    ["an entry", { dynamic_phases: undefined, phases: [phase(1), phase(2), { phase_number: "1-N", purpose: "x" }] }],
+    ["all of them", { total_phases: "dynamic", phases: [phase(1), phase(2), { phase_number: "dynamic" }] }],
+  ])("are said by %s", async (_, changes) => {
+    const { structure, lines } = await readDynamic(changes);
+    expect(lines).toEqual([]);
+    expect(structure?.phases.map(({ number }) => number)).toEqual([1, 2]);
+    expect(structure?.dynamic).toEqual(DEFAULTS);
+    expect(structure).not.toHaveProperty("extra");
+    expect(structureSchema.parse(structure)).toEqual(structure);
+  });
+
+  it("may be all that there are", async () => {
+    const none = { "phases/1/phase.md": undefined, "phases/2/phase.md": undefined };
+    const files = { ...none, "phases/1/task-1-dig.md": undefined, "phases/2/task-1-dig.md": undefined };
+    for (const phases of [[{ phase_number: "1-N" }], [], undefined]) {
+      const { structure, lines } = await readDynamic({ phases }, files);
+      expect(lines).toEqual([]);
+      expect(structure).toMatchObject({ phases: [], startPhase: 1, dynamic: DEFAULTS });
+    }
+    expect((await readDynamic({ phases: [], start_phase: 1 }, files)).lines).toEqual([]);
+    expect((await readDynamic({ phases: [], start_phase: 2 }, files)).codes).toEqual(["error START_PHASE_UNKNOWN"]);
+    expect((await readDynamic({ phases: 1 }, files)).codes).toContain("error PHASES_MISSING");
+  });
+
+  it("come by what dynamic_config says", async () => {
+    const { structure, codes } = await readDynamic(
+      {
+        dynamic_config: {
+          source_type: "spec_tasks_md",
+          source_path_key: "plan",
+          templates: { phase: "a/p.md", task: "./a/t.md", gate: "x" },
+          parser: "own",
+          enforce_dependencies: true,
+          tick_criteria: true,
+          mood: 1,
+        },
+      },
+      { "a/p.md": "", "a/t.md": "" },
+    );
+    expect(codes).toEqual(["warning KEY_UNKNOWN", "warning KEY_UNKNOWN"]);
+    expect(structure?.dynamic).toEqual({
+      parser: "own",
+      sourcePathKey: "plan",
+      templates: { phase: "a/p.md", task: "a/t.md" },
+      templateRevisions: { phase: revisionOf(""), task: revisionOf("") },
+      enforceDependencies: true,
+      tickCriteria: true,
+      extra: { mood: 1 },
+    });
+    const bySource = await readDynamic({ dynamic_config: { source_type: "tasks_json" } });
+    expect(bySource.structure?.dynamic?.parser).toBe("tasks_json");
+  });
+
+  it("have another revision with another template", async () => {
+    const first = (await readDynamic({})).structure?.revision;
+    expect((await readDynamic({}, { [TASK]: "# Other" })).structure?.revision).not.toBe(first);
+  });
+
+  it.each([
+    ["no dynamic_config", { dynamic_config: undefined }, {}, "warning KEY_MISSING 1:1"],
+    ["a config of the wrong kind", { dynamic_config: 1 }, {}, "error VALUE_WRONG 39:3"],
+    ["a total beside the flag", { total_phases: 3 }, {}, "warning DYNAMIC_CONTRADICTS 42:3"],
+    ["a flag that says no", { dynamic_phases: false, total_phases: "dynamic" }, {}, "error DYNAMIC_CONTRADICTS 42:3"],
+    [
+      "an entry where the flag says no",
+      { dynamic_phases: false, phases: [phase(1), phase(2), { phase_number: "1-N" }] },
+      {},
+      "error DYNAMIC_CONTRADICTS 38:7",
+    ],
+    ["a config that nothing asks for", { dynamic_phases: undefined }, {}, "warning DYNAMIC_CONTRADICTS 38:3"],
+    ["no template", {}, { [PHASE]: undefined }, "error TEMPLATE_MISSING 39:3"],
+    [
+      "a template that is named and isn't there",
+      { dynamic_config: { templates: { task: "t.md" } } },
+      {},
+      "error TEMPLATE_MISSING 41:7",
+    ],
+    [
+      "a template that leads out",
+      { dynamic_config: { templates: { task: "../t.md" } } },
+      {},
+      "error PATH_REFUSED 41:7",
+    ],
+    [
+      "evidence for all of them",
+      { phases: [phase(1), phase(2), { phase_number: "1-N", required_evidence: ["x"] }] },
+      {},
+      "warning KEY_UNKNOWN 39:7",
+    ],
+    [
+      "a gate file beside the templates",
+      {},
+      { "phases/dynamic/gate-definition.yaml": gateFile("a: {type: boolean}") },
+      "error GATE_FILE_MISNAMED",
+    ],
+    ["a start that is no static phase", { start_phase: 3 }, {}, "error START_PHASE_UNKNOWN"],
+  ])("are told of: %s", async (_, changes, files, expected) => {
+    const { diagnostics, structure } = await readDynamic(changes, files);
+    const found = diagnostics.map(({ code, severity, line, column }) => `${severity} ${code} ${line}:${column}`);
+    expect(found).toEqual([expect.stringContaining(expected)]);
+    expect(structure === undefined).toBe(expected.startsWith("error"));
+  });
+
+  it("name the template that is missing, and say what to write", async () => {
+    const { lines } = await readDynamic({}, { [TASK]: undefined });
+    expect(lines[0]).toContain(`there is no "${TASK}" (Write it, as a .md file, or name another one`);
+  });
+});
+
+describe("placeholders in templates", () => {
+  it("are reported where nothing is put in their place", async () => {
+    const { diagnostics } = await readDynamic(
+      {},
+      { [PHASE]: "# [PHASE_NAME]\n\n[TASK_NAME] [PHASE_NAM]", [TASK]: "[X1]" },
+    );
+    expect(diagnostics.map(({ code, severity, file, line, column }) => [severity, code, file, line, column])).toEqual([
+      ["warning", "TEMPLATE_PLACEHOLDER_UNKNOWN", PHASE, 3, 1],
+      ["warning", "TEMPLATE_PLACEHOLDER_UNKNOWN", PHASE, 3, 13],
+      ["warning", "TEMPLATE_PLACEHOLDER_UNKNOWN", TASK, 1, 1],
+    ]);
+    expect(diagnostics.map(({ hint }) => hint)).toEqual([
+      expect.stringContaining("PHASE_NAME"),
+      "Did you mean [PHASE_NAME]?",
+      expect.stringContaining("TASK_ID, TASK_NAME"),
+    ]);
+  });
+
+  it("are not what prose, ticks and links have in brackets", async () => {
+    const prose =
+      '- [X] [N.1] [list of files] [number]/[number] [N] [DEPENDENCIES or "None"] [TASK_STEPS or more] [README](x.md) [a]';
+    expect((await readDynamic({}, { [PHASE]: prose, [TASK]: prose })).lines).toEqual([]);
+  });
+});
+
+describe("a structure without phases", () => {
+  it("is one only while its plan is to come", async () => {
+    const { structure } = await readDynamic({});
+    const plan = { path: "tasks.md", hash: "x", dialect: "praxis-os", shift: 0 };
+    expect(structureSchema.safeParse({ ...structure, phases: [] }).success).toBe(true);
+    expect(structureSchema.safeParse({ ...structure, phases: [], plan }).success).toBe(false);
+    expect(structureSchema.safeParse({ ...structure, phases: [], dynamic: undefined }).success).toBe(false);
+  });
+});

@@ -1,0 +1,46 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { FilePlans } from "../../src/adapters/fs/plans/file-plans.js";
+import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { createEngine } from "../../src/engine/engine.js";
+import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { workersOf } from "../support/worker-process.js";
+import { planned, THREE_PHASES, tickedIds } from "./planned-workflow.js";
+
+const KILLS = process.env.PHASEGATE_LONG === "1" ? 300 : 20;
+
+const newRoot = temporaryRoots();
+const startWorker = workersOf(join(import.meta.dirname, "plan-worker.ts"));
+
+/** A process passes gates and rolls back, and is killed at some instant: the next look at the session mends the plan. */
+it(`has the plan ticked as the session stands after each of ${KILLS} kills`, { timeout: 900_000 }, async () => {
+  const [state, project] = [await newRoot(), await newRoot()];
+  const file = join(project, "tasks.md");
+  await writeFile(file, THREE_PHASES);
+  const open = async () =>
+    createEngine({ storage: await FileStorage.open(state), content: planned, plans: new FilePlans({ root: project }) });
+  const { sessionId } = await (await open()).start({ workflowType: "planned", target: "tasks.md" });
+  let behind = 0;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const worker = startWorker(state, project, sessionId);
+    await new Promise<void>((resolve) => {
+      worker.process.stdout?.once("data", () => resolve());
+      worker.process.once("close", () => resolve());
+    });
+    await delay(Math.random() * 60);
+    worker.process.kill("SIGKILL");
+    expect((await worker.ended).errors).toBe("");
+    const engine = await open();
+    const { completedPhases, head, plan } = await engine.getState(sessionId);
+    if (plan?.ticks !== undefined) behind += 1;
+    expect(head.due).toBeUndefined();
+    const text = await readFile(file, "utf8");
+    expect(tickedIds(text)).toEqual(completedPhases.flatMap((phase) => [`${phase}.1`, `${phase}.2`]));
+    expect(text.replaceAll("[x]", "[ ]"), "nothing else has changed").toBe(THREE_PHASES);
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    await engine.close();
+  }
+  console.log(`${KILLS} kills of engines with a plan: ${behind} of them between commit and event, all made good`);
+});

@@ -1,0 +1,23 @@
+/**
+ * A process that takes a session with a plan on and back, again and again, until it is killed.
+ *
+ * - `plan-worker <state> <project> <session>`
+ */
+import { writeSync } from "node:fs";
+import { FilePlans } from "../../src/adapters/fs/plans/file-plans.js";
+import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { createEngine } from "../../src/engine/engine.js";
+import { claimOf, planned } from "./planned-workflow.js";
+
+const [state = "", root = "", sessionId = ""] = process.argv.slice(2);
+const engine = createEngine({
+  storage: await FileStorage.open(state),
+  content: planned,
+  plans: new FilePlans({ root }),
+});
+writeSync(1, "at work\n");
+for (;;) {
+  const { head } = await engine.getState(sessionId);
+  if (head.phase === 3) await engine.rollback(sessionId, { to: 1 });
+  else await engine.completePhase(sessionId, { phase: head.phase, evidence: claimOf(head.phase) });
+}

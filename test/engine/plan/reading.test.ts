@@ -1,0 +1,154 @@
+import { parsePlan, type SourceParser } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { failure } from "../../support/failure.js";
+import { makeEngine } from "../../support/make-engine.js";
+import { makePlanned, PLAN_PATH } from "../../support/planned.js";
+
+describe("a phase out of a plan", () => {
+  it("is shown by its template, and so are its tasks", async () => {
+    const { engine, start } = makePlanned();
+    const sessionId = await start(1);
+    const phase = await engine.getPhase(sessionId);
+    expect(phase.content.text).toBe("# Phase 1: Parse\n\nRead the input\n");
+    expect(phase.content.sources).toEqual(["phases/dynamic/phase-template.md", PLAN_PATH]);
+    const task = await engine.getTask(sessionId, 1, 2);
+    expect(task.content.text).toContain("# Task 1.2: Write the parser\n\nNeeds 1.1.");
+    expect(task.facts.title).toBe("Write the parser");
+    expect((await engine.getTask(sessionId, 1, 2)).content).toBe(task.content);
+  });
+
+  it("follows its template, and says that it has changed", async () => {
+    const made = makePlanned();
+    const sessionId = await made.start(1);
+    expect(await made.engine.getPhase(sessionId)).toMatchObject({ contentChanged: false });
+    const content: typeof made.content = Object.create(made.content);
+    content.text = async (type, part) => {
+      const text = await made.content.text(type, part);
+      return { ...text, text: `New. ${text.text}`, revision: `new ${text.revision}` };
+    };
+    const { engine } = makeEngine({ ...made, content });
+    const changed = await engine.getPhase(sessionId);
+    expect(changed).toMatchObject({
+      contentChanged: true,
+      content: { text: expect.stringMatching(/^New\. # Phase 1/) },
+    });
+    expect(await engine.getTask(sessionId, 1, 1)).toMatchObject({ contentChanged: true });
+  });
+
+  it("lists its tasks with their state, what they need, and which are ready", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(1);
+    const states = async () => {
+      const { plan } = await engine.getPhase(sessionId);
+      return plan?.tasks.map(({ id, state, open, ready }) => [id, state, open.join(), ready]);
+    };
+    expect(await states()).toEqual([
+      ["1.1", "pending", "", true],
+      ["1.2", "pending", "1.1", false],
+      ["1.3", "pending", "", true],
+    ]);
+    edit((text) =>
+      text.replace("- [ ] **Task 1.1**", "- [x] **Task 1.1**").replace("- [ ] **Task 1.3**", "- [-] **Task 1.3**"),
+    );
+    expect(await states()).toEqual([
+      ["1.1", "done", "", false],
+      ["1.2", "pending", "", true],
+      ["1.3", "in_progress", "", true],
+    ]);
+    expect((await engine.getPhase(sessionId)).plan).not.toHaveProperty("changed");
+  });
+
+  it("takes a tick in the file for no claim", async () => {
+    const { start, edit, pass } = makePlanned();
+    const sessionId = await start(1);
+    edit((text) => text.replaceAll("[ ]", "[x]"));
+    const answer = await pass(sessionId, 1, {});
+    expect(answer).toMatchObject({ passed: false, problems: { length: 5 } });
+  });
+
+  it("is done when the session says so, whatever the file says", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(2);
+    edit((text) => text.replaceAll("[x]", "[ ]"));
+    const { plan } = await engine.getPhase(sessionId, 1);
+    expect(plan?.tasks.map(({ state, ready }) => [state, ready])).toEqual(Array(3).fill(["done", false]));
+    expect((await engine.getPhase(sessionId)).plan?.tasks[0]).toMatchObject({ id: "2.1", open: [], ready: true });
+  });
+
+  it("is shown as it was pinned where its file can't be read, and says so", async () => {
+    const { engine, start, memory, plans } = makePlanned();
+    const sessionId = await start(1);
+    memory.set(PLAN_PATH, undefined);
+    const gone = await engine.getPhase(sessionId);
+    expect(gone.plan).toMatchObject({
+      unreadable: expect.stringContaining(PLAN_PATH),
+      tasks: [{ state: "pending" }, {}, {}],
+    });
+    const errors: unknown[] = [];
+    engine.on("internalError", ({ error }) => errors.push(error));
+    plans.fault = () => {
+      throw new Error("EIO: /secret/place");
+    };
+    expect((await engine.getState(sessionId)).plan).toEqual({
+      path: PLAN_PATH,
+      unreadable: "the host could not read or write it",
+    });
+    expect(errors).toEqual([new Error("EIO: /secret/place")]);
+  });
+
+  it("is parsed once for each state of the file", async () => {
+    let parsed = 0;
+    const parser: SourceParser = {
+      parse: (text, file) => {
+        parsed += 1;
+        return parsePlan(text, { file });
+      },
+    };
+    const { engine, start, edit } = makePlanned({ engine: { parsers: { spec_tasks_parser: parser } } });
+    const sessionId = await start(1);
+    await engine.getPhase(sessionId);
+    await engine.getTask(sessionId, 1, 1);
+    expect(parsed).toBe(1);
+    edit((text) => `${text}\n`);
+    await engine.getPhase(sessionId);
+    await engine.getState(sessionId);
+    expect(parsed).toBe(2);
+  });
+});
+
+describe("a task whose dependencies are open", () => {
+  it("can be read, with what is open", async () => {
+    const { engine, start } = makePlanned();
+    const { plan } = await engine.getTask(await start(1), 1, 2);
+    expect(plan?.task).toMatchObject({ id: "1.2", open: ["1.1"], ready: false });
+  });
+
+  it("is locked where the workflow keeps the order, until the file says that they are done", async () => {
+    const { engine, start, edit, again } = makePlanned({ config: { enforce_dependencies: true } });
+    const sessionId = await start(1);
+    expect(await failure(engine.getTask(sessionId, 1, 2))).toMatchObject({
+      code: "TASK_LOCKED",
+      remedy: expect.stringContaining(`tick it in ${PLAN_PATH}. Ready now: 1, 3.`),
+      details: { phase: 1, task: 2, open: ["1.1"], ready: [1, 3] },
+    });
+    expect((await engine.getTask(sessionId, 1, 1)).task.name).toBe("Write the lexer");
+    edit((text) => text.replace("- [ ] **Task 1.1**", "- [x] **Task 1.1**"));
+    expect((await again().engine.getTask(sessionId, 1, 2)).task.name).toBe("Write the parser");
+  });
+
+  it("is not locked by phases that are done, nor in them", async () => {
+    const { engine, start, edit } = makePlanned({ config: { enforce_dependencies: true } });
+    const sessionId = await start(2);
+    edit((text) => text.replaceAll("[x]", "[ ]"));
+    expect((await engine.getTask(sessionId, 2, 1)).plan?.task.open).toEqual([]);
+    expect((await engine.getTask(sessionId, 1, 2)).task.name).toBe("Write the parser");
+  });
+
+  it("names no ready task where there is none", async () => {
+    const plan =
+      "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n  - **Dependencies**: Task 2.1\n\n### Phase 2: B\n\n- [ ] **Task 2.1**: Two\n";
+    const { engine, start } = makePlanned({ plan, config: { enforce_dependencies: true } });
+    const locked = await failure(engine.getTask(await start(1), 1, 1));
+    expect(locked).toMatchObject({ details: { ready: [] }, remedy: expect.not.stringContaining("Ready") });
+  });
+});

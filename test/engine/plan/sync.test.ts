@@ -1,0 +1,321 @@
+import { defineWorkflow, type EngineNotifications, parsePlan, type SourceParser } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { failure } from "../../support/failure.js";
+import { makeEngine } from "../../support/make-engine.js";
+import { claims, makePlanned, PLAN_PATH, tickedIn } from "../../support/planned.js";
+
+/** What is said of a plan that was edited. */
+const EDITS: readonly (readonly [string, (text: string) => string, string, object])[] = [
+  [
+    "a task more",
+    (text) => text.replace("- [ ] **Task 2.2**", "- [ ] **Task 2.3**: More\n- [ ] **Task 2.2**"),
+    "1 added",
+    { added: [{ phase: 2, id: "2.3", name: "More" }] },
+  ],
+  [
+    "a task less",
+    (text) => text.replace("- [ ] **Task 2.2**: Write the colours\n  - **Dependencies**: Task 2.1\n", ""),
+    "1 removed",
+    { removed: [{ phase: 2, id: "2.2", name: "Write the colours" }] },
+  ],
+  [
+    "another name",
+    (text) => text.replace("Write the printer", "Write a printer"),
+    "1 renamed",
+    { renamed: [{ phase: 2, id: "2.1", name: "Write a printer", from: "Write the printer", to: "Write a printer" }] },
+  ],
+  [
+    "another phase for a task",
+    (text) => {
+      const task = "- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n";
+      return text.replace(task, "").replace("- [ ] **Task 2.1**", `${task}- [ ] **Task 2.1**`);
+    },
+    "1 moved",
+    { moved: [{ phase: 2, id: "1.3", name: "Write the docs", from: "phase 1", to: "here" }] },
+  ],
+  [
+    "another order",
+    (text) => {
+      const task = "- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n";
+      return text.replace(task, "").replace("- [ ] **Task 1.1**", `${task}- [ ] **Task 1.1**`);
+    },
+    "3 moved",
+    {
+      moved: [
+        { phase: 1, id: "1.3", name: "Write the docs", from: "place 3", to: "place 1" },
+        { phase: 1, id: "1.1", name: "Write the lexer", from: "place 1", to: "place 2" },
+        { phase: 1, id: "1.2", name: "Write the parser", from: "place 2", to: "place 3" },
+      ],
+    },
+  ],
+  [
+    "other dependencies",
+    (text) => text.replace("**Dependencies**: Task 2.1", "**Dependencies**: Task 1.3, Task 2.1"),
+    "1 with other dependencies",
+    { dependencies: [{ phase: 2, id: "2.2", name: "Write the colours", from: "2.1", to: "1.3, 2.1" }] },
+  ],
+  [
+    "other criteria",
+    (text) => text.replace("    - [ ] Knows all tokens\n", ""),
+    "1 with other criteria",
+    { criteria: [{ phase: 1, id: "1.1", from: "2, 1 of them gone", to: "1, 0 of them new" }] },
+  ],
+  [
+    "another gate",
+    (text) => text.replace("- [ ] Round trips\n", "- [ ] Round trips\n- [ ] Is fast\n"),
+    "1 with another validation gate",
+    { gate: [{ phase: 2, name: "Print", from: "1, 0 of them gone", to: "2, 1 of them new" }] },
+  ],
+  [
+    "another goal and another estimate",
+    (text) => text.replace("Write the output", "Show it").replace("2 hours", "3 hours"),
+    "2 changed otherwise",
+    {
+      other: [
+        { phase: 2, name: "Print" },
+        { phase: 1, id: "1.1" },
+      ],
+    },
+  ],
+  [
+    "a phase more, and another name for one",
+    (text) => `${text.replace("Phase 1: Parse", "Phase 1: Read")}\n### Phase 3: Ship\n\n- [ ] **Task 3.1**: Ship it\n`,
+    "2 added, 1 renamed",
+    {
+      renamed: [{ phase: 1, name: "Read", from: "Parse", to: "Read" }],
+      added: [{ phase: 3, name: "Ship" }, { id: "3.1" }],
+    },
+  ],
+  [
+    "a phase less",
+    (text) => text.replace(/### Phase 2.*/s, ""),
+    "3 removed",
+    { removed: [{ phase: 2, name: "Print" }, {}, {}] },
+  ],
+];
+
+describe("a plan that was edited", () => {
+  it.each(EDITS)("%s: is said, and nothing changes before it is asked for", async (_, change, summary, changes) => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(0);
+    edit(change);
+    expect((await engine.getPhase(sessionId)).plan?.changed).toBe(summary);
+    expect((await engine.getState(sessionId)).plan?.changed).toBe(summary);
+    const { version, structure } = await engine.getState(sessionId);
+    const preview = await engine.syncPlan(sessionId, { preview: true });
+    expect(preview).toMatchObject({ preview: true, changed: true, path: PLAN_PATH, changes });
+    expect(await engine.getState(sessionId)).toMatchObject({ version, structure });
+    const synced = await engine.syncPlan(sessionId);
+    expect(synced).toEqual({ ...preview, preview: false, totalPhases: synced.totalPhases });
+    const after = await engine.getState(sessionId);
+    expect(after.version).toBe(version + 1);
+    expect(after.plan).toEqual({ path: PLAN_PATH });
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false, changes: { count: 0 } });
+    expect((await engine.getState(sessionId)).version).toBe(version + 1);
+  });
+
+  it("has not changed by ticks and by blank lines", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(2);
+    edit((text) => text.replaceAll("[ ]", "[x]").replace("### Phase 2", "\n\n### Phase 2"));
+    expect((await engine.getPhase(sessionId)).plan).not.toHaveProperty("changed");
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false });
+  });
+
+  it("has another gate after the sync: the current phase is the plan's, with the attempts it had", async () => {
+    const { engine, start, edit, pass } = makePlanned();
+    const sessionId = await start(1);
+    await pass(sessionId, 1, {});
+    edit((text) => text.replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: Write more\n- [ ] **Task 1.3**"));
+    expect(await pass(sessionId, 1, {})).toMatchObject({ attempt: 2, problems: { length: 5 } });
+    await engine.syncPlan(sessionId, { by: "agent" });
+    expect((await engine.getState(sessionId)).head).toMatchObject({ attempts: 2, phase: 1, total: 3 });
+    expect((await engine.getPhase(sessionId)).plan?.tasks.map(({ number, id }) => `${number}: ${id}`)).toEqual([
+      "1: 1.1",
+      "2: 1.2",
+      "3: 1.4",
+      "4: 1.3",
+    ]);
+    const tasks = ["1.1", "1.2", "1.3", "1.4"];
+    expect(await pass(sessionId, 1, { ...claims[1], tasks_completed: tasks })).toMatchObject({
+      passed: true,
+      attempt: 3,
+    });
+  });
+
+  it("leaves what is done as it was, and says what is not asked for any more", async () => {
+    const { engine, start, edit, pass, text, again } = makePlanned();
+    const told: EngineNotifications["planSynced"][] = [];
+    engine.on("planSynced", (payload) => told.push(payload));
+    const sessionId = await start(2);
+    edit((now) => now.replace("- [x] **Task 1.3**", "- [ ] **Task 1.4**: Late\n- [x] **Task 1.3**"));
+    expect((await engine.getPhase(sessionId)).plan).not.toHaveProperty("changed");
+    const late = { phase: 1, id: "1.4", name: "Late", behind: true };
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false, changes: { added: [late], count: 1 } });
+    edit((now) => now.replace("Write the printer", "Write a printer"));
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: true, changes: { added: [late], count: 2 } });
+    expect(told).toMatchObject([{ sessionId, changes: 2, by: "host" }]);
+    const { structure, completedPhases } = await again().engine.getState(sessionId);
+    expect(completedPhases).toEqual([0, 1]);
+    expect(structure.phases[1]?.tasks.map(({ plan }) => plan?.id)).toEqual(["1.1", "1.2", "1.3"]);
+    expect(structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
+    await pass(sessionId, 2);
+    expect(tickedIn(text())).not.toContain("Task 1.4: Late");
+    expect((await failure(engine.syncPlan(sessionId))).code).toBe("INVALID_TRANSITION");
+    expect((await failure(engine.syncPlan(sessionId, { preview: true }))).code).toBe("INVALID_TRANSITION");
+    expect((await engine.getState(sessionId)).plan).toEqual({ path: PLAN_PATH });
+  });
+
+  it("asks for a phase that was put in before the current one, and lets the others follow", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(2);
+    edit((text) =>
+      text.replace("### Phase 2: Print", "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print"),
+    );
+    const synced = await engine.syncPlan(sessionId);
+    expect(synced).toMatchObject({ currentPhase: 2, totalPhases: 4, shift: 0 });
+    const { structure } = await engine.getState(sessionId);
+    expect(structure.phases.map(({ number, name }) => `${number} ${name}`)).toEqual([
+      "0 Static 0",
+      "1 Parse",
+      "2 Check",
+      "3 Print",
+    ]);
+  });
+
+  it("keeps the session's numbers where one was put in before a phase that is done", async () => {
+    const { engine, start, edit, pass, text } = makePlanned();
+    const sessionId = await start(2);
+    edit((now) =>
+      now
+        .replace("Phase 2: Print", "Phase 3: Print")
+        .replace("### Phase 1: Parse", "### Phase 1: Plan\n\n- [ ] **Task 9.1**: Plan it\n\n### Phase 2: Parse")
+        .replace("Write the printer", "Write a printer"),
+    );
+    const synced = await engine.syncPlan(sessionId);
+    expect(synced).toMatchObject({ currentPhase: 2, totalPhases: 3, shift: -1 });
+    expect(synced.changes.added).toEqual([
+      { phase: 1, name: "Plan", behind: true },
+      { phase: 1, id: "9.1", name: "Plan it", behind: true },
+    ]);
+    await pass(sessionId, 2);
+    expect(tickedIn(text())).toContain("Task 2.1: Write a printer");
+  });
+
+  it("is refused without the current phase, and with errors; the session goes on as it was", async () => {
+    const { engine, start, edit, pass, memory } = makePlanned();
+    const sessionId = await start(2);
+    edit((text) => text.replace(/### Phase 2.*/s, ""));
+    expect((await engine.getPhase(sessionId)).plan?.changed).toMatch(/current phase is not in it/);
+    expect(await failure(engine.syncPlan(sessionId, { preview: true }))).toMatchObject({
+      code: "NOT_ALLOWED",
+      message: expect.stringContaining("'Print'"),
+    });
+    memory.set(PLAN_PATH, "Nothing.\n");
+    expect((await failure(engine.syncPlan(sessionId))).code).toBe("PLAN_PARSE");
+    expect(await pass(sessionId, 2)).toMatchObject({ passed: true, ticks: { pending: expect.any(String) } });
+  });
+
+  it("gives the same answer for the same key, and nothing without a plan", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(0);
+    edit((text) => text.replace("Write the printer", "Write a printer"));
+    const first = await engine.syncPlan(sessionId, { idempotencyKey: "k" });
+    edit((text) => text.replace("Write a printer", "Write two printers"));
+    expect(await engine.syncPlan(sessionId, { idempotencyKey: "k" })).toEqual(first);
+    expect((await engine.getState(sessionId)).structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
+    const plain = makeEngine();
+    const { sessionId: other } = await plain.engine.start({ workflowType: "two_phases", target: "a" });
+    expect(await failure(plain.engine.syncPlan(other))).toMatchObject({
+      code: "NOT_ALLOWED",
+      details: { operation: "syncPlan" },
+    });
+    expect((await failure(engine.syncPlan("no_such_session"))).code).toBe("SESSION_NOT_FOUND");
+    expect((await failure(engine.syncPlan("no_such_session", { preview: true }))).code).toBe("SESSION_NOT_FOUND");
+  });
+
+  it("writes what is due first", async () => {
+    const { engine, start, edit, pass, plans, text } = makePlanned();
+    const sessionId = await start(1);
+    plans.fault = () => {
+      throw new Error("offline");
+    };
+    await pass(sessionId, 1);
+    plans.fault = () => {};
+    edit((now) => now.replace("Write the printer", "Write a printer"));
+    const preview = await engine.syncPlan(sessionId, { preview: true });
+    expect(preview.ticks).toMatchObject({ ticked: ["1.1", "1.2", "1.3"] });
+    expect(tickedIn(text())).toHaveLength(3);
+  });
+
+  it("says that a due tick is still pending", async () => {
+    const { engine, start, edit, pass, plans } = makePlanned();
+    const sessionId = await start(1);
+    plans.fault = (operation) => {
+      if (operation === "replace") throw new Error("read-only");
+    };
+    await pass(sessionId, 1);
+    edit((now) => now.replace("Write the printer", "Write a printer"));
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: true, ticks: { pending: expect.any(String) } });
+  });
+});
+
+describe("names that say nothing", () => {
+  it("of phases of one name count for less than their numbers", async () => {
+    const plan = "### Phase 1: Work\n\n- [ ] **Task 1.1**: One\n\n### Phase 2: Work\n\n- [ ] **Task 2.1**: Two\n";
+    const { engine, start, edit, pass } = makePlanned({ plan });
+    const sessionId = await start(1);
+    await pass(sessionId, 1, { tasks_completed: ["1.1"] });
+    edit((text) => text.replace("Phase 2: Work", "Phase 2: Rest").replace(": Two", ": Two and more"));
+    expect((await engine.syncPlan(sessionId)).changes.renamed.map(({ to }) => to)).toEqual(["Rest", "Two and more"]);
+  });
+});
+
+describe("a migration of a session with a plan", () => {
+  it("takes over the newest definition and the plan as it is now", async () => {
+    const { start, edit, storage, plans } = makePlanned();
+    const sessionId = await start(2);
+    edit((text) => text.replace("Write the printer", "Write a printer"));
+    const newer = makePlanned({ engine: { storage, plans }, config: { tick_criteria: true } });
+    const state = await newer.engine.migrate(sessionId, { by: "ann" });
+    expect(state.structure).toMatchObject({ dynamic: { tickCriteria: true }, plan: { path: PLAN_PATH } });
+    expect(state.structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
+    expect(state.completedPhases).toEqual([0, 1]);
+  });
+
+  it("is refused where the static phases are others, or the workflow has no plan any more, and when all is done", async () => {
+    const { engine, start, storage, plans, pass } = makePlanned();
+    const sessionId = await start(2);
+    const other = makePlanned({ engine: { storage, plans }, phases: [0, 5] });
+    expect((await failure(other.engine.migrate(sessionId, { by: "ann" }))).code).toBe("NOT_ALLOWED");
+    const spec = defineWorkflow({
+      ...{ type: "spec", revision: "1", name: "Spec", description: "Without a plan" },
+      phases: [{ number: 0, name: "Only", content: "# Only" }],
+    });
+    const plain = makeEngine({ storage, plans }, [spec]);
+    const refused = await failure(plain.engine.migrate(sessionId, { by: "ann" }));
+    expect(refused).toMatchObject({ code: "NOT_ALLOWED", message: expect.stringContaining("reads no plans any more") });
+    await pass(sessionId, 2);
+    expect((await failure(engine.migrate(sessionId, { by: "ann" }))).code).toBe("INVALID_TRANSITION");
+  });
+});
+
+describe("a plan with more differences than are listed", () => {
+  it("lists a hundred of a kind, and counts them all", async () => {
+    const many: SourceParser = {
+      parse: (text, file) => {
+        const { plan, diagnostics } = parsePlan(text, { file });
+        const [first, ...others] = plan.phases;
+        const task = first?.tasks[0];
+        if (first === undefined || task === undefined || !text.includes("MANY")) return { plan, diagnostics };
+        const more = Array.from({ length: 150 }, (_, index) => ({ ...task, id: `x${index}`, name: `Task ${index}` }));
+        return { plan: { ...plan, phases: [{ ...first, tasks: [...first.tasks, ...more] }, ...others] }, diagnostics };
+      },
+    };
+    const { engine, start, edit } = makePlanned({ engine: { parsers: { spec_tasks_parser: many } } });
+    const sessionId = await start(0);
+    edit((text) => text.replace("# Tasks", "# MANY tasks"));
+    const { changes } = await engine.syncPlan(sessionId);
+    expect([changes.added.length, changes.count]).toEqual([100, 150]);
+  });
+});

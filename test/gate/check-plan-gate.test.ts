@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/definition/json.js";
+import type { PlanGate } from "../../src/definition/structure.js";
+import { checkGate } from "../../src/gate/check-gate.js";
+import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/required-format.js";
+
+const gate: PlanGate = {
+  kind: "plan",
+  allowOverride: false,
+  tasks: [
+    { id: "1.1", optional: false },
+    { id: "1.2", optional: true },
+    { id: "3", optional: false },
+  ],
+  items: ["**All** tests pass ✅", "Docs are read"],
+};
+const noItems: PlanGate = { ...gate, items: [] };
+
+const problems = (evidence: JsonObject, of = gate) => {
+  const verdict = checkGate(of, evidence);
+  return verdict.passed ? [] : verdict.problems.map(({ field, problem }) => `${field} ${problem}`);
+};
+const whole = { tasks_completed: ["1.1", "3"], validation_gate: { 1: true, 2: true } };
+
+describe("the gate of a phase out of a plan", () => {
+  it("passes when all that is not optional is claimed, items by number or by text", () => {
+    expect(checkGate(gate, whole)).toEqual({ passed: true, warnings: [] });
+    expect(problems({ ...whole, tasks_completed: ["1.1", 3, "1.2", { not: "an id" }] })).toEqual([]);
+    expect(problems({ ...whole, validation_gate: { "all tests pass": true, "2": true } })).toEqual([]);
+    expect(problems({ tasks_completed: ["1.1", "3"] }, noItems)).toEqual([]);
+  });
+
+  it("names every task and every item that is missing, the items with their texts", () => {
+    const all = [
+      "tasks_completed missing",
+      "tasks_completed missing",
+      "validation_gate.1 missing",
+      "validation_gate.2 missing",
+    ];
+    expect(problems({})).toEqual(all);
+    expect(problems({ tasks_completed: null, validation_gate: null })).toEqual(all);
+    const verdict = checkGate(gate, { tasks_completed: ["1.2", "1,1"], validation_gate: { 1: false } });
+    expect(verdict).toMatchObject({
+      problems: [
+        { message: expect.stringMatching(/^Task 1\.1 is not .*you sent "1,1"/), example: "1.1" },
+        { message: expect.stringMatching(/^Task 3 is not in/), example: "3" },
+        { field: "validation_gate.1", problem: "claimed_false", got: "false" },
+        {
+          field: "validation_gate.2",
+          message: expect.stringContaining("item 2 of the validation gate: Docs are read"),
+        },
+      ],
+    });
+  });
+
+  it("takes nothing but a list and an object, and no word but true", () => {
+    expect(problems({ tasks_completed: "1.1, 3", validation_gate: ["1", "2"] })).toEqual([
+      "tasks_completed wrong_type",
+      "validation_gate wrong_type",
+    ]);
+    expect(problems({ ...whole, validation_gate: { 1: "yes", 2: 1 } })).toEqual([
+      "validation_gate.1 claimed_false",
+      "validation_gate.2 claimed_false",
+    ]);
+  });
+
+  it("takes nothing from an object's prototype", () => {
+    const evidence: JsonObject = Object.create({ ...whole });
+    expect(problems(evidence)).toHaveLength(4);
+  });
+
+  it("says what it wants, and an example that passes", () => {
+    expect(evidenceNames(gate)).toEqual(["tasks_completed", "validation_gate"]);
+    expect(evidenceNames(noItems)).toEqual(["tasks_completed"]);
+    expect(requiredFormat(gate)).toEqual({
+      tasks_completed: { type: "list", required: true, description: expect.any(String) },
+      validation_gate: { type: "object", required: true, items: { 1: "**All** tests pass ✅", 2: "Docs are read" } },
+    });
+    expect(requiredFormat(noItems)).not.toHaveProperty("validation_gate");
+    expect(exampleEvidence(gate)).toEqual(whole);
+    expect(exampleEvidence(noItems)).toEqual({ tasks_completed: ["1.1", "3"] });
+  });
+
+  it("opens for its own example, and for no part of it", () => {
+    const gates = fc.record({
+      tasks: fc.uniqueArray(fc.record({ id: fc.stringMatching(/^[A-Z0-9][0-9.]{0,3}$/), optional: fc.boolean() }), {
+        selector: ({ id }) => id,
+        maxLength: 6,
+      }),
+      items: fc.uniqueArray(fc.stringMatching(/^[a-z]{3,8}$/), { maxLength: 4 }),
+    });
+    fc.assert(
+      fc.property(gates, fc.nat(), ({ tasks, items }, left) => {
+        const drawn: PlanGate = { kind: "plan", allowOverride: false, tasks, items };
+        const required = tasks.filter(({ optional }) => !optional).map(({ id }) => id);
+        const numbers = items.map((_, index) => `${index + 1}`);
+        const claim = (out: string) => ({
+          tasks_completed: required.filter((id) => `task ${id}` !== out),
+          validation_gate: Object.fromEntries(numbers.filter((at) => `item ${at}` !== out).map((at) => [at, true])),
+        });
+        const all = [...required.map((id) => `task ${id}`), ...numbers.map((at) => `item ${at}`)];
+        expect(checkGate(drawn, exampleEvidence(drawn) ?? {}).passed).toBe(true);
+        expect(checkGate(drawn, claim("")).passed).toBe(true);
+        const one = all[left % Math.max(all.length, 1)];
+        if (one !== undefined) expect(problems(claim(one), drawn)).toHaveLength(1);
+      }),
+    );
+  });
+});

@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/definition/placeholders.js";
+import type { PhaseDefinition, TaskDefinition } from "../../src/definition/structure.js";
+import { phaseValues, taskValues } from "../../src/template/phase-values.js";
+import { renderPhase, renderTask } from "../../src/template/render-phase.js";
+import { CORPUS, skipReason } from "../definition/corpus-workflow.js";
+
+const REASON = skipReason("spec_execution_v1");
+
+const TASK: TaskDefinition = {
+  number: 2,
+  name: "Write [TASK_ID] of $& tests",
+  plan: {
+    id: "1.3",
+    description: "Cover the parser",
+    estimatedTime: "2 hours",
+    dependencies: ["1.1", "1.2"],
+    acceptanceCriteria: ["Runs", "Is green"],
+    state: "pending",
+    optional: false,
+    parallel: false,
+  },
+};
+const PHASE: PhaseDefinition = {
+  number: 4,
+  name: "Parsing",
+  skippable: false,
+  tasks: [TASK],
+  gate: {
+    kind: "plan",
+    allowOverride: false,
+    tasks: [{ id: "1.3", optional: false }],
+    items: ["All green", "Reviewed"],
+  },
+  plan: { number: 3, goal: "Read every plan", estimatedDuration: "3 days" },
+};
+
+describe("what templates show", () => {
+  it("is a value for each placeholder", () => {
+    expect(Object.keys(phaseValues(PHASE))).toEqual(PHASE_PLACEHOLDERS);
+    expect(Object.keys(taskValues(PHASE, TASK))).toEqual(TASK_PLACEHOLDERS);
+  });
+
+  it("comes from the plan, with the session's phase number and the plan's task id", () => {
+    const template =
+      "[PHASE_NUMBER] [PHASE_NAME]: [PHASE_DESCRIPTION], [ESTIMATED_DURATION], [TASK_COUNT]\n[VALIDATION_GATE]\n[NEXT_PHASE_NUMBER]";
+    expect(renderPhase(template, PHASE)).toBe(
+      "4 Parsing: Read every plan, 3 days, 1\n- [ ] All green\n- [ ] Reviewed\n5",
+    );
+    const ofTask =
+      "[TASK_ID] [TASK_NAME] ([PHASE_NUMBER] [PHASE_NAME]): [TASK_DESCRIPTION], [ESTIMATED_TIME], [DEPENDENCIES]\n[ACCEPTANCE_CRITERIA]\n[NEXT_TASK_NUMBER]";
+    expect(renderTask(ofTask, PHASE, TASK)).toBe(
+      "1.3 Write [TASK_ID] of $& tests (4 Parsing): Cover the parser, 2 hours, 1.1, 1.2\n- [ ] Runs\n- [ ] Is green\n3",
+    );
+  });
+
+  it("has a word for what the plan doesn't say", () => {
+    const task: TaskDefinition = { number: 1, name: "Dig" };
+    const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 }, gate: { kind: "open", allowOverride: false } };
+    expect(phaseValues(phase)).toMatchObject({ PHASE_DESCRIPTION: "Parsing", ESTIMATED_DURATION: "Variable" });
+    expect(renderPhase("[VALIDATION_GATE]", phase)).toBe("None");
+    expect(taskValues(phase, task)).toMatchObject({
+      TASK_ID: "1",
+      TASK_DESCRIPTION: "Dig",
+      ESTIMATED_TIME: "Variable",
+    });
+    expect(renderTask("[DEPENDENCIES] [ACCEPTANCE_CRITERIA]", phase, task)).toBe("None None");
+  });
+});
+
+describe.skipIf(REASON !== "")(`templates that people use${REASON}`, () => {
+  const template = (name: string) =>
+    readFileSync(join(CORPUS, "spec_execution_v1", "phases", "dynamic", `${name}-template.md`), "utf8");
+
+  it("are filled, and keep their prose in brackets", () => {
+    const phase = renderPhase(template("phase"), PHASE);
+    expect(phase).toContain("# Phase 4: Parsing");
+    expect(phase).toContain("\n- [ ] All green\n- [ ] Reviewed\n\nAdditional mandatory validation:");
+    expect(phase).toContain('"tasks_completed": [list of task IDs]');
+    expect(phase).toContain("task_number=[N]");
+    const task = renderTask(template("task"), PHASE, TASK);
+    expect(task).toContain("# Task 1.3: Write [TASK_ID] of $& tests");
+    expect(task).toContain('Dependencies: [DEPENDENCIES or "None"]');
+    expect(task).toContain("[TASK_STEPS or general guidance based on task type]");
+    expect(task).toContain("\n\n- [ ] Runs\n- [ ] Is green\n\nAdditional mandatory criteria:");
+    for (const name of [...PHASE_PLACEHOLDERS, ...TASK_PLACEHOLDERS.filter((key) => key !== "TASK_ID")]) {
+      expect(`${phase}${task}`).not.toContain(`[${name}]`);
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import fc from "fast-check";
+import { renderTemplate } from "phasegate";
+import { describe, expect, it } from "vitest";
+
+/** A name that a template may hold, and one that it may not. */
+const name = fc.stringMatching(/^[A-Z][A-Z0-9_]{0,12}$/);
+const noName = fc.stringMatching(/^[a-z0-9 .,_-][A-Za-z0-9 .,_-]{0,20}$/);
+/** Texts that would do harm if they were read again: placeholders, and what `replace` gives a meaning to. */
+const hostile = fc.oneof(
+  fc.string(),
+  name.map((found) => `[${found}]`),
+  fc.constantFrom("$&", "$1", "$$", "$`", "$'", "\\1"),
+);
+/** Prose without anything that could be a placeholder, or become one beside what is put in. */
+const prose = fc.string().map((text) => text.replaceAll(/[[\]]/g, ""));
+
+describe("renderTemplate", () => {
+  it("puts values in, in one pass, as they are", () => {
+    fc.assert(
+      fc.property(fc.dictionary(name, hostile), fc.array(fc.tuple(prose, name)), prose, (values, parts, end) => {
+        const template = [...parts.map(([text, key]) => `${text}[${key}]`), end].join("");
+        const known = (key: string) => (Object.hasOwn(values, key) ? values[key] : `[${key}]`);
+        const expected = [...parts.map(([text, key]) => `${text}${known(key)}`), end].join("");
+        expect(renderTemplate(template, values)).toBe(expected);
+      }),
+    );
+  });
+
+  it("leaves what has no value, and prose in brackets, as they are", () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            prose,
+            name.map((key) => `[${key}]`),
+            noName.map((text) => `[${text}]`),
+          ),
+        ),
+        (parts) => {
+          const template = parts.join("");
+          expect(renderTemplate(template, {})).toBe(template);
+          const lower = Object.fromEntries(
+            parts.map((part) => [part.slice(1, -1), "x"]).filter(([key]) => !/^[A-Z]/.test(key ?? "")),
+          );
+          expect(renderTemplate(template, lower)).toBe(template);
+        },
+      ),
+    );
+  });
+
+  it("makes checklists of lists, with every item in its own lines", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: fc.constantFrom("a", " ", "\n", "$", "[", "X", "]") }), { minLength: 1 }),
+        (items) => {
+          const lines = renderTemplate("[X]", { X: items }).split("\n");
+          expect(lines.filter((line) => line.startsWith("- [ ] "))).toHaveLength(items.length);
+          expect(lines.every((line) => line.startsWith("- [ ] ") || line.startsWith("  "))).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("says None for an empty list, and takes numbers", () => {
+    expect(renderTemplate("[A] [B] [C]", { A: [], B: 0, C: "" })).toBe("None 0 ");
+  });
+});

@@ -1,0 +1,74 @@
+import { type ErrorCode, type ErrorDetails, PhasegateError } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { errorAnswer } from "../../src/tool/errors-on-wire.js";
+
+const SESSION = "garden_v1_bed_20260304_050607";
+
+/** An error as the tool answers it. */
+function told<C extends ErrorCode>(code: C, details: ErrorDetails[C]) {
+  const error = new PhasegateError(code, "What is wrong", { remedy: "Do this.", details });
+  return errorAnswer("workflow", "get_task", error, SESSION);
+}
+
+/** What every error says, whatever else it does. */
+const COMMON = { status: "error", action: "get_task", session_id: SESSION, remediation: "Do this." };
+
+describe("errors of plans", () => {
+  it("are told in one body: kind, message, hint, source and line", () => {
+    expect(told("PLAN_PARSE", { file: "specs/tasks.md", line: 45, column: 3 })).toEqual({
+      ...COMMON,
+      error: "parse_error",
+      error_type: "ValueError",
+      code: "PLAN_PARSE",
+      message: "What is wrong",
+      hint: "Do this.",
+      source_path: "specs/tasks.md",
+      line_number: 45,
+    });
+    expect(told("PLAN_PARSE", { file: "specs/tasks.md" })).not.toHaveProperty("line_number");
+    expect(told("TEMPLATE", { file: "phases/dynamic/task-template.md", workflowType: "garden_v1" })).toEqual({
+      ...COMMON,
+      error: "template_error",
+      error_type: "RuntimeError",
+      code: "TEMPLATE",
+      message: "What is wrong",
+      hint: "Do this.",
+      source_path: "phases/dynamic/task-template.md",
+    });
+  });
+
+  it("say of a phase that there is not which plan has no such phase, if there is a plan", () => {
+    const next = { action: "get_phase", session_id: SESSION };
+    const both = {
+      ...COMMON,
+      error_type: "ValueError",
+      code: "PHASE_OUT_OF_RANGE",
+      message: "What is wrong",
+      hint: "Do this.",
+      next,
+    };
+    const details = { requested: 9, valid: [0, 1] };
+    expect(told("PHASE_OUT_OF_RANGE", details)).toEqual({ ...both, error: "What is wrong" });
+    expect(told("PHASE_OUT_OF_RANGE", { ...details, sourcePath: "tasks.md" })).toEqual({
+      ...both,
+      error: "phase_out_of_range_error",
+      source_path: "tasks.md",
+    });
+  });
+
+  it("name the tasks that are ready, and the call of the first one", () => {
+    const details = { phase: 2, task: 3, open: ["2.1", "2.2"], ready: [1, 2] };
+    expect(told("TASK_LOCKED", details)).toEqual({
+      ...COMMON,
+      error: "What is wrong",
+      error_type: "StateError",
+      code: "TASK_LOCKED",
+      open_dependencies: ["2.1", "2.2"],
+      ready_tasks: [1, 2],
+      next: { action: "get_task", session_id: SESSION, phase: 2, task_number: 1 },
+    });
+    expect(told("TASK_LOCKED", { ...details, ready: [] }).next).toEqual({ action: "get_phase", session_id: SESSION });
+    const unknown = new PhasegateError("TASK_LOCKED", "x", { remedy: "y", details });
+    expect(errorAnswer("workflow", "get_task", unknown)).not.toHaveProperty("next");
+  });
+});

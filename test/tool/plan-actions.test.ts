@@ -1,0 +1,282 @@
+import { createWorkflowTool } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { claims, makePlanned, PLAN, PLAN_PATH, type PlannedOptions } from "../support/planned.js";
+
+type Answer = Record<string, unknown>;
+
+/** A tool on an engine with a plan; `call` fails the test unless the answer has the status, and fits. */
+function makeTool(options: PlannedOptions = {}, maxTokens = 6000) {
+  const made = makePlanned(options);
+  const tool = createWorkflowTool(made.engine, { maxTokens });
+  const send = async (status: string, input: Answer): Promise<Answer> => {
+    const answer = await tool.dispatch(input);
+    expect(answer, JSON.stringify(answer)).toMatchObject({ status, action: input.action });
+    expect(JSON.stringify(answer).length, "an answer over its budget").toBeLessThanOrEqual(maxTokens * 4);
+    return answer;
+  };
+  const call = (input: Answer) => send("success", input);
+  const refused = (input: Answer) => send("error", input);
+  return { ...made, tool, call, refused };
+}
+
+/** One phase with so many tasks, each of which needs the one before it. */
+const chain = (count: number) =>
+  `### Phase 1: Long\n\n${Array.from(
+    { length: count },
+    (_, index) =>
+      `- [ ] **Task 1.${index + 1}**: Do thing number ${index + 1} of this long phase\n  - **Dependencies**: ${
+        index === 0 ? "None" : `Task 1.${index}`
+      }\n`,
+  ).join("")}\n**Validation Gate**:\n- [ ] All is well\n`;
+
+describe("the tool on a session with a plan", () => {
+  it("says which option has the plan, and starts with what the plan says", async () => {
+    const { call } = makeTool({ plan: PLAN.replace("Phase 1", "Phase 0").replace("Phase 2", "Phase 1") });
+    expect(await call({ action: "list_workflows" })).toMatchObject({
+      workflows: [{ workflow_type: "spec", plan_option: "spec_path" }],
+      next: { action: "start", options: { spec_path: expect.any(String) } },
+    });
+    const started = await call({ action: "start", workflow_type: "spec", target_file: "specs/one" });
+    expect(started).toMatchObject({
+      total_phases: 3,
+      plan: { path: PLAN_PATH, dialect: "praxis-os" },
+      phases_shifted: 1,
+      phase_content: { phase_number: 0 },
+    });
+    expect(started).not.toHaveProperty("plan_warnings");
+  });
+
+  it("counts the plan's warnings, and shows the first", async () => {
+    const odd = Array.from({ length: 8 }, (_, index) => `- [ ] Stray ${index}\n`).join("");
+    const { call } = makeTool({ plan: `# Tasks\n\n${odd}\n${PLAN}` });
+    const started = await call({ action: "start", workflow_type: "spec", target_file: "specs/one" });
+    expect(started.plan_warnings).toMatchObject({
+      count: 8,
+      first: [{ code: expect.any(String), line: 3, message: expect.any(String) }, {}, {}, {}, {}],
+    });
+  });
+
+  it("shows tasks as they stand, and leads to one that is ready", async () => {
+    const { call, start, edit } = makeTool();
+    const session_id = await start(1);
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      phase_content: {
+        title: "Parse",
+        description: "Read the input",
+        tasks: [
+          { task_number: 1, id: "1.1", name: "Write the lexer", state: "pending", ready: true },
+          { task_number: 2, id: "1.2", state: "pending", dependencies: ["1.1"] },
+          { task_number: 3, id: "1.3", state: "pending", ready: true },
+        ],
+        checkpoint: {
+          required_evidence: ["tasks_completed", "validation_gate"],
+          evidence_schema: { validation_gate: { items: { 1: "All tests pass", 2: "The docs are read by somebody" } } },
+        },
+      },
+      next: { action: "get_task", phase: 1, task_number: 1 },
+    });
+    edit((text) => text.replace("- [ ] **Task 1.1**", "- [x] **Task 1.1**"));
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      next: { action: "get_task", task_number: 2 },
+    });
+    edit((text) => text.replaceAll("- [ ] **Task", "- [x] **Task"));
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      next: { action: "complete_phase", phase: 1 },
+    });
+  });
+
+  it("shows a task with what it needs, and what is ready instead", async () => {
+    const { call, start, edit } = makeTool();
+    const session_id = await start(1);
+    const task = { action: "get_task", session_id, phase: 1, task_number: 2 };
+    expect(await call(task)).toMatchObject({
+      ...{ id: "1.2", state: "pending", dependencies: ["1.1"], open_dependencies: ["1.1"], ready_tasks: [1, 3] },
+      task_content: { title: "Write the parser" },
+      next: { action: "get_task", task_number: 3 },
+    });
+    edit((text) =>
+      text.replace("- [ ] **Task 1.1**", "- [x] **Task 1.1**").replace("- [ ] **Task 1.3**", "- [x] **Task 1.3**"),
+    );
+    const ready = await call(task);
+    expect(ready).not.toHaveProperty("open_dependencies");
+    expect(ready).toMatchObject({ next: { action: "complete_phase" } });
+  });
+
+  it("refuses a locked task with those that are ready", async () => {
+    const { refused, start } = makeTool({ config: { enforce_dependencies: true } });
+    const session_id = await start(1);
+    expect(await refused({ action: "get_task", session_id, phase: 1, task_number: 2 })).toMatchObject({
+      code: "TASK_LOCKED",
+      error_type: "StateError",
+      error: expect.stringContaining("1.1"),
+    });
+  });
+
+  it("names every task and item that is missing at a gate, and what was ticked when it passes", async () => {
+    const { call, refused, start } = makeTool();
+    const session_id = await start(1);
+    const complete = { action: "complete_phase", session_id, phase: 1 };
+    expect(
+      await refused({ ...complete, evidence: { tasks_completed: ["1.1"], validation_gate: { 2: true } } }),
+    ).toMatchObject({
+      code: "GATE_FAILED",
+      missing_evidence: ["tasks_completed", "validation_gate.1"],
+      missing_tasks: ["1.2", "1.3"],
+      unclaimed_items: { 1: "All tests pass" },
+      next: {
+        action: "complete_phase",
+        evidence: {
+          tasks_completed: ["<all that were claimed before>", "<1.2 once it is done>", "<1.3 once it is done>"],
+          validation_gate: { 1: "<true once it holds>" },
+        },
+      },
+    });
+    expect(await call({ ...complete, evidence: claims[1] })).toMatchObject({ plan_ticked: ["1.1", "1.2", "1.3"] });
+  });
+
+  it("never shows a next call that would pass as it stands", async () => {
+    const { call, refused, start } = makeTool();
+    const session_id = await start(1);
+    const { next } = await refused({ action: "complete_phase", session_id, phase: 1, evidence: {} });
+    expect(await refused(JSON.parse(JSON.stringify(next)))).toMatchObject({ code: "GATE_FAILED" });
+    await call({ action: "get_phase", session_id });
+  });
+
+  it("says what could not be ticked yet, and what was taken back", async () => {
+    const { call, start, plans } = makeTool();
+    const session_id = await start(1);
+    plans.fault = () => {
+      throw new Error("EROFS: /secret/place");
+    };
+    const passed = await call({ action: "complete_phase", session_id, phase: 1, evidence: claims[1] });
+    expect(passed).toMatchObject({
+      checkpoint_passed: true,
+      plan_ticks_pending: expect.stringContaining("tried again"),
+    });
+    expect(JSON.stringify(passed)).not.toContain("secret");
+    expect(await call({ action: "get_state", session_id, brief: true })).toMatchObject({
+      plan_ticks_pending: true,
+      plan_unreadable: true,
+    });
+    expect(await call({ action: "get_state", session_id })).toMatchObject({
+      plan_unreadable: expect.stringContaining("as pinned"),
+      plan_ticks_pending: expect.any(String),
+    });
+    plans.fault = () => {};
+    expect(await call({ action: "get_state", session_id })).toMatchObject({ plan_ticked: ["1.1", "1.2", "1.3"] });
+    const back = await call({ action: "rollback", session_id, to_phase: 1 });
+    expect(back).toMatchObject({ plan_unticked: ["1.1", "1.2", "1.3"], artifacts_cleared: [1] });
+  });
+
+  it("syncs: told by get_phase and get_state, previewed, done, and then at one with the plan", async () => {
+    const { call, start, edit } = makeTool();
+    const session_id = await start(2);
+    edit((text) =>
+      text
+        .replace("Write the printer", "Write a printer")
+        .replace("- [x] **Task 1.3**", "- [ ] **Task 1.4**: Late\n- [x] **Task 1.3**"),
+    );
+    const preview = { action: "sync_plan", session_id, preview: true };
+    expect(await call({ action: "get_phase", session_id })).toMatchObject({
+      plan_changed: { path: PLAN_PATH, summary: "1 renamed", next: preview },
+      next: { action: "get_task", phase: 2, task_number: 1 },
+    });
+    expect(await call({ action: "get_state", session_id })).toMatchObject({ plan_changed: { next: preview } });
+    expect(await call({ action: "get_state", session_id, brief: true })).toMatchObject({
+      plan_changed: expect.stringContaining("sync_plan"),
+    });
+    const changes = {
+      added: [{ phase: 1, id: "1.4", name: "Late", note: expect.stringContaining("not asked for") }],
+      renamed: [{ phase: 2, id: "2.1", from: "Write the printer", to: "Write a printer" }],
+    };
+    expect(await call(preview)).toMatchObject({
+      ...{ plan: PLAN_PATH, preview: true, changed: true, synced: false, changes },
+      next: { action: "sync_plan", session_id },
+    });
+    expect(await call({ action: "sync_plan", session_id, idempotency_key: "k" })).toMatchObject({
+      ...{ preview: false, changed: true, synced: true, changes, current_phase: 2, total_phases: 3 },
+      next: { action: "get_phase", session_id },
+    });
+    expect(await call({ action: "sync_plan", session_id })).toMatchObject({
+      changed: false,
+      summary: expect.stringContaining("behind"),
+    });
+    expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("plan_changed");
+  });
+
+  it("says in a word that nothing has changed, and refuses a sync of what is complete", async () => {
+    const { call, refused, start, pass } = makeTool();
+    const session_id = await start(2);
+    expect(await call({ action: "sync_plan", session_id })).toMatchObject({
+      ...{ changed: false, changes: {} },
+      summary: "the plan says what it said when it was pinned",
+    });
+    await pass(session_id, 2);
+    expect(await refused({ action: "sync_plan", session_id })).toMatchObject({
+      code: "INVALID_TRANSITION",
+      error: expect.stringMatching(/^sync_plan is not possible/),
+    });
+  });
+
+  it("names no call that agents are not given", async () => {
+    const { engine, start, edit } = makeTool();
+    const session_id = await start(1);
+    edit((text) => text.replace("Write the printer", "Write a printer"));
+    const tool = createWorkflowTool(engine, { actions: ["get_phase", "complete_phase"] });
+    expect((await tool.dispatch({ action: "get_phase", session_id })).plan_changed).not.toHaveProperty("next");
+    expect(await tool.dispatch({ action: "sync_plan", session_id })).toMatchObject({ status: "error" });
+  });
+});
+
+describe("answers about long plans stay in their budget", () => {
+  it("a phase with sixty tasks comes whole, and says all that is missing at its gate", async () => {
+    const { call, refused, start } = makeTool({ plan: chain(60) });
+    const session_id = await start(1);
+    const { phase_content: content } = await call({ action: "get_phase", session_id });
+    expect(content).toMatchObject({ tasks: { length: 60 } });
+    const failed = await refused({ action: "complete_phase", session_id, phase: 1, evidence: {} });
+    expect(failed).toMatchObject({ missing_tasks: { length: 60 }, unclaimed_items: { 1: "All is well" } });
+  });
+
+  it("or in pages, which put together are the whole", async () => {
+    const { call, start } = makeTool({ plan: chain(150) }, 1000);
+    const session_id = await start(1);
+    let page = await call({ action: "get_phase", session_id });
+    let json = String(page.json_page);
+    while (page.cursor !== undefined) {
+      page = await call({ action: "get_phase", session_id, cursor: page.cursor });
+      json += String(page.json_page);
+    }
+    expect(JSON.parse(json)).toMatchObject({ phase_content: { tasks: { length: 150 } } });
+  });
+
+  it("a sync with hundreds of differences counts what it does not list", async () => {
+    const { call, start, edit } = makeTool({ plan: chain(10) }, 2000);
+    const session_id = await start(0);
+    edit(() => chain(300).replaceAll("thing", "other thing"));
+    const synced = await call({ action: "sync_plan", session_id });
+    expect(synced).toMatchObject({
+      synced: true,
+      changes: { added: { length: 15 }, renamed: { length: 10 } },
+      more_changes: 275,
+    });
+  });
+
+  it("the state in short is short whatever the plan has to say", async () => {
+    const { call, start, edit, plans } = makeTool({ plan: chain(100) });
+    const session_id = await start(1);
+    plans.fault = (operation) => {
+      if (operation === "replace") throw new Error("read-only");
+    };
+    const ids = Array.from({ length: 100 }, (_, index) => `1.${index + 1}`);
+    await call({
+      action: "complete_phase",
+      session_id,
+      phase: 1,
+      evidence: { tasks_completed: ids, validation_gate: { 1: true } },
+    });
+    edit((text) => `${text}\n### Phase 2: More\n\n- [ ] **Task 2.1**: More\n`);
+    const state = await call({ action: "get_state", session_id, brief: true });
+    expect(JSON.stringify(state).length).toBeLessThan(1600);
+  });
+});

@@ -1,0 +1,42 @@
+import type * as fs from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { openWall } from "../../src/walls/open-wall.js";
+import { sha256 } from "../../src/walls/replace-file.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+/** What fails when a temporary file is opened. */
+const faults = vi.hoisted(() => ({ open: false, sync: false }));
+
+vi.mock("node:fs/promises", async (original) => {
+  const real = await original<typeof fs>();
+  const failure = (code: string) => Object.assign(new Error(code), { code });
+  return {
+    ...real,
+    open: async (...args: Parameters<typeof real.open>) => {
+      const isTemporary = String(args[0]).endsWith(".tmp");
+      if (isTemporary && faults.open) throw failure("EACCES");
+      const handle = await real.open(...args);
+      if (isTemporary && faults.sync) handle.sync = () => Promise.reject(failure("EIO"));
+      return handle;
+    },
+  };
+});
+
+it.each([
+  ["no file can be made", "open", "EACCES"],
+  ["the disk fails", "sync", "EIO"],
+] as const)("leaves everything as it was when %s", async (_, fault, cause) => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, "file"), "old");
+  const wall = await openWall(folder);
+  const replacement = { text: "new", hash: sha256(Buffer.from("old")), maxBytes: 100 };
+  faults[fault] = true;
+  const call = wall.replace("file", replacement);
+  await expect(call).rejects.toMatchObject({ code: "STORAGE_FAILED", details: { operation: "replace", cause } });
+  faults[fault] = false;
+  expect(await readdir(folder)).toEqual(["file"]);
+  expect(await readFile(join(folder, "file"), "utf8")).toBe("old");
+  expect(await wall.replace("file", replacement)).toBe(true);
+});

@@ -1,0 +1,156 @@
+import { execFileSync } from "node:child_process";
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
+import { openWall } from "../../src/walls/open-wall.js";
+import { renameIfSame, sha256, syncFolder, writeBeside } from "../../src/walls/replace-file.js";
+import type { Wall } from "../../src/walls/wall.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+const LIMIT = 1000;
+let base: string;
+let root: string;
+let file: string;
+let wall: Wall;
+
+beforeEach(async () => {
+  base = await temporaryFolder();
+  root = join(base, "root");
+  file = join(root, "dir", "file");
+  await mkdir(join(root, "dir"), { recursive: true });
+  await mkdir(join(base, "out"));
+  await writeFile(file, "old");
+  await writeFile(join(base, "out", "file"), "old");
+  wall = await openWall(root);
+});
+
+const OLD = sha256(Buffer.from("old"));
+const replace = (path: string, text = "new", hash = OLD, maxBytes = LIMIT) =>
+  wall.replace(path, { text, hash, maxBytes });
+
+/** The code of a refusal, which never says where the root lies. */
+async function refusal(call: Promise<unknown>): Promise<string> {
+  const error: unknown = await call.catch((reason: unknown) => reason);
+  if (!isPhasegateError(error)) throw new Error(`not refused: ${String(error)}`);
+  expect(`${error.message} ${error.remedy} ${JSON.stringify(error.details)}`).not.toContain(base);
+  return error.code;
+}
+
+describe("replace", () => {
+  it("puts a text in the place of another one, with its mode, and leaves nothing else behind", async () => {
+    await chmod(file, 0o640);
+    expect(await replace("dir/file", "é\r\n")).toBe(true);
+    expect(await readFile(file, "utf8")).toBe("é\r\n");
+    expect((await stat(file)).mode & 0o7777).toBe(0o640);
+    expect(await readdir(join(root, "dir"))).toEqual(["file"]);
+  });
+
+  it("changes nothing if the text is another one", async () => {
+    expect(await replace("dir/file", "new", sha256(Buffer.from("older")))).toBe(false);
+    expect(await readFile(file, "utf8")).toBe("old");
+    expect(await readdir(join(root, "dir"))).toEqual(["file"]);
+  });
+
+  it("replaces what a link inside the root leads to, and the link stays", async () => {
+    await symlink(join("dir", "file"), join(root, "link"));
+    expect(await replace("link")).toBe(true);
+    expect((await lstat(join(root, "link"))).isSymbolicLink()).toBe(true);
+    expect(await readFile(file, "utf8")).toBe("new");
+  });
+
+  it("refuses what leads out, and what is no regular file", async () => {
+    await symlink(join(base, "out", "file"), join(root, "link"));
+    await symlink(join(base, "out"), join(root, "folder"));
+    execFileSync("mkfifo", [join(root, "fifo")]);
+    for (const path of ["link", "folder/file", "../out/file", "dir", "fifo"]) {
+      expect(await refusal(replace(path))).toBe("PATH_REFUSED");
+    }
+    expect(await readFile(join(base, "out", "file"), "utf8")).toBe("old");
+    expect(await refusal(replace("dir/none"))).toBe("FILE_NOT_FOUND");
+  });
+
+  it("refuses what is over the limit, before and after", async () => {
+    expect(await refusal(replace("dir/file", "too long", OLD, 5))).toBe("TOO_LARGE");
+    expect(await refusal(replace("dir/file", "", OLD, 2))).toBe("TOO_LARGE");
+    expect(await readFile(file, "utf8")).toBe("old");
+  });
+
+  it("lets one of several win, and the text is never torn", async () => {
+    const texts = Array.from({ length: 10 }, (_, index) => `${index}`.repeat(500));
+    const done = await Promise.all(texts.map((text) => replace("dir/file", text)));
+    expect(texts.filter((_, index) => done[index])).toEqual([await readFile(file, "utf8")]);
+    expect(await readdir(join(root, "dir"))).toEqual(["file"]);
+  });
+
+  it("writes nothing outside while a folder is swapped all the time", async () => {
+    await rename(join(root, "dir"), join(root, "real"));
+    await symlink("real", join(root, "dir"));
+    let running = true;
+    const swapping = (async () => {
+      for (let turn = 0; running; turn += 1) {
+        await symlink(turn % 2 === 0 ? join(base, "out") : "real", join(root, "next"));
+        await rename(join(root, "next"), join(root, "dir"));
+      }
+    })();
+    let text = "old";
+    for (let round = 0; round < 200; round += 1) {
+      try {
+        if (await replace("dir/file", `${round}`, sha256(Buffer.from(text)))) text = `${round}`;
+      } catch (error) {
+        if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
+      }
+    }
+    running = false;
+    await swapping;
+    expect(text).not.toBe("old");
+    expect(await readFile(join(base, "out", "file"), "utf8")).toBe("old");
+    expect(await readdir(join(base, "out"))).toEqual(["file"]);
+    expect(await readFile(join(root, "real", "file"), "utf8")).toBe(text);
+  });
+});
+
+describe("writeBeside", () => {
+  it("refuses a folder that has become a link that leads out", async () => {
+    const like = await stat(file, { bigint: true });
+    await rename(join(root, "dir"), join(root, "real"));
+    await symlink(join(base, "out"), join(root, "dir"));
+    const written = writeBeside(root, "dir/file", join(root, "dir", "t.tmp"), Buffer.from("new"), like);
+    expect(await refusal(written)).toBe("PATH_REFUSED");
+    expect(await readFile(join(base, "out", "t.tmp"), "utf8")).toBe("");
+  });
+});
+
+it("asks no Windows to bring a folder to the disk", async () => {
+  const none = join(root, "none");
+  await expect(syncFolder(none)).rejects.toMatchObject({ code: "ENOENT" });
+  await expect(syncFolder(none, "win32")).resolves.toBeUndefined();
+});
+
+describe("renameIfSame", () => {
+  const bytes = Buffer.from("old");
+  const next = () => join(root, "dir", "t.tmp");
+  beforeEach(async () => writeFile(next(), "new"));
+
+  it("renames over a file with these bytes", async () => {
+    expect(renameIfSame(next(), file, bytes)).toBe(true);
+    expect(await readFile(file, "utf8")).toBe("new");
+  });
+
+  it.each([
+    ["has other bytes", () => writeFile(file, "odd")],
+    ["is longer", () => writeFile(file, "older")],
+    ["has gone", () => rm(file)],
+    ["has become a link", () => rm(file).then(() => symlink(join(base, "out", "file"), file))],
+    ["has become a FIFO", () => rm(file).then(() => void execFileSync("mkfifo", [file]))],
+  ])("leaves one alone that %s", async (_, change) => {
+    await change();
+    expect(renameIfSame(next(), file, bytes)).toBe(false);
+    expect(await readFile(next(), "utf8")).toBe("new");
+  });
+
+  it("tells of every other failure", async () => {
+    // A name with a NUL is refused before any file system is asked.
+    expect(() => renameIfSame("a\0", file, bytes)).toThrow(expect.objectContaining({ code: "ERR_INVALID_ARG_VALUE" }));
+  });
+});
