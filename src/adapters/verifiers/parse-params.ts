@@ -27,7 +27,10 @@ export function wrongParam(
 ): PhasegateError<"INVALID_INPUT"> {
   const name = param === "" ? verifier : `${shown(param).slice(1, -1)} of ${verifier}`;
   return new PhasegateError("INVALID_INPUT", `${name}: ${reason}`, {
-    remedy: known.length === 0 ? "Mend the param, or the evidence that it comes from." : `The params of ${verifier}: ${known.join(", ")}.`,
+    remedy:
+      known.length === 0
+        ? "Mend the param, or the evidence that it comes from."
+        : `The params of ${verifier}: ${known.join(", ")}.`,
     details: { field: param === "" ? verifier : `${verifier}.${param}`, expected: reason },
   });
 }

@@ -120,6 +120,11 @@ describe("changed_since_phase_start", () => {
     await write("huge", "x");
     await truncate(join(root, "huge"), 2 ** 40);
     await expect(snapshot(NAME, { path: "huge" })).rejects.toMatchObject({ code: "TOO_LARGE" });
+    await mkdir(join(root, "many"));
+    for (let index = 0; index < 2000; index += 1) await writeFile(join(root, "many", `${index}`), "x");
+    expect(await snapshot(NAME, { path: "many" })).toHaveLength(2000);
+    await write("many/one-more", "x");
+    await expect(snapshot(NAME, { path: "many" })).rejects.toThrow("more than 2000 files");
   });
 
   it.each([
