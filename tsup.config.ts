@@ -7,6 +7,7 @@ export default defineConfig({
     fs: "src/fs.ts",
     mcp: "src/mcp.ts",
     remark: "src/remark.ts",
+    verify: "src/verify.ts",
     testing: "src/testing.ts",
     "cli/main": "src/cli/main.ts",
   },

@@ -14,6 +14,8 @@ export interface VerifyRequest {
     /** Relative to the project root. */
     readonly target: string;
     readonly phase: number;
+    /** Where the plan of a session on a `tasks.md` lies, relative to the project root. */
+    readonly specPath?: string;
   };
   /** What {@link Verifier.snapshot} gave when the phase was entered. */
   readonly snapshot?: JsonValue;
@@ -30,12 +32,14 @@ export interface VerifyResult {
   readonly exit?: number;
   /** SHA-256 of the output or the content that was looked at. */
   readonly digest?: string;
-  /** The first lines of the output. */
+  /** The first lines of the output, and where there are more, `…` and the last ones: sums stand at the end. */
   readonly output?: readonly string[];
 }
 
 /** Checks evidence against reality. A host registers verifiers by name; a gate names them. */
 export interface Verifier {
+  /** Params that are code, such as patterns and rules: no placeholder is filled in, in them or below them. */
+  readonly verbatim?: readonly string[];
   /** Throws `INVALID_INPUT` for params that it can't be run with: called when a definition is loaded. */
   check?(params: JsonObject): void;
   /** Looks at what a phase begins with; the result is recorded, and given to `verify`. */

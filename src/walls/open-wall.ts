@@ -2,6 +2,7 @@ import { lstat, realpath } from "node:fs/promises";
 import { parseRelativePath } from "../definition/relative-path.js";
 import { isPhasegateError } from "../errors.js";
 import { type FileSignature, signatureOf } from "./file-signature.js";
+import { isLink } from "./is-link.js";
 import { listFolder } from "./list-folder.js";
 import { type CheckedFile, checkRegular, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
@@ -30,6 +31,7 @@ export async function openWall(folder: string): Promise<Wall> {
     walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
       on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth })),
     signature: (path) => on(path, (checked) => fileSignature(root, checked)),
+    isLink: (path) => on(path, (checked) => isLink(root, checked)),
     isCurrent: () => guarded(".", () => leadsTo(folder, root)),
     check: (path) => on(path, async (checked) => void (await resolveInside(root, checked))),
   };

@@ -52,6 +52,11 @@ export interface Wall {
   walk(folder: string, options?: { readonly maxEntries?: number; readonly maxDepth?: number }): Promise<WallTree>;
   /** A file's signature without reading it; undefined if there is no such file. Throws `PATH_REFUSED`. */
   signature(path: string): Promise<FileSignature | undefined>;
+  /**
+   * Whether the last name of a path is a link, wherever it leads; false if there is no such name.
+   * Throws `PATH_REFUSED` where the folders before it lead out.
+   */
+  isLink(path: string): Promise<boolean>;
   /** Whether the root's name still leads to the folder that was opened: a link may lead elsewhere by now. */
   isCurrent(): Promise<boolean>;
   /** Resolves if the path, or what exists of it, lies inside the root; throws `PATH_REFUSED` if not. */

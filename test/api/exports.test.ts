@@ -24,6 +24,7 @@ const EXPORTS = {
   ],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "createProjectRoot"],
   "phasegate/mcp": ["registerWorkflowTool"],
+  "phasegate/verify": ["createVerifiers"],
   "phasegate/testing": [
     "FakeClock",
     "commitChain",

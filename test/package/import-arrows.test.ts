@@ -19,10 +19,11 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   walls: "definition",
   "adapters/memory": "definition template plan gate ports walls",
   "adapters/fs": "definition template plan gate ports walls",
+  "adapters/verifiers": "definition template plan gate ports walls",
   workspace: "definition template plan gate ports kernel walls",
   testing: "definition ports adapters/memory kernel engine",
   mcp: "definition template plan gate session ports kernel engine routed tool walls workspace",
-  cli: "definition template plan gate session ports kernel engine routed tool walls workspace adapters/memory adapters/fs mcp",
+  cli: "definition template plan gate session ports kernel engine routed tool walls workspace adapters/memory adapters/fs adapters/verifiers mcp",
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
@@ -30,6 +31,7 @@ const ROOMS = Object.keys(MAY_IMPORT);
 const NODE_FILES = [
   "walls/x.ts",
   "adapters/fs/x.ts",
+  "adapters/verifiers/x.ts",
   "workspace/x.ts",
   "testing/x.ts",
   "cli/x.ts",

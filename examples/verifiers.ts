@@ -1,0 +1,59 @@
+/**
+ * A host has evidence checked against reality: a report that is there, a plan with its headings, tests that
+ * really pass, a file that was really changed. Here the verifiers are asked one by one, as an engine does.
+ */
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+// #region create
+import { createVerifiers } from "phasegate/verify";
+
+await mkdir("project", { recursive: true });
+const verifiers = await createVerifiers({
+  projectRoot: "project",
+  commands: { node: process.execPath }, // gates may run this, and nothing else
+  env: { CI: "1" }, // and this is all that it gets, beside a short PATH
+  hosts: ["status.example.org"],
+});
+// #endregion create
+
+const session = { id: "release_parser_1", workflowType: "release", target: "parser.mjs", phase: 1 };
+const options = { signal: AbortSignal.timeout(30_000) };
+
+/** What a verifier says to params and to the value of the field that names it. */
+function ask(name: keyof typeof verifiers, params: Record<string, string | number | string[]>, value = "") {
+  return verifiers[name].verify({ params, value, evidence: {}, session }, options);
+}
+
+// #region lie
+await writeFile("project/report.md", ""); // "I wrote the report"
+const lie = await ask("file_exists", { path: "report.md" });
+assert.equal(lie.ok, false);
+assert.match(lie.message, /an empty file shows nothing/);
+// #endregion lie
+
+await writeFile("project/report.md", "# Report\n\n## Findings\n\n### It is slow\n\n### It leaks\n");
+assert.ok((await ask("markdown_headings", { under: "Findings", min: 2 }, "report.md")).ok);
+assert.ok((await ask("file_matches", { path: "report.md", pattern: "^### .+", count: 2 })).ok);
+
+// #region changed
+await writeFile("project/parser.mjs", "export const parse = () => 1;\n");
+const params = { path: "parser.mjs" };
+const snapshot = await verifiers.changed_since_phase_start.snapshot?.({ params, session }); // the phase begins
+assert.ok(snapshot);
+await writeFile("project/parser.mjs", "export const parse = () => 1;\n"); // touched, not changed
+const request = { params, evidence: {}, session, snapshot };
+assert.equal((await verifiers.changed_since_phase_start.verify(request, options)).ok, false);
+await writeFile("project/parser.mjs", "export const parse = (text) => Number(text);\n");
+assert.equal((await verifiers.changed_since_phase_start.verify(request, options)).ok, true);
+// #endregion changed
+
+await writeFile(
+  "project/parser.test.mjs",
+  'import { test } from "node:test";\nimport { parse } from "./parser.mjs";\n' +
+    'test("parses", () => { if (parse("7") !== 7) throw new Error("no"); });\n',
+);
+const tests = await ask("command", { argv: ["node", "--test", "parser.test.mjs"] });
+assert.ok(tests.ok, JSON.stringify(tests));
+assert.throws(() => verifiers.command.check?.({ argv: ["rm", "-rf", "."] }), /not on the host's list/);
+
+console.log("The lies were refused, and what was true went through.");

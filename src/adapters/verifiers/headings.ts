@@ -1,0 +1,57 @@
+import { toString as textOf } from "mdast-util-to-string";
+import { headingName, plainText } from "../../definition/markdown/inline-text.js";
+import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
+import { PhasegateError } from "../../errors.js";
+import { shownPath } from "./shown-text.js";
+
+/** A heading of a document. */
+export interface Heading {
+  readonly depth: number;
+  readonly text: string;
+}
+
+/** Which headings are counted. */
+export interface HeadingsWanted {
+  readonly under?: string | undefined;
+  readonly level?: number | undefined;
+}
+
+/**
+ * The headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
+ * list is none, and one without words isn't either. Throws `INVALID_INPUT` for a text that nests too deep.
+ */
+export function headingsOf(text: string, path: string): Heading[] {
+  const blocks = blocksOf(text);
+  if (blocks === undefined) {
+    throw new PhasegateError(
+      "INVALID_INPUT",
+      `lists or quotations in ${shownPath(path)} stand too deep in one another`,
+      {
+        remedy: "Make the document flatter.",
+        details: { field: path },
+      },
+    );
+  }
+  return blocks
+    .flatMap((block) => (block.type === "heading" ? [{ depth: block.depth, text: plainText(textOf(block)) }] : []))
+    .filter((heading) => /[\p{L}\p{N}]/u.test(heading.text));
+}
+
+/** Those headings that are counted; undefined if the one that they should be under isn't there. */
+export function headingsBelow(headings: readonly Heading[], { under, level }: HeadingsWanted): Heading[] | undefined {
+  if (under === undefined) return headings.filter(({ depth }) => level === undefined || depth === level);
+  const name = headingName(plainText(under));
+  const starts = [...headings.keys()].filter((index) => headingName(headings[index]?.text ?? "") === name);
+  if (starts.length === 0) return undefined;
+  // A set: one section of that name may stand inside another.
+  const found = new Set(starts.flatMap((start) => belowOne(headings, start, level)));
+  return headings.filter((heading) => found.has(heading));
+}
+
+function belowOne(headings: readonly Heading[], start: number, level: number | undefined): Heading[] {
+  const depth = headings[start]?.depth ?? 0;
+  const end = headings.findIndex((heading, index) => index > start && heading.depth <= depth);
+  return headings
+    .slice(start + 1, end === -1 ? undefined : end)
+    .filter((heading) => heading.depth === (level ?? depth + 1));
+}

@@ -1,0 +1,98 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import type { JsonValue } from "../../definition/json.js";
+import { parseRelativePath } from "../../definition/relative-path.js";
+import { PhasegateError } from "../../errors.js";
+import { hasPlaceholder } from "../../gate/placeholders.js";
+import type { Wall } from "../../walls/wall.js";
+import { notText, pathRefused } from "../../walls/wall-refusals.js";
+import { textParam } from "./parse-params.js";
+
+/** Params of all verifiers that look at a file or a folder. */
+export const subjectParams = {
+  /** Relative to the project root; without it, the value of the evidence field. */
+  path: textParam.optional(),
+  /** Whether the file may be a link to another one inside the project. */
+  allow_link: z.boolean().optional(),
+};
+
+interface SubjectParams {
+  readonly path?: string | undefined;
+  readonly allow_link?: boolean | undefined;
+}
+
+/** The most paths that one field may name. */
+const PATHS_MAX = 100;
+
+/** Throws `PATH_REFUSED` for a path that no session could give a meaning. */
+export function checkSubject({ path }: SubjectParams): void {
+  if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
+}
+
+/** What is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
+export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined): readonly string[] {
+  const claimed = path ?? value;
+  const paths = Array.isArray(claimed) ? claimed : [claimed];
+  if (paths.length === 0) throw notAPath("the list of paths is empty");
+  if (paths.length > PATHS_MAX) throw notAPath(`more than ${PATHS_MAX} paths are named`);
+  return paths.map((item) => {
+    if (typeof item === "string") return item;
+    throw notAPath("the evidence must name a path, as a text");
+  });
+}
+
+/** The one path that is to be looked at. Throws `INVALID_INPUT`. */
+function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
+  const [path, ...others] = subjectsOf(params, value);
+  if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
+  return path;
+}
+
+/**
+ * Throws `PATH_REFUSED` for a link, unless the author allows it: a file that is asked for can't be
+ * another good one under a new name. Folders on the way may be links that stay inside.
+ */
+export async function refuseLink(wall: Wall, path: string, { allow_link }: SubjectParams): Promise<void> {
+  if (allow_link === true || !(await wall.isLink(path))) return;
+  throw pathRefused(path, "it is a link to another place");
+}
+
+/** A file that is to be looked into. */
+export interface SubjectText {
+  readonly path: string;
+  readonly text: string;
+  readonly digest: string;
+}
+
+/** Reads the file that is to be looked into, as UTF-8 without its byte order mark. Throws as walls do. */
+export async function readSubject(
+  wall: Wall,
+  params: SubjectParams,
+  value: JsonValue | undefined,
+  maxBytes: number,
+): Promise<SubjectText> {
+  const path = subjectOf(params, value);
+  await refuseLink(wall, path, params);
+  const { bytes } = await wall.readBytes(path, { maxBytes });
+  return { path, text: decoded(bytes, path), digest: sha256(bytes) };
+}
+
+/** SHA-256 in hexadecimal digits. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function decoded(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw notText(path);
+  }
+}
+
+function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", reason, {
+    remedy: "Hand in a path relative to the project root, such as 'docs/report.md'.",
+    details: { expected: "a path relative to the project root" },
+  });
+}

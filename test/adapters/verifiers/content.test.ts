@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { aProject, refused } from "./a-project.js";
+
+describe("file_matches", () => {
+  it("counts the lines that match", async () => {
+    const { verify } = await aProject({ log: "ok 1\r\nok 2\nnot ok 3\nOK 4\n" });
+    const ask = (params: object) => verify("file_matches", { path: "log", ...params });
+    expect(await ask({ pattern: "^ok" })).toMatchObject({
+      ok: true,
+      message: "log has 2 matching lines for ^ok; wanted: at least 1",
+      ran: "log",
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(await ask({ pattern: "^ok \\d$", count: 2 })).toMatchObject({ ok: true });
+    expect(refused(await ask({ pattern: "^ok", count: 3 }))).toContain("wanted: exactly 3");
+    expect(await ask({ pattern: "^ok", flags: "i", min: 3, max: 3 })).toMatchObject({ ok: true });
+    expect(refused(await ask({ pattern: "^not ok", max: 0 }))).toContain("wanted: at most 0");
+    expect(await ask({ pattern: "^fail", max: 0 })).toMatchObject({ ok: true });
+    expect(refused(await ask({ pattern: "ok", min: 5, max: 9 }))).toContain("wanted: 5 to 9");
+    // A line end at the end begins no empty line.
+    expect(await ask({ pattern: "^$", max: 0 })).toMatchObject({ ok: true });
+  });
+
+  it("looks at the whole text where the author says so", async () => {
+    const { verify } = await aProject({ log: "\ufeffbegin\nend" });
+    const ask = (params: object) => verify("file_matches", { path: "log", ...params });
+    expect(await ask({ pattern: "^begin.end$", scope: "file", flags: "s" })).toMatchObject({ ok: true });
+    expect(await ask({ pattern: "^end$", scope: "file", flags: "m" })).toMatchObject({ ok: true });
+    expect(refused(await ask({ pattern: "^end$", scope: "file" }))).toContain("0 matches of the whole file");
+  });
+
+  it("doesn't take look-alikes and invisible letters for what is asked for", async () => {
+    const { verify } = await aProject({ report: "Status: РАSS\nStatus: PA\u200bSS\n" });
+    expect(refused(await verify("file_matches", { path: "report", pattern: "PASS" }))).toContain("0 matching lines");
+  });
+
+  it("ends in time whatever the pattern and the text are", async () => {
+    const { verify } = await aProject({ evil: `${"a".repeat(100_000)}!\n${"ab".repeat(8_000)}\n` });
+    expect(await verify("file_matches", { path: "evil", pattern: "^(a+)+$", max: 0 })).toMatchObject({ ok: true });
+    const wide = { path: "evil", pattern: "(?:a[ab]{500}|b[ab]{400})[cd]", max: 0 };
+    expect(refused(await verify("file_matches", wide))).toContain("too many to be matched with this pattern");
+  });
+
+  it("stops between lines when it is told to", async () => {
+    let state = 1;
+    const letter = () => {
+      state = (state * 48271) % 2147483647;
+      return state % 2 === 0 ? "a" : "b";
+    };
+    const line = () => Array.from({ length: 4000 }, letter).join("");
+    const { verify } = await aProject({ long: Array.from({ length: 250 }, line).join("\n") });
+    // Half a minute of work; a timer can only end it if it lets others have their turn.
+    const signal = AbortSignal.timeout(100);
+    const running = verify("file_matches", { path: "long", pattern: "(?:a[ab]{500}|b[ab]{400})[cd]" }, { signal });
+    await expect(running).rejects.toThrow("aborted due to timeout");
+  });
+
+  it.each([
+    [{ pattern: "(" }, "missing closing )"],
+    [{ pattern: "(a)\\1" }, "no look-around and no back-references"],
+    [{ pattern: "a(?=b)" }, "no look-around and no back-references"],
+    [{ pattern: "((a{99}){99}){99}" }, "invalid repeat count"],
+    [{ pattern: "" }, "pattern"],
+    [{}, "pattern"],
+    [{ pattern: "a", flags: "g" }, "flags are i"],
+    [{ pattern: "a", flags: "m" }, "with scope: file only"],
+    [{ pattern: "a", count: 1, min: 1 }, "exactly how often"],
+    [{ pattern: "a", min: 2, max: 1 }, "less than min"],
+    [{ pattern: "a", minimum: 2 }, "no such param"],
+    [{ pattern: "a", path: "/x" }, "absolute"],
+  ])("says at load what is wrong with %j", async (params, message) => {
+    const { check } = await aProject();
+    expect(() => check("file_matches", params)).toThrow(message);
+  });
+
+  it("takes braces in a pattern for what they are", async () => {
+    const { check, verifiers } = await aProject();
+    check("file_matches", { pattern: "a{2,3}{name}?" });
+    expect(verifiers.file_matches.verbatim).toContain("pattern");
+  });
+
+  it("doesn't take what isn't text", async () => {
+    const { root, verify } = await aProject();
+    const { writeFile } = await import("node:fs/promises");
+    await writeFile(`${root}/raw`, Uint8Array.of(0x61, 0xe9));
+    expect(refused(await verify("file_matches", { path: "raw", pattern: "a" }))).toContain("not UTF-8");
+  });
+});
+
+const SPEC = `# Spec
+
+## Findings
+### First **finding**
+#### detail
+### Second
+## Empty
+Setext
+------
+\`\`\`
+### in a fence
+\`\`\`
+<!--
+### in a comment
+-->
+> ### in a quotation
+
+- ### in a list
+
+###
+### ---
+`;
+
+describe("markdown_headings", () => {
+  it("counts headings below another one, one level deeper", async () => {
+    const { verify } = await aProject({ "spec.md": SPEC });
+    const ask = (params: object) => verify("markdown_headings", { path: "spec.md", ...params });
+    expect(await ask({ under: "findings", count: 2 })).toMatchObject({
+      ok: true,
+      message: "spec.md: 2 headings under findings; wanted: exactly 2",
+    });
+    expect(await ask({ under: "Findings", level: 4, count: 1 })).toMatchObject({ ok: true });
+    expect(await ask({ level: 2, count: 3 })).toMatchObject({ ok: true });
+    expect(await ask({ count: 7 })).toMatchObject({ ok: true });
+    expect(await ask({ under: "Findings", names: ["first finding", "**Second**:"] })).toMatchObject({ ok: true });
+  });
+
+  it("doesn't count what only looks like one", async () => {
+    const { verify } = await aProject({ "spec.md": SPEC });
+    const ask = (params: object) => verify("markdown_headings", { path: "spec.md", ...params });
+    expect(refused(await ask({ under: "Setext" }))).toContain("0 headings under Setext");
+    expect(refused(await ask({ under: "Empty" }))).toContain("0 headings");
+    expect(refused(await ask({ names: ["in a fence", "in a comment", "in a quotation", "in a list"] }))).toContain(
+      "missing: in a fence, in a comment, in a quotation, in a list",
+    );
+    expect(refused(await ask({ under: "Results" }))).toContain("there is no heading Results");
+    expect(refused(await ask({ under: "Results", max: 3 }))).toContain("wanted: at most 3");
+  });
+
+  it("counts a heading once where sections of one name stand in one another", async () => {
+    const { verify } = await aProject({ "a.md": "# A\n## A\n### B\n" });
+    expect(await verify("markdown_headings", { path: "a.md", under: "A", level: 3, count: 1 })).toMatchObject({
+      ok: true,
+    });
+  });
+
+  it("reads its limit of text in time, and refuses what nests too deep", async () => {
+    const { verify } = await aProject({ "deep.md": `${"> ".repeat(5000)}# x`, "long.md": "# *a_[`<\n".repeat(20_000) });
+    expect(refused(await verify("markdown_headings", { path: "deep.md" }))).toContain("too deep in one another");
+    expect(await verify("markdown_headings", { path: "long.md", count: 20_000 })).toMatchObject({ ok: true });
+  });
+});

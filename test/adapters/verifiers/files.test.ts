@@ -1,0 +1,164 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, symlink, truncate } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { aProject, refused } from "./a-project.js";
+
+const HELLO = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+describe("file_exists", () => {
+  it("takes a file by its param, by the evidence, and a list of them", async () => {
+    const { verify } = await aProject({ "docs/a.md": "hello", "b.md": "more" });
+    expect(await verify("file_exists", { path: "docs/a.md" })).toEqual({
+      ok: true,
+      message: "docs/a.md: there, 5 bytes",
+      ran: "docs/a.md",
+      digest: HELLO,
+    });
+    expect(await verify("file_exists", {}, { value: "docs/a.md" })).toMatchObject({ ok: true });
+    const both = await verify("file_exists", {}, { value: ["docs/a.md", "b.md"] });
+    expect(both).toEqual({ ok: true, message: "docs/a.md, b.md: there, 5, 4 bytes", ran: "docs/a.md, b.md" });
+    expect(refused(await verify("file_exists", {}, { value: ["docs/a.md", "c.md"] }))).toContain("no file c.md");
+  });
+
+  it("doesn't take an empty file, unless the author wants it", async () => {
+    const { verify } = await aProject({ empty: "" });
+    expect(refused(await verify("file_exists", { path: "empty" }))).toContain("an empty file shows nothing");
+    expect(await verify("file_exists", { path: "empty", min_bytes: 0 })).toMatchObject({ ok: true });
+    expect(refused(await verify("file_exists", { path: "empty", min_bytes: 2 }))).toContain("at least 2");
+  });
+
+  it("doesn't take a link to a good file, inside or outside", async () => {
+    const { base, root, write, verify } = await aProject({ "good.md": "good" });
+    await write("../secret.md", "secret");
+    await symlink("good.md", join(root, "inside.md"));
+    await symlink(join(base, "secret.md"), join(root, "outside.md"));
+    await symlink("nowhere", join(root, "dangling.md"));
+    expect(refused(await verify("file_exists", { path: "inside.md" }))).toContain("it is a link");
+    expect(await verify("file_exists", { path: "inside.md", allow_link: true })).toMatchObject({ ok: true });
+    for (const path of ["outside.md", "dangling.md"]) {
+      expect(refused(await verify("file_exists", { path }))).toContain("it is a link");
+      expect(refused(await verify("file_exists", { path, allow_link: true }))).toContain("not lead to a place inside");
+    }
+  });
+
+  it("goes through a folder that is a link inside the project, and not out of it", async () => {
+    const { root, write, verify } = await aProject({ "real/a.md": "a" });
+    await write("../out/a.md", "secret");
+    await symlink("real", join(root, "alias"));
+    await symlink("../out", join(root, "exit"));
+    expect(await verify("file_exists", { path: "alias/a.md" })).toMatchObject({ ok: true });
+    expect(refused(await verify("file_exists", { path: "exit/a.md" }))).toContain("refused");
+  });
+
+  it.each([["../secret.md"], ["/etc/passwd"], ["a\0b"], ["C:\\x"], [""], [5], [null], [{}], [[]], [["a", 1]], [true]])(
+    "doesn't take %j for a path",
+    async (value) => {
+      const { verify } = await aProject();
+      expect(refused(await verify("file_exists", {}, { value }))).not.toBe("");
+      expect(refused(await verify("directory_exists", {}, { value }))).not.toBe("");
+      expect(refused(await verify("file_matches", { pattern: "x" }, { value }))).not.toBe("");
+    },
+  );
+
+  it("doesn't take another name that only looks the same", async () => {
+    const { verify } = await aProject({ "rероrt.md": "with Cyrillic letters" });
+    expect(refused(await verify("file_exists", { path: "report.md" }))).toContain("no file report.md");
+    expect(refused(await verify("file_exists", {}, { value: "re\u200bport.md" }))).toContain("no file");
+  });
+
+  it("doesn't take a folder, a FIFO, a socket or a device, and doesn't wait for one", async () => {
+    const { root, verify } = await aProject({ "folder/a": "a" });
+    execFileSync("mkfifo", [join(root, "pipe")]);
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(root, "socket"), resolve));
+    for (const path of ["pipe", "socket", "folder", "."]) {
+      expect(refused(await verify("file_exists", { path }))).toMatch(/not a regular file|a folder, not a file/);
+      expect(refused(await verify("file_matches", { path, pattern: "." }))).toMatch(/not a regular|a folder, not/);
+    }
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it("says of a huge file that it is there, without reading it", async () => {
+    const { root, verify, write } = await aProject();
+    await write("huge", "x");
+    await truncate(join(root, "huge"), 2 ** 40);
+    const found = await verify("file_exists", { path: "huge" });
+    expect(found).toEqual({ ok: true, message: "huge: there, 1099511627776 bytes", ran: "huge" });
+    for (const [name, params] of [
+      ["file_matches", { pattern: "x" }],
+      ["json_value", { pointer: "" }],
+      ["markdown_headings", {}],
+    ] as const) {
+      expect(refused(await verify(name, { path: "huge", ...params }))).toMatch(/larger than \d+ bytes/);
+    }
+  });
+
+  it("is bounded in how many paths the evidence names", async () => {
+    const { verify } = await aProject();
+    const value = Array.from({ length: 101 }, (_, index) => `f${index}`);
+    expect(refused(await verify("file_exists", {}, { value }))).toContain("more than 100");
+  });
+});
+
+describe("directory_exists", () => {
+  it("takes folders, with as many entries as are wanted", async () => {
+    const { verify } = await aProject({ "docs/a.md": "a", "docs/b.md": "b" });
+    expect(await verify("directory_exists", { path: "docs" })).toEqual({
+      ok: true,
+      message: "docs: there",
+      ran: "docs",
+    });
+    expect(await verify("directory_exists", { min_entries: 2 }, { value: "docs" })).toMatchObject({ ok: true });
+    expect(refused(await verify("directory_exists", { path: "docs", min_entries: 3 }))).toContain("at least 3");
+  });
+
+  it("doesn't take what isn't there, a file, or a link", async () => {
+    const { root, verify } = await aProject({ "a.md": "a" });
+    await mkdir(join(root, "real"));
+    await symlink("real", join(root, "alias"));
+    await symlink("..", join(root, "up"));
+    expect(refused(await verify("directory_exists", { path: "none" }))).toContain("no folder none");
+    expect(refused(await verify("directory_exists", { path: "a.md" }))).toContain("a file, not a folder");
+    expect(refused(await verify("directory_exists", { path: "alias" }))).toContain("it is a link");
+    expect(await verify("directory_exists", { path: "alias", allow_link: true })).toMatchObject({ ok: true });
+    expect(refused(await verify("directory_exists", { path: "up", allow_link: true }))).toContain("not lead to");
+  });
+});
+
+describe("params", () => {
+  it("are checked when a definition is loaded", async () => {
+    const { check } = await aProject();
+    const thrown = (params: Parameters<typeof check>[1]) => {
+      try {
+        check("file_exists", params);
+      } catch (error) {
+        return error;
+      }
+      return undefined;
+    };
+    expect(thrown({ path: "a.md" })).toBeUndefined();
+    expect(thrown({})).toBeUndefined();
+    expect(thrown({ path: "{target_file}", min_bytes: 3 })).toBeUndefined();
+    expect(thrown({ path: "{evidence.report}" })).toBeUndefined();
+    expect(thrown({ pth: "a" })).toMatchObject({
+      code: "INVALID_INPUT",
+      message: "pth of file_exists: there is no such param; did you mean 'path'?",
+      remedy: "The params of file_exists: path, allow_link, min_bytes.",
+    });
+    expect(thrown({ path: 5 })).toMatchObject({ code: "INVALID_INPUT", details: { field: "file_exists.path" } });
+    expect(thrown({ min_bytes: -1 })).toMatchObject({ code: "INVALID_INPUT" });
+    expect(thrown({ path: "../a" })).toMatchObject({ code: "PATH_REFUSED" });
+    expect(thrown({ path: "{taget_file}" })).toMatchObject({
+      code: "INVALID_INPUT",
+      message: "there is no placeholder {taget_file}; did you mean {target_file}?",
+    });
+  });
+
+  it("are checked again when they are filled in", async () => {
+    const { verify } = await aProject();
+    expect(refused(await verify("file_exists", { path: 5 }))).toContain("path of file_exists");
+    expect(refused(await verify("file_exists", { nonsense: 5 }))).toContain("no such param");
+  });
+});

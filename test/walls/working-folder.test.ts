@@ -1,0 +1,62 @@
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { isLink } from "../../src/walls/is-link.js";
+import { openWall } from "../../src/walls/open-wall.js";
+import { workingFolder } from "../../src/walls/working-folder.js";
+import { failure } from "../support/failure.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+let base: string;
+let root: string;
+
+beforeEach(async () => {
+  base = await temporaryFolder();
+  root = join(base, "root");
+  await mkdir(join(root, "a", "b"), { recursive: true });
+  await mkdir(join(base, "out"));
+  await writeFile(join(root, "file"), "x");
+  await symlink("a", join(root, "inside"));
+  await symlink("../out", join(root, "outside"));
+  await symlink("nowhere", join(root, "dangling"));
+});
+
+describe("workingFolder", () => {
+  it("gives the real path of a folder inside the root", async () => {
+    expect(await workingFolder(root, ".")).toBe(root);
+    expect(await workingFolder(root, "a/./b/")).toBe(join(root, "a", "b"));
+    expect(await workingFolder(root, "inside/b")).toBe(join(root, "a", "b"));
+  });
+
+  it.each([
+    ["..", "PATH_REFUSED"],
+    ["/tmp", "PATH_REFUSED"],
+    ["a\0", "PATH_REFUSED"],
+    ["outside", "PATH_REFUSED"],
+    ["dangling", "PATH_REFUSED"],
+    ["file", "PATH_REFUSED"],
+    ["none", "FILE_NOT_FOUND"],
+    ["file/below", "FILE_NOT_FOUND"],
+  ])("refuses %j", async (path, code) => {
+    const error = await failure(workingFolder(root, path));
+    expect(error.code).toBe(code);
+    expect(JSON.stringify([error.message, error.details])).not.toContain(base);
+  });
+});
+
+describe("isLink", () => {
+  it("says whether the last name is a link, wherever that leads", async () => {
+    const wall = await openWall(root);
+    for (const path of ["inside", "./outside", "dangling"]) {
+      expect(await wall.isLink(path)).toBe(true);
+    }
+    for (const path of [".", "a", "file", "none", "inside/b", "none/b", "file/below"]) {
+      expect(await wall.isLink(path)).toBe(false);
+    }
+    // A failure that says neither yes nor no is not taken for one of them.
+    await expect(isLink(root, "a\0")).rejects.toMatchObject({ code: "ERR_INVALID_ARG_VALUE" });
+    expect((await failure(wall.isLink("outside/x"))).code).toBe("PATH_REFUSED");
+    await rm(root, { recursive: true });
+    expect((await failure(wall.isLink("a"))).code).toBe("FILE_NOT_FOUND");
+  });
+});
