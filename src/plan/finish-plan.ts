@@ -1,5 +1,6 @@
 /** Drafts as a plan: phases get their numbers, tasks their ids, and dependencies become edges. */
 
+import { isTicked } from "./checkboxes.js";
 import { readDependencies } from "./dependencies.js";
 import { descriptionOf } from "./description.js";
 import type { Dialect } from "./dialects.js";
@@ -145,7 +146,7 @@ function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport): Task
   }
   const { mark, position } = checkbox;
   if (mark === "") return "pending";
-  if (mark === "x" || mark === "X") return "done";
+  if (isTicked(mark)) return "done";
   if (mark === "-" || mark === "/") return "in_progress";
   if (mark === "~") return tilde;
   report.warn(

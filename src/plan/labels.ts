@@ -46,7 +46,8 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
 ];
 
 const BOLD = /^(\*\*|__)(?=\S)(.+?)\1[ \t]*(:?)[ \t]*(.*)$/;
-const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+):[ \t]*(.*)$/;
+/** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
+const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
 const PLAIN = /^([\p{L}][\p{L}\p{N} '/&()-]{0,60}?)[ \t]*:[ \t]+(\S.*)$/u;
 const LEADING = /^([^:]+):[ \t]*$/;
 
@@ -72,8 +73,10 @@ function boldLabel(line: string): Label | undefined {
 }
 
 function slantedLabel(line: string): Label | undefined {
-  const [, mark, name = "", rest = ""] = SLANTED.exec(line) ?? [];
-  return mark === undefined ? undefined : label(name, rest.replace(/[*_]+$/, ""));
+  const [whole, mark, name = "", closed = "", rest = ""] = SLANTED.exec(line) ?? [];
+  if (whole === undefined || mark === undefined) return undefined;
+  const open = closed === "" && whole.charAt(1 + name.length) === ":";
+  return label(name, open ? rest.replace(/[*_]+$/, "") : rest);
 }
 
 /** Without marks only known names are labels, or lines that lead up to a list. */

@@ -23,6 +23,8 @@ export interface Outline {
   readonly grouped: boolean;
   /** Whether tasks have ids: then a checkbox without one is something else, as a rule. */
   readonly identified: boolean;
+  /** How often each id of a task begins a row. */
+  readonly mentions: ReadonlyMap<string, number>;
 }
 
 interface Candidate extends PhaseStart {
@@ -35,18 +37,25 @@ interface Candidate extends PhaseStart {
 /** Finds the phases of a plan. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
   const ids = rows.map((row) => taskIdOf(row, dialect));
-  const identified = ids.some((id) => id !== undefined);
+  const mentions = countOf(ids);
+  const identified = mentions.size > 0;
   const weight = (index: number) => ids[index] ?? (identified ? undefined : plainTask(rows[index]));
   const headed = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
   const named = candidates(rows, weight, (row) => namedPhase(row, headed));
   const phases = chosen(named);
-  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, identified };
+  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, identified, mentions };
   const sections = candidates(rows, weight, (row) => anySection(row, dialect), true).filter(
     ({ tasks }) => tasks.length > 0,
   );
   const numbered = sections.some(({ key }) => key !== undefined);
   const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
-  return { starts: startsOf(sections), grouped, identified };
+  return { starts: startsOf(sections), grouped, identified, mentions };
+}
+
+function countOf(ids: readonly (string | undefined)[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const id of ids) if (id !== undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return counts;
 }
 
 /** The id of the task that a row begins, if it looks like one that must be done. */

@@ -1,4 +1,5 @@
 /** What the reader of a plan knows while it walks: where it is, and which list it is in. */
+import { isTicked } from "./checkboxes.js";
 import type { Dialect } from "./dialects.js";
 import { type ItemBlock, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { Outline } from "./outline.js";
@@ -102,7 +103,7 @@ export class ReaderState {
     const checkbox = this.checkbox(row);
     return {
       text: bare(row.text.replace(/<!--.*?-->/g, "")),
-      checked: /^x$/i.test(row.checkbox?.mark ?? ""),
+      checked: isTicked(row.checkbox?.mark ?? ""),
       ...(checkbox === undefined ? {} : { checkbox }),
       position: this.source.position(row.line, row.column),
     };

@@ -90,10 +90,7 @@ function isTaskHeading({ phase, dialect }: ReaderState, { text }: Row): boolean 
 function readItem(state: ReaderState, row: Row): void {
   const { block } = state;
   if (block !== undefined) {
-    const begins = block.kind !== "gate" && isTask(state, row) && !isBelowTask(state, row);
-    const inside = row.depth > block.depth || block.first === undefined;
-    if (inside && !begins) return state.collect(block, row);
-    if (block.section) return state.collect(block, row);
+    if (block.section || (isInside(block, row) && !beginsTask(state, block, row))) return state.collect(block, row);
     state.close();
   }
   if (isTask(state, row)) return startTask(state, row, { item: row.depth });
@@ -108,6 +105,20 @@ function readItem(state: ReaderState, row: Row): void {
     task.criteria.push(state.item(row));
     state.tell(row);
   }
+}
+
+/** Whether an item is one of the list below a label: the first decides how deep the others are at least. */
+function isInside({ depth, first }: Block, row: Row): boolean {
+  if (first !== undefined) return row.depth >= Math.min(first, depth + 1);
+  return row.depth > depth || row.checkbox !== undefined || labelOf(row.text) === undefined;
+}
+
+/** Whether an item of a list is a task of its own. The items of a gate may name tasks that are elsewhere. */
+function beginsTask(state: ReaderState, block: Block, row: Row): boolean {
+  if (!isTask(state, row) || isBelowTask(state, row)) return false;
+  if (block.kind !== "gate") return true;
+  const id = taskTitle(row.text, state.dialect.ids)?.id;
+  return id !== undefined && row.depth === 0 && state.outline.mentions.get(id) === 1;
 }
 
 /** Whether an item is deeper than the task that is open. */
@@ -163,7 +174,7 @@ function groupOf(state: ReaderState, id: string | undefined, name: string, row: 
   const key = id?.split(".")[0];
   const { phase } = state;
   if (key === undefined || phase === undefined || phase.key === key) return phase;
-  const title = id === key ? name : phase.name;
+  const title = id === key ? name : phase.key === undefined ? phase.name : "";
   if (phase.key === undefined && phase.tasks.length === 0) state.phases.pop();
   startPhase(state, { key, name: title, level: phase.level }, row);
   return state.phase;

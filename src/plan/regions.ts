@@ -4,6 +4,7 @@
  * follows is lost until the next fence. Here a fence with a language inside another one opens a level of its
  * own, if both are closed and the outer one isn't code that holds headings of the plan.
  */
+import { type Container, Containers, indentOf, leaves } from "./containers.js";
 import type { SourceText } from "./source-text.js";
 
 /** What a line is, where it isn't Markdown to be read. */
@@ -18,6 +19,8 @@ export interface Region {
   readonly strictEnd?: number;
   /** Whether nothing closes it: it runs to the end. */
   readonly unclosed: boolean;
+  /** Whether it is indented so far that strict CommonMark takes it for text. */
+  readonly far?: true;
 }
 
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)$/;
@@ -27,40 +30,35 @@ const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
 const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
 /** What no code holds: behind it somebody has forgotten to close a fence. */
 const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
+/** What ends code that stands in a list item and isn't indented as the item is. */
+const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
+/** So many lines are looked through at most for the end of a sample that holds others. */
+const LOOK_AHEAD = 2000;
+
 interface Fence {
   readonly run: string;
   readonly info: string;
 }
 
-const ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]/;
-
 /** Finds all code and all comments, in order. */
 export function findRegions(source: SourceText): Region[] {
   const regions: Region[] = [];
-  let inList = false;
+  const containers = new Containers();
   for (let line = 0; line < source.lines.length; line += 1) {
-    const region = regionAt(source, line, inList);
-    if (region !== undefined) {
-      regions.push(region);
-      line = region.end - 1;
-    } else {
-      inList = staysInList(source.text(line), inList);
-    }
+    const text = source.text(line);
+    const region = regionAt(source, line, text, containers);
+    containers.follow(text);
+    if (region === undefined) continue;
+    regions.push(region);
+    line = region.end - 1;
   }
   return regions;
 }
 
-/** A list goes on over blank and indented lines. */
-function staysInList(text: string, inList: boolean): boolean {
-  if (ITEM.test(text)) return true;
-  return inList && (text.trim() === "" || /^[ \t]/.test(text));
-}
-
-function regionAt(source: SourceText, line: number, inList: boolean): Region | undefined {
-  const text = source.text(line);
+function regionAt(source: SourceText, line: number, text: string, containers: Containers): Region | undefined {
   const fence = fenceOf(text);
-  if (fence !== undefined) return fenced(source, line, fence, inList && /^[ \t]|^(?:[-*+]|\d)/.test(text));
-  if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 4);
+  if (fence !== undefined) return fenced(source, line, fence, containers.around(text));
+  if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 2);
   const raw = RAW.exec(text);
   if (raw !== null) return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
   return undefined;
@@ -74,27 +72,36 @@ function until(source: SourceText, start: number, kind: RegionKind, close: RegEx
   return { kind, start, end: source.lines.length, unclosed: true };
 }
 
-/** `listed`: the fence is part of a list item, which ends with the first line that is not indented. */
-function fenced(source: SourceText, start: number, opening: Fence, listed: boolean): Region {
+/**
+ * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
+ * indented as their item is are still code, if the fence comes before anything that no code would be.
+ */
+function fenced(source: SourceText, start: number, opening: Fence, container: Container): Region {
+  const far = indentOf(source.text(start)) > container.column + 3 ? ({ far: true } as const) : {};
   let depth = 1;
   let strictEnd: number | undefined;
+  let left = false;
   let suspicious = false;
-  for (let line = start + 1; line < source.lines.length; line += 1) {
+  const last = source.lines.length;
+  for (let line = start + 1; line < last; line += 1) {
     const text = source.text(line);
+    if (!left && leaves(text, container)) {
+      if (strictEnd !== undefined) break;
+      left = true;
+      strictEnd = line;
+    }
+    if (left && ENDS_CODE.test(text)) break;
     const fence = fenceOf(text);
-    const counts = fence?.run.startsWith(opening.run);
-    if (fence !== undefined && counts) {
+    if (fence?.run.startsWith(opening.run)) {
       depth += fence.info === "" ? -1 : 1;
       if (fence.info === "") strictEnd ??= line + 1;
-      if (depth === 0) return closed(start, line + 1, strictEnd);
-    } else if (listed && strictEnd === undefined && /^\S/.test(text)) {
-      return { kind: "code", start, end: line, unclosed: false };
+      if (depth === 0) return { ...closed(start, line + 1, strictEnd), ...far };
     }
     suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
-    if (suspicious && strictEnd !== undefined) break;
+    if (strictEnd !== undefined && (suspicious || line - strictEnd > LOOK_AHEAD)) break;
   }
-  if (strictEnd !== undefined) return closed(start, strictEnd, strictEnd);
-  return { kind: "code", start, end: source.lines.length, unclosed: true };
+  if (strictEnd !== undefined) return { ...closed(start, strictEnd, strictEnd), ...far };
+  return { kind: "code", start, end: last, unclosed: true };
 }
 
 function fenceOf(text: string): Fence | undefined {

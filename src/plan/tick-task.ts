@@ -1,6 +1,7 @@
 /** Writes ticks back into a tasks.md: the character between the brackets, and nothing else. */
 import { nearest } from "../definition/nearest.js";
 import { PhasegateError } from "../errors.js";
+import { isTicked } from "./checkboxes.js";
 import type { Checkbox, Plan, PlanTask } from "./plan.js";
 
 /** What is written. */
@@ -38,10 +39,11 @@ export function tickTasks(markdown: string, tasks: readonly PlanTask[], options:
 function setMark(markdown: string, { mark, position }: Checkbox, done: boolean): string {
   const { offset } = position;
   const there = markdown.charAt(offset);
-  const empty = there === "]" && mark === "";
-  if (!empty && (mark === "" ? !/^[ \t]$/.test(there) : there !== mark)) throw otherText(position.line);
-  if (/^x$/i.test(mark) === done) return markdown;
-  return `${markdown.slice(0, offset)}${done ? "x" : " "}${markdown.slice(empty ? offset : offset + 1)}`;
+  const empty = mark === "" && there === "]";
+  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
+  if (!known) throw otherText(position.line);
+  if (isTicked(mark) === done || (mark === "" && !done)) return markdown;
+  return `${markdown.slice(0, offset)}${done ? "x" : " "}${markdown.slice(empty ? offset : offset + Math.max(mark.length, 1))}`;
 }
 
 function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID_INPUT"> {

@@ -10,7 +10,7 @@ import { arbitraryPlan } from "./random-plans.js";
 import { scanCheckboxes } from "./scan-checkboxes.js";
 
 const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? (process.env.PHASEGATE_LONG ? 20_000 : 400));
-const seconds = (count: number) => ({ timeout: Math.max(20_000, count * 40) });
+const LIMIT = { timeout: Math.max(20_000, RUNS * 40) };
 
 /** A reading, or nothing where the text is refused as one that can't be a plan. */
 function read(text: string): PlanReading | undefined {
@@ -52,7 +52,7 @@ function agrees(text: string, { line, column, offset }: { line: number; column: 
 }
 
 describe("parsePlan, on random plans", () => {
-  it("places or reports every checkbox, and each once", () => {
+  it("places or reports every checkbox, and each once", LIMIT, () => {
     fc.assert(
       fc.property(arbitraryPlan, (text) => {
         const reading = read(text);
@@ -75,9 +75,9 @@ describe("parsePlan, on random plans", () => {
       }),
       { numRuns: RUNS },
     );
-  }, seconds(RUNS));
+  });
 
-  it("gives places, ids and edges that hold", () => {
+  it("gives places, ids and edges that hold", LIMIT, () => {
     fc.assert(
       fc.property(arbitraryPlan, (text) => {
         const reading = read(text);
@@ -104,9 +104,9 @@ describe("parsePlan, on random plans", () => {
       }),
       { numRuns: RUNS },
     );
-  }, seconds(RUNS));
+  });
 
-  it("ticks one character, reads it again as done and nothing else, and takes it back", () => {
+  it("ticks one character, reads it again as done and nothing else, and takes it back", LIMIT, () => {
     fc.assert(
       fc.property(arbitraryPlan, fc.nat(), (text, pick) => {
         const plan = read(text)?.plan;
@@ -124,7 +124,7 @@ describe("parsePlan, on random plans", () => {
       }),
       { numRuns: RUNS },
     );
-  }, seconds(RUNS));
+  });
 });
 
 /** A tick is taken back to a space, also where a tab was. */

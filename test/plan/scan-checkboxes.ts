@@ -11,12 +11,15 @@ export interface ScannedCheckbox {
   readonly offset: number;
 }
 
-/** Not a link, not the end of a name such as `list[ ]`, not `[x][…]`. */
-const BOX = /(?<![\w\])\\[])\[(?:[ \t]+|[xX~-])\](?![([:\w])/g;
+/** Not a link, and not the end of a name such as `list[-]`. */
+const BOX = /(?<![\p{L}\p{N}_\])[])\[(?:[ \t]+|[xX~-])\](?![([])/gu;
+/** Code within a line. Backticks in two lines may be a pair to CommonMark; to a reader of lines they are none. */
+const SPAN = /(?<!`)(`+)(?!`)[^\r\n]*?(?<!`)\1(?!`)/g;
 
 /** All checkboxes outside of code and comments. Offsets are those of the opening bracket. */
 export function scanCheckboxes(markdown: string): ScannedCheckbox[] {
-  const hidden = codeAndComments(markdown);
+  const spans = [...markdown.matchAll(SPAN)].map(({ 0: span, index }) => [index, index + span.length] as const);
+  const hidden = [...codeAndComments(markdown), ...spans];
   return [...markdown.matchAll(BOX)]
     .filter(({ index }) => !hidden.some(([start, end]) => start <= index && index < end))
     .map(({ index }) => ({ offset: index, line: markdown.slice(0, index).split(/\r\n|\n|\r/).length }));
@@ -25,7 +28,7 @@ export function scanCheckboxes(markdown: string): ScannedCheckbox[] {
 function codeAndComments(markdown: string): (readonly [number, number])[] {
   const found: (readonly [number, number])[] = [];
   const visit = (node: Nodes): void => {
-    if (node.type === "code" || node.type === "inlineCode" || node.type === "html") {
+    if (node.type === "code" || node.type === "html") {
       const { start, end } = node.position ?? { start: {}, end: {} };
       found.push([start.offset ?? 0, end.offset ?? 0]);
     }
