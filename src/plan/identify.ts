@@ -16,7 +16,7 @@ export interface TaskTitle {
 export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
-  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^)]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/iu;
+  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/iu;
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {

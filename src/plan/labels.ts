@@ -45,6 +45,9 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["status", /^status$/],
 ];
 
+/** Where checkboxes without ids would be tasks, below titles and labels with these words they aren't. */
+export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
+
 const BOLD = /^(\*\*|__)(?=\S)(.+?)\1[ \t]*(:?)[ \t]*(.*)$/;
 /** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
 const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
@@ -95,7 +98,7 @@ function label(name: string, text: string): Label {
 function plain(name: string): string {
   return name
     .toLowerCase()
-    .replace(/\(.*?\)/g, " ")
+    .replace(/\([^()]*\)/g, " ")
     .replace(/[^\p{L}\p{N}-]+/gu, " ")
     .replace(/\b(?:phase|task|final)(?: \d[\w.]*)?\b(?! gate)(?=.*\S)/g, " ")
     .trim()

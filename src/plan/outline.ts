@@ -4,7 +4,7 @@
  */
 import type { Dialect } from "./dialects.js";
 import { isGateTitle, numberedTitle, phaseTitle, taskTitle } from "./identify.js";
-import { fieldOf } from "./labels.js";
+import { fieldOf, NO_TASKS } from "./labels.js";
 import type { Row } from "./rows.js";
 
 /** Where a phase begins. */
@@ -27,6 +27,10 @@ export interface Outline {
   readonly mentions: ReadonlyMap<string, number>;
 }
 
+type Ids = readonly (string | undefined)[];
+/** What makes a row a task of its section: its id, or, where there are none, its line. */
+type Weight = (index: number) => string | undefined;
+
 interface Candidate extends PhaseStart {
   readonly index: number;
   readonly parent: number;
@@ -39,17 +43,46 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
   const ids = rows.map((row) => taskIdOf(row, dialect));
   const mentions = countOf(ids);
   const identified = mentions.size > 0;
-  const weight = (index: number) => ids[index] ?? (identified ? undefined : plainTask(rows[index]));
+  const weight: Weight = (index) => ids[index] ?? (identified ? undefined : plainTask(rows[index]));
   const headed = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
   const named = candidates(rows, weight, (row) => namedPhase(row, headed));
   const phases = chosen(named);
   if (phases.length > 0) return { starts: startsOf(phases), grouped: false, identified, mentions };
-  const sections = candidates(rows, weight, (row) => anySection(row, dialect), true).filter(
-    ({ tasks }) => tasks.length > 0,
-  );
+  const sections = sectionsOf(rows, ids, weight, dialect);
   const numbered = sections.some(({ key }) => key !== undefined);
   const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
-  return { starts: startsOf(sections), grouped, identified, mentions };
+  return { starts: startsOf(grouped ? sections : sections.map(withKey)), grouped, identified, mentions };
+}
+
+/**
+ * Sections with tasks, in a plan without phases. Where they are numbered, each has what is below its deeper
+ * headings too, and one without a number may have tasks without ids.
+ */
+function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dialect): Candidate[] {
+  const start = (row: Row) => anySection(row, dialect);
+  const levels = candidates(rows, weight, (row) => numberedSection(start(row))).flatMap(({ tasks, level }) =>
+    tasks.length > 0 ? [level] : [],
+  );
+  if (levels.length === 0) return full(candidates(rows, weight, start, true));
+  const deepest = Math.min(...levels);
+  const any: Weight = (index) => ids[index] ?? plainTask(rows[index]);
+  const shallow = (row: Row) => (row.depth <= deepest ? start(row) : undefined);
+  return full(candidates(rows, any, shallow)).filter(({ key, name }) => key !== undefined || !NO_TASKS.test(name));
+}
+
+function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined {
+  return start?.key === undefined ? undefined : start;
+}
+
+function full(all: readonly Candidate[]): Candidate[] {
+  return all.filter(({ tasks }) => tasks.length > 0);
+}
+
+/** A section without a number has the one that all its tasks begin with. */
+function withKey(section: Candidate): Candidate {
+  const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
+  const [key] = parts;
+  return section.key !== undefined || parts.size !== 1 || key === undefined ? section : { ...section, key };
 }
 
 function countOf(ids: readonly (string | undefined)[]): Map<string, number> {
@@ -99,7 +132,7 @@ function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
  */
 function candidates(
   rows: readonly Row[],
-  weight: (index: number) => string | undefined,
+  weight: Weight,
   startAt: (row: Row) => PhaseStart | undefined,
   direct = false,
 ): Candidate[] {

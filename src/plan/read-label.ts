@@ -2,7 +2,7 @@
 
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
 import { mentionedPhase } from "./identify.js";
-import type { Field, Label } from "./labels.js";
+import { type Field, type Label, NO_TASKS } from "./labels.js";
 import type { ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn } from "./task-line.js";
@@ -18,9 +18,6 @@ const OF_TASKS: ReadonlySet<Field> = new Set([
   "parallel",
   "status",
 ]);
-/** In a plan without ids every checkbox is a task, but below these. */
-const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
-
 /** Takes a label in. Returns whether it was one that means anything here. */
 export function readLabel(state: ReaderState, label: Label, row: Row): void {
   const { block } = state;

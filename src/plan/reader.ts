@@ -90,7 +90,7 @@ function isTaskHeading({ phase, dialect }: ReaderState, { text }: Row): boolean 
 function readItem(state: ReaderState, row: Row): void {
   const { block } = state;
   if (block !== undefined) {
-    if (block.section || (isInside(block, row) && !beginsTask(state, block, row))) return state.collect(block, row);
+    if ((block.section || isInside(block, row)) && !beginsTask(state, block, row)) return state.collect(block, row);
     state.close();
   }
   if (isTask(state, row)) return startTask(state, row, { item: row.depth });
@@ -109,16 +109,18 @@ function readItem(state: ReaderState, row: Row): void {
 
 /** Whether an item is one of the list below a label: the first decides how deep the others are at least. */
 function isInside({ depth, first }: Block, row: Row): boolean {
+  const bold = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? labelOf(row.text) : undefined;
+  if (bold !== undefined && bold.field !== "other" && row.depth <= (first ?? depth)) return false;
   if (first !== undefined) return row.depth >= Math.min(first, depth + 1);
   return row.depth > depth || row.checkbox !== undefined || labelOf(row.text) === undefined;
 }
 
-/** Whether an item of a list is a task of its own. The items of a gate may name tasks that are elsewhere. */
-function beginsTask(state: ReaderState, block: Block, row: Row): boolean {
-  if (!isTask(state, row) || isBelowTask(state, row)) return false;
-  if (block.kind !== "gate") return true;
+/** Whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
+function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
+  if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
   const id = taskTitle(row.text, state.dialect.ids)?.id;
-  return id !== undefined && row.depth === 0 && state.outline.mentions.get(id) === 1;
+  if (id === undefined) return false;
+  return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);
 }
 
 /** Whether an item is deeper than the task that is open. */
@@ -139,7 +141,7 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (row.checkbox === undefined || below) return false;
   // In a plan with ids a checkbox without one is a task only beside tasks.
   if (outline.identified && task !== undefined && "heading" in task.place) return false;
-  return state.block === undefined || state.block.kind !== "gate";
+  return true;
 }
 
 function startTask(state: ReaderState, row: Row, place: TaskDraft["place"]): void {

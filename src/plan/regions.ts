@@ -32,8 +32,8 @@ const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
 const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
 /** What ends code that stands in a list item and isn't indented as the item is. */
 const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
-/** So many lines are looked through at most for the end of a sample that holds others. */
-const LOOK_AHEAD = 2000;
+/** So many lines are looked through for the ends of samples that hold others, for each line of the source. */
+const LOOK_AHEAD = 20;
 
 interface Fence {
   readonly run: string;
@@ -44,9 +44,10 @@ interface Fence {
 export function findRegions(source: SourceText): Region[] {
   const regions: Region[] = [];
   const containers = new Containers();
+  const spare = { lines: 2000 + source.lines.length * LOOK_AHEAD };
   for (let line = 0; line < source.lines.length; line += 1) {
     const text = source.text(line);
-    const region = regionAt(source, line, text, containers);
+    const region = regionAt(source, line, containers, spare);
     containers.follow(text);
     if (region === undefined) continue;
     regions.push(region);
@@ -55,9 +56,15 @@ export function findRegions(source: SourceText): Region[] {
   return regions;
 }
 
-function regionAt(source: SourceText, line: number, text: string, containers: Containers): Region | undefined {
+/** How many lines may still be looked through in vain. */
+interface Spare {
+  lines: number;
+}
+
+function regionAt(source: SourceText, line: number, containers: Containers, spare: Spare): Region | undefined {
+  const text = source.text(line);
   const fence = fenceOf(text);
-  if (fence !== undefined) return fenced(source, line, fence, containers.around(text));
+  if (fence !== undefined) return fenced(source, line, fence, containers.around(text), spare);
   if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 2);
   const raw = RAW.exec(text);
   if (raw !== null) return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
@@ -76,7 +83,7 @@ function until(source: SourceText, start: number, kind: RegionKind, close: RegEx
  * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
  * indented as their item is are still code, if the fence comes before anything that no code would be.
  */
-function fenced(source: SourceText, start: number, opening: Fence, container: Container): Region {
+function fenced(source: SourceText, start: number, opening: Fence, container: Container, spare: Spare): Region {
   const far = indentOf(source.text(start)) > container.column + 3 ? ({ far: true } as const) : {};
   let depth = 1;
   let strictEnd: number | undefined;
@@ -98,7 +105,9 @@ function fenced(source: SourceText, start: number, opening: Fence, container: Co
       if (depth === 0) return { ...closed(start, line + 1, strictEnd), ...far };
     }
     suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
-    if (strictEnd !== undefined && (suspicious || line - strictEnd > LOOK_AHEAD)) break;
+    if (strictEnd === undefined) continue;
+    spare.lines -= 1;
+    if (suspicious || spare.lines < 0) break;
   }
   if (strictEnd !== undefined) return { ...closed(start, strictEnd, strictEnd), ...far };
   return { kind: "code", start, end: last, unclosed: true };
