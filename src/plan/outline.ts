@@ -3,9 +3,10 @@
  * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
  */
 import type { Dialect } from "./dialects.js";
-import { isGateTitle, numberedTitle, phaseTitle, taskTitle } from "./identify.js";
+import { isGateTitle, numberedTitle, phaseTitle } from "./identify.js";
 import { fieldOf, NO_TASKS } from "./labels.js";
 import type { Row } from "./rows.js";
+import { type TaskRows, taskRowsOf } from "./task-rows.js";
 
 /** Where a phase begins. */
 export interface PhaseStart {
@@ -16,15 +17,13 @@ export interface PhaseStart {
 }
 
 /** The shape of a plan. */
-export interface Outline {
+export interface Outline extends TaskRows {
   /** By the index of the row. */
   readonly starts: ReadonlyMap<number, PhaseStart>;
   /** Whether there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
   readonly grouped: boolean;
   /** Whether tasks have ids: then a checkbox without one is something else, as a rule. */
   readonly identified: boolean;
-  /** How often each id of a task begins a row. */
-  readonly mentions: ReadonlyMap<string, number>;
 }
 
 type Ids = readonly (string | undefined)[];
@@ -40,18 +39,18 @@ interface Candidate extends PhaseStart {
 
 /** Finds the phases of a plan. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
-  const ids = rows.map((row) => taskIdOf(row, dialect));
-  const mentions = countOf(ids);
-  const identified = mentions.size > 0;
-  const weight: Weight = (index) => ids[index] ?? (identified ? undefined : plainTask(rows[index]));
+  const { idOf, mentions } = taskRowsOf(rows, dialect);
+  const ids = rows.map((row) => idOf.get(row));
+  const shared = { identified: idOf.size > 0, idOf, mentions };
+  const weight: Weight = (index) => ids[index] ?? (shared.identified ? undefined : plainTask(rows[index]));
   const headed = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
   const named = candidates(rows, weight, (row) => namedPhase(row, headed));
   const phases = chosen(named);
-  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, identified, mentions };
+  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, ...shared };
   const sections = sectionsOf(rows, ids, weight, dialect);
   const numbered = sections.some(({ key }) => key !== undefined);
   const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
-  return { starts: startsOf(grouped ? sections : sections.map(withKey)), grouped, identified, mentions };
+  return { starts: startsOf(grouped ? sections : sections.map(withKey)), grouped, ...shared };
 }
 
 /**
@@ -83,23 +82,6 @@ function withKey(section: Candidate): Candidate {
   const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
   const [key] = parts;
   return section.key !== undefined || parts.size !== 1 || key === undefined ? section : { ...section, key };
-}
-
-function countOf(ids: readonly (string | undefined)[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const id of ids) if (id !== undefined) counts.set(id, (counts.get(id) ?? 0) + 1);
-  return counts;
-}
-
-/** The id of the task that a row begins, if it looks like one that must be done. */
-function taskIdOf(row: Row, { ids }: Dialect): string | undefined {
-  if (
-    row.kind !== "heading" &&
-    (row.kind !== "item" || (row.checkbox === undefined && !/^\*\*Task\b/i.test(row.text)))
-  ) {
-    return undefined;
-  }
-  return taskTitle(row.text, row.kind === "heading" ? ids.filter((form) => form !== "number") : ids)?.id;
 }
 
 function plainTask(row: Row | undefined): string | undefined {

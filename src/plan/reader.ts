@@ -4,7 +4,7 @@
  */
 import type { Dialect } from "./dialects.js";
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
-import { isGateTitle, mentionedPhase, type TaskIds, taskTitle } from "./identify.js";
+import { isGateTitle, mentionedPhase, type TaskIds } from "./identify.js";
 import { fieldOf, labelOf } from "./labels.js";
 import type { Outline, PhaseStart } from "./outline.js";
 import { openGateOf, openOther, readLabel } from "./read-label.js";
@@ -12,6 +12,9 @@ import { type Block, ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import type { SourceText } from "./source-text.js";
 import { readTaskLine, splitTime } from "./task-line.js";
+
+/** How deep a line in bold is that stands for a heading. */
+const LINE = 7;
 
 /** Reads the rows of a plan into drafts of phases. */
 export function readPhases(rows: readonly Row[], source: SourceText, dialect: Dialect, outline: Outline): ReaderState {
@@ -78,13 +81,12 @@ function startGate(state: ReaderState, row: Row, mentioned: string | undefined):
   }
 }
 
-/** A heading of a task: with the word, with a `T012`, or `1.2` in phase 1. */
-function isTaskHeading({ phase, dialect }: ReaderState, { text }: Row): boolean {
-  if (phase === undefined) return false;
-  const forms: readonly TaskIds[] = dialect.ids.filter((form) => form !== "number");
-  if (taskTitle(text, forms) !== undefined) return true;
-  const id = dialect.ids.includes("number") ? undefined : taskTitle(text, ["number"])?.id;
-  return id !== undefined && phase.key !== undefined && id.startsWith(`${phase.key}.`);
+/** A heading of a task: with the word, with a `T012`, or `1.2` in phase 1, and deeper than the phase's own. */
+function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
+  const id = outline.idOf.get(row);
+  if (phase === undefined || id === undefined) return false;
+  const named = /^\W*(?:task|T\d)/i.test(row.text);
+  return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
 }
 
 function readItem(state: ReaderState, row: Row): void {
@@ -118,7 +120,7 @@ function isInside({ depth, first }: Block, row: Row): boolean {
 /** Whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
 function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
   if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
-  const id = taskTitle(row.text, state.dialect.ids)?.id;
+  const id = state.outline.idOf.get(row);
   if (id === undefined) return false;
   return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);
 }
@@ -134,10 +136,7 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (phase === undefined) return false;
   const below = isBelowTask(state, row);
   if (below && dialect.nested === "criteria") return false;
-  const id = taskTitle(row.text, dialect.ids)?.id;
-  if (id !== undefined && (row.checkbox !== undefined || /^(?:\*\*|__)?Task\b/i.test(row.text))) {
-    return row.checkbox !== undefined || !phase.tasks.some((other) => other.id === id);
-  }
+  if (outline.idOf.has(row)) return true;
   if (row.checkbox === undefined || below) return false;
   // In a plan with ids a checkbox without one is a task only beside tasks.
   if (outline.identified && task !== undefined && "heading" in task.place) return false;
@@ -183,6 +182,10 @@ function groupOf(state: ReaderState, id: string | undefined, name: string, row: 
 }
 
 function readText(state: ReaderState, row: Row): void {
+  if (state.phase !== undefined && state.outline.idOf.has(row)) {
+    state.close();
+    return startTask(state, row, { heading: LINE });
+  }
   const label = labelOf(row.text);
   const { phase, task, field } = state;
   if (label !== undefined) {

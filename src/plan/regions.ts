@@ -19,13 +19,14 @@ export interface Region {
   readonly strictEnd?: number;
   /** Whether nothing closes it: it runs to the end. */
   readonly unclosed: boolean;
-  /** Whether it is indented so far that strict CommonMark takes it for text. */
-  readonly far?: true;
+  /** Whether strict CommonMark takes it for text: it is indented too far, or stands in HTML. */
+  readonly loose?: true;
 }
 
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)$/;
 const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
 const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+const HTML = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*<[/a-z?!]/i;
 /** A fence of Markdown may hold headings of its own. */
 const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
 /** What no code holds: behind it somebody has forgotten to close a fence. */
@@ -44,11 +45,12 @@ interface Fence {
 export function findRegions(source: SourceText): Region[] {
   const regions: Region[] = [];
   const containers = new Containers();
-  const spare = { lines: 2000 + source.lines.length * LOOK_AHEAD };
+  const before = { lines: 2000 + source.lines.length * LOOK_AHEAD, html: false };
   for (let line = 0; line < source.lines.length; line += 1) {
     const text = source.text(line);
-    const region = regionAt(source, line, containers, spare);
+    const region = regionAt(source, line, containers, before);
     containers.follow(text);
+    before.html = text.trim() !== "" && (before.html || HTML.test(text));
     if (region === undefined) continue;
     regions.push(region);
     line = region.end - 1;
@@ -56,15 +58,18 @@ export function findRegions(source: SourceText): Region[] {
   return regions;
 }
 
-/** How many lines may still be looked through in vain. */
-interface Spare {
+/** What is known of the lines before. */
+interface Before {
+  /** How many lines may still be looked through in vain. */
   lines: number;
+  /** Whether HTML has begun, which goes on up to a blank line. */
+  html: boolean;
 }
 
-function regionAt(source: SourceText, line: number, containers: Containers, spare: Spare): Region | undefined {
+function regionAt(source: SourceText, line: number, containers: Containers, before: Before): Region | undefined {
   const text = source.text(line);
   const fence = fenceOf(text);
-  if (fence !== undefined) return fenced(source, line, fence, containers.around(text), spare);
+  if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
   if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 2);
   const raw = RAW.exec(text);
   if (raw !== null) return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
@@ -83,8 +88,9 @@ function until(source: SourceText, start: number, kind: RegionKind, close: RegEx
  * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
  * indented as their item is are still code, if the fence comes before anything that no code would be.
  */
-function fenced(source: SourceText, start: number, opening: Fence, container: Container, spare: Spare): Region {
-  const far = indentOf(source.text(start)) > container.column + 3 ? ({ far: true } as const) : {};
+function fenced(source: SourceText, start: number, opening: Fence, container: Container, before: Before): Region {
+  const far = indentOf(source.text(start)) > container.column + 3;
+  const loose = far || before.html ? ({ loose: true } as const) : {};
   let depth = 1;
   let strictEnd: number | undefined;
   let left = false;
@@ -102,14 +108,14 @@ function fenced(source: SourceText, start: number, opening: Fence, container: Co
     if (fence?.run.startsWith(opening.run)) {
       depth += fence.info === "" ? -1 : 1;
       if (fence.info === "") strictEnd ??= line + 1;
-      if (depth === 0) return { ...closed(start, line + 1, strictEnd), ...far };
+      if (depth === 0) return { ...closed(start, line + 1, strictEnd), ...loose };
     }
     suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
     if (strictEnd === undefined) continue;
-    spare.lines -= 1;
-    if (suspicious || spare.lines < 0) break;
+    before.lines -= 1;
+    if (suspicious || before.lines < 0) break;
   }
-  if (strictEnd !== undefined) return { ...closed(start, strictEnd, strictEnd), ...far };
+  if (strictEnd !== undefined) return { ...closed(start, strictEnd, strictEnd), ...loose };
   return { kind: "code", start, end: last, unclosed: true };
 }
 

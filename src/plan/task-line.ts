@@ -45,7 +45,7 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
   const story = marks.find((mark) => /^US\d+$/i.test(mark));
   return {
     ...(title === undefined ? {} : { id: title.id }),
-    name: name === "" ? (title === undefined ? body : `Task ${title.id}`) : name,
+    name: /^(?:\(optional\))?$/i.test(name) ? (title === undefined ? body : `Task ${title.id}`) : name,
     optional: optional || /\boptional\b/i.test(/\(([^()]*)\)/.exec(rest)?.[1] ?? ""),
     parallel: marks.includes("P"),
     ...(story === undefined ? {} : { story }),
