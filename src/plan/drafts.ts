@@ -35,6 +35,8 @@ export interface PhaseDraft {
   readonly position: PlanPosition;
   goal?: string;
   duration?: string;
+  /** What stands in brackets behind its name, if that is a time. */
+  readonly timeInTitle?: string;
   readonly tasks: TaskDraft[];
   readonly gate: PlanItem[];
 }

@@ -10,6 +10,7 @@ import { type LinkedPhase, linkTasks } from "./link-tasks.js";
 import type { Plan, PlanPhase, PlanTask, TaskState } from "./plan.js";
 import type { ReaderState } from "./reader-state.js";
 import type { PlanReport } from "./report.js";
+import type { Waves } from "./waves.js";
 
 /** A phase with its number, and its tasks with their ids. */
 interface NumberedPhase {
@@ -18,14 +19,21 @@ interface NumberedPhase {
   readonly tasks: readonly { readonly draft: TaskDraft; readonly id: string }[];
 }
 
+/** What overviews and graphs say of phases and tasks. */
+export interface SaidElsewhere {
+  readonly durations: Durations;
+  readonly waves: Waves;
+}
+
 /** Makes the plan. */
-export function finishPlan(state: ReaderState, durations: Durations, report: PlanReport): Plan {
+export function finishPlan(state: ReaderState, said: SaidElsewhere, report: PlanReport): Plan {
   const phases = numberTasks(numberPhases(state.phases, report), state, report);
-  const links = linkTasks(phases.map(linkedPhase), report);
+  const linked = phases.map((phase) => linkedPhase(phase, said.waves));
+  const links = linkTasks(linked, report);
   return {
     dialect: state.dialect.name,
     phases: phases.map(({ draft, number, tasks }): PlanPhase => {
-      const duration = draft.duration ?? durations.get(draft.key ?? `${number}`);
+      const duration = draft.duration ?? draft.timeInTitle ?? said.durations.get(draft.key ?? `${number}`);
       return {
         number,
         name: draft.name === "" ? `Phase ${number}` : draft.name,
@@ -39,11 +47,11 @@ export function finishPlan(state: ReaderState, durations: Durations, report: Pla
   };
 }
 
-function linkedPhase({ draft, number, tasks }: NumberedPhase): LinkedPhase {
+function linkedPhase({ draft, number, tasks }: NumberedPhase, waves: Waves): LinkedPhase {
   const linked = tasks.map(({ id, draft: { position, dependencies } }) => ({
     id,
     position,
-    named: dependencies.map(readDependencies),
+    named: () => [...dependencies.map(readDependencies), { tasks: waves.get(id) ?? [], phases: [] }],
   }));
   return { key: draft.key ?? `${number}`, tasks: linked };
 }

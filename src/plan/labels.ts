@@ -32,11 +32,14 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
     /^(?:(?:total )?estimate[ds]?(?: (?:time|duration|effort|hours))?|(?:time|effort) estimates?|duration|effort|time|human baseline)$/,
   ],
   ["dependencies", /^(?:dependenc(?:y|ies)|depends(?: on)?|requires|blocked by|prerequisites?)$/],
-  ["criteria", /^(?:acceptance(?: criteria)?|criteria|done when|definition of done|completion criteria|sub-?tasks)$/],
+  [
+    "criteria",
+    /^(?:acceptance(?: (?:criteria|tests?))?|criteria|(?:validation|verification|completion|done) criteria|done when|definition of done|sub-?tasks)$/,
+  ],
   ["success", /^success criteria$/],
   [
     "gate",
-    /^(?:.* )?(?:(?:validation|quality|exit|phase) gates?|checkpoint|gate criteria|exit criteria)(?: criteria)?$/,
+    /^(?:.* )?(?:(?:validation|quality|exit|phase) gates?|checkpoint|gate criteria|exit criteria)(?: criteria)?$|^\d* ?gates?$/,
   ],
   ["tasks", /^(?:implementation )?tasks?(?: list)?$/],
   ["files", /^files?(?: (?:modified|created|changed|to (?:create|modify|change)))?$/],
@@ -60,9 +63,13 @@ export function labelOf(text: string): Label | undefined {
   return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
 }
 
-/** What a title or a label's name means. */
+/** What a title or a label's name means. What must hold for a phase to be complete is its gate. */
 export function fieldOf(name: string): Field {
   const words = plain(name);
+  if (/\bphase\b/i.test(name)) {
+    if (words === "completion criteria") return "gate";
+    if (/criteria$/.test(words) && !/gate|exit/.test(words)) return "success";
+  }
   return FIELDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "other";
 }
 

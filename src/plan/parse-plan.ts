@@ -12,6 +12,7 @@ import { reportUnplaced } from "./report-unplaced.js";
 import { readRows } from "./rows.js";
 import { parseSections } from "./sections.js";
 import { SourceText } from "./source-text.js";
+import { readWaves } from "./waves.js";
 
 /** How a source is read. */
 export interface ParsePlanOptions {
@@ -44,7 +45,8 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   if (outline.starts.size === 0) throw noPhase(file);
   const state = readPhases(rows, source, dialect, outline);
   const report = new PlanReport(file);
-  const plan = finishPlan(state, readDurations(rows), report);
+  const said = { durations: readDurations(rows), waves: readWaves(source, regions) };
+  const plan = finishPlan(state, said, report);
   reportRegions(regions, report);
   reportUnplaced(source, regions, rows, state.placed, report);
   return { plan, diagnostics: report.sorted() };

@@ -41,7 +41,7 @@ function startPhase(state: ReaderState, { key, name, level }: PhaseStart, row: R
     name: bareName,
     level,
     position: state.source.position(row.line, row.column),
-    ...(time === undefined ? {} : { duration: time }),
+    ...(time === undefined ? {} : { timeInTitle: time }),
     tasks: [],
     gate: [],
   };
@@ -176,8 +176,10 @@ function groupOf(state: ReaderState, id: string | undefined, name: string, row: 
   const { phase } = state;
   if (key === undefined || phase === undefined || phase.key === key) return phase;
   const title = id === key ? name : phase.key === undefined ? phase.name : "";
-  if (phase.key === undefined && phase.tasks.length === 0) state.phases.pop();
+  const replaced = phase.key === undefined && phase.tasks.length === 0;
+  if (replaced) state.phases.pop();
   startPhase(state, { key, name: title, level: phase.level }, row);
+  if (replaced) state.phase?.gate.push(...phase.gate);
   return state.phase;
 }
 
@@ -203,13 +205,18 @@ function readText(state: ReaderState, row: Row): void {
 function readGroupedLabel(state: ReaderState, row: Row): void {
   const label = labelOf(row.text);
   if (label === undefined) return;
-  const mentioned = state.gates === undefined || label.text !== "" ? undefined : mentionedPhase(label.name);
+  const mentioned = state.gates === undefined || !isBold(row.text) ? undefined : mentionedPhase(label.name);
   const phase = mentioned === undefined ? undefined : state.phaseOf(mentioned);
   if (phase !== undefined && label.field === "other" && !/^before\b/i.test(label.name)) {
     openGateOf(state, phase, label.name, row.depth, true);
   } else {
     readLabel(state, label, row);
   }
+}
+
+/** Whether a line is in bold from its beginning to its end. */
+function isBold(text: string): boolean {
+  return /^(\*\*|__)[^*]+\1:?$/.test(text);
 }
 
 function itemless({ items, bullets }: Block): boolean {

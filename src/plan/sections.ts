@@ -78,7 +78,11 @@ function checkSections(lines: readonly string[], file: string): void {
     length += text.length + 1;
     if (length > SECTION_MAX) {
       const hint = "Put headings into it, or split the file.";
-      throw planError({ file, line: start + 1 }, `more than ${SECTION_MAX} characters stand between two headings`, hint);
+      throw planError(
+        { file, line: start + 1 },
+        `more than ${SECTION_MAX} characters stand between two headings`,
+        hint,
+      );
     }
     if (NESTED.test(text)) {
       const hint = "Take out the markers of lists and quotes that are too many.";

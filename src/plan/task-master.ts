@@ -154,7 +154,7 @@ function found(
   source: SourceText,
 ): Found {
   const tasks = (task.dependencies ?? []).map(resolve);
-  return { id, task, named: [{ tasks, phases: [] }], place, position: placeAt(source, place.offset) };
+  return { id, task, named: () => [{ tasks, phases: [] }], place, position: placeAt(source, place.offset) };
 }
 
 function planTask({ id, task, position }: Found, dependencies: readonly string[]): PlanTask {

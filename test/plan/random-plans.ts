@@ -139,7 +139,10 @@ const line = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...BLOCKS) },
   { weight: 3, arbitrary: usualLine },
   { weight: 2, arbitrary: checkboxLine },
-  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...INDENTS), fc.constantFrom(...BLOCKS)).map((parts) => parts.join("")) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.constantFrom(...INDENTS), fc.constantFrom(...BLOCKS)).map((parts) => parts.join("")),
+  },
 );
 
 /** Texts that look more or less like plans. */
