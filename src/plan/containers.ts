@@ -1,6 +1,8 @@
 /** In which list items or quotes a line stands: code in them ends where they do, whether it is closed or not. */
 
 const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
+const LATER = /^[ \t]*(?!1[.)])\d/;
+const HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
 const QUOTED = /^[ \t]*>/;
 const TAB = 4;
 
@@ -15,11 +17,17 @@ export interface Container {
 export class Containers {
   /** The columns at which the text of the items that are open begins. */
   #open: number[] = [];
+  /** Whether the line before is text that the next one may go on with. */
+  #text = false;
 
   /** Takes in the next line outside of code. */
   follow(text: string): void {
+    const goesOn = this.#text && this.#open.length === 0;
+    this.#text = text.trim() !== "" && !HEADING.test(text);
     if (text.trim() === "") return;
     this.#close(text);
+    // A list that interrupts a text must begin with 1.
+    if (goesOn && LATER.test(text)) return;
     let rest = text;
     let column = 0;
     for (let match = MARKER.exec(rest); match !== null; match = MARKER.exec(rest)) {

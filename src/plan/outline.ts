@@ -24,6 +24,8 @@ export interface Outline extends TaskRows {
   readonly grouped: boolean;
   /** Whether tasks have ids: then a checkbox without one is something else, as a rule. */
   readonly identified: boolean;
+  /** The index of the first task, where tasks with ids stand below no heading at all. */
+  readonly untitled?: number;
 }
 
 type Ids = readonly (string | undefined)[];
@@ -50,7 +52,9 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
   const sections = sectionsOf(rows, ids, weight, dialect);
   const numbered = sections.some(({ key }) => key !== undefined);
   const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
-  return { starts: startsOf(grouped ? sections : sections.map(withKey)), grouped, ...shared };
+  const starts = startsOf(grouped ? sections : sections.map(withKey));
+  const first = rows.findIndex((row) => idOf.has(row));
+  return { starts, grouped, ...shared, ...(starts.size === 0 && first !== -1 ? { untitled: first } : {}) };
 }
 
 /**

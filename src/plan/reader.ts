@@ -21,6 +21,7 @@ export function readPhases(rows: readonly Row[], source: SourceText, dialect: Di
   const state = new ReaderState(source, dialect, outline);
   for (const [index, row] of rows.entries()) {
     const start = outline.starts.get(index);
+    if (index === outline.untitled) startPhase(state, { name: "Tasks", level: 0 }, row);
     if (start !== undefined) startPhase(state, start, row);
     else if (row.kind === "heading") readHeading(state, row);
     else if (row.kind === "rule") state.close();

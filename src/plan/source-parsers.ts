@@ -15,7 +15,8 @@ export function markdownParser(dialect?: string): SourceParser {
 }
 
 function tasksOf(plan: Plan, { tasks }: TickRequest) {
-  return plan.phases.flatMap((phase) => phase.tasks.filter(({ id }) => tasks.includes(id)));
+  const wanted = new Set(tasks);
+  return plan.phases.flatMap((phase) => phase.tasks.filter(({ id }) => wanted.has(id)));
 }
 
 /**

@@ -35,7 +35,7 @@ const COMMENT = /<!--(?:(?!<!--).)*?-->/g;
 
 /** Takes the text of a task apart. */
 export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine {
-  const optional = /^\*(?:\s|$)/.test(text);
+  const optional = /^\*(?=\s|\d|$)/.test(text);
   const body = withoutComments(optional ? text.slice(1) : text).trim();
   const title = taskTitle(body, forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
