@@ -72,7 +72,8 @@ function regionAt(source: SourceText, line: number, containers: Containers, befo
   if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
   if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 2);
   const raw = RAW.exec(text);
-  if (raw !== null) return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
+  if (raw !== null && indentOf(text) <= containers.around(text).column + 3)
+    return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
   return undefined;
 }
 

@@ -91,11 +91,7 @@ function badTask(error: z.ZodError, tag: JsonPlace, source: SourceText, file: st
   const keys = issue?.path ?? [];
   const place = keys.reduce<JsonPlace>((at, key) => (typeof key === "symbol" ? at : (at.entries.get(key) ?? at)), tag);
   const message = `${keys.map(String).join(".")}: ${issue?.message ?? "not a task"}`;
-  return planError(
-    { file, ...lineOf(source.at(place.offset)) },
-    message,
-    'A task has "id", "title" and "status".',
-  );
+  return planError({ file, ...lineOf(source.at(place.offset)) }, message, 'A task has "id", "title" and "status".');
 }
 
 /** Tasks and subtasks in one row. */
