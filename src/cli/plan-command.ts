@@ -2,8 +2,10 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Command, Option } from "commander";
 import { hasErrors } from "../definition/diagnostic.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { PlanReading } from "../plan/plan.js";
 import { planMermaid } from "../plan/plan-mermaid.js";
+import type { SourceParser } from "../plan/source-parser.js";
 import { builtInParsers } from "../plan/source-parsers.js";
 import { diagnosticLines } from "./diagnostic-lines.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
@@ -36,10 +38,45 @@ export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
       const name = options.dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
       const parser = builtInParsers[name];
       if (parser === undefined) throw new Error(`no parser ${name}`);
-      const reading = parser.parse(text, file);
+      const reading = readPlan(parser, text, file);
+      if (reading instanceof PhasegateError) {
+        printFailure(reading, text, options, terminal);
+        setExitCode(EXIT.problems);
+        return;
+      }
       printPlan(reading, text, options, terminal);
       setExitCode(hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok);
     });
+}
+
+/** So many diagnostics are shown with the code around them. */
+const FRAMES_MAX = 100;
+
+function readPlan(parser: SourceParser, text: string, file: string): PlanReading | PhasegateError<"PLAN_PARSE"> {
+  try {
+    return parser.parse(text, file);
+  } catch (error) {
+    if (isPhasegateError(error, "PLAN_PARSE")) return error;
+    throw error;
+  }
+}
+
+/** What can't be a plan: as a diagnostic with the code around it, or as JSON in the words of specification 001. */
+function printFailure(
+  { message, remedy, details }: PhasegateError<"PLAN_PARSE">,
+  text: string,
+  { json }: PlanOptions,
+  terminal: Terminal,
+): void {
+  const { file = "", line, column } = details;
+  if (json) {
+    const body = { error: "parse_error", message, hint: remedy, source_path: file, line_number: line };
+    print(terminal, JSON.stringify(body, undefined, 2));
+    return;
+  }
+  const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+  const diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, ...place } as const;
+  for (const shown of diagnosticLines(diagnostic, file, text, terminal.stdout)) print(terminal, shown);
 }
 
 function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOptions, terminal: Terminal): void {
@@ -56,8 +93,9 @@ function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOp
     print(terminal, graph);
     return;
   }
-  for (const diagnostic of diagnostics) {
-    for (const line of diagnosticLines(diagnostic, diagnostic.file, text, terminal.stdout)) print(terminal, line);
+  for (const [index, diagnostic] of diagnostics.entries()) {
+    const source = index < FRAMES_MAX ? text : undefined;
+    for (const line of diagnosticLines(diagnostic, diagnostic.file, source, terminal.stdout)) print(terminal, line);
   }
   for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
 }

@@ -15,34 +15,37 @@ export interface FoundCheckbox {
   readonly end: number;
 }
 
-const BOX = String.raw`\[([ \t]*)([xX]|[^\p{L}\p{N}\s[\]\\])?([ \t]*)\]`;
-/** A link whose text is one character: `[x](…)`. */
-const NO_LINK = String.raw`(?!\()`;
-const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}`, "uy");
+/** A letter or a digit is no mark: `[P]` says parallel, `[1]` is a reference. Some signs come with a selector. */
+const BOX = String.raw`\[([ \t]*)([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)?([ \t]*)\]`;
+/** `[x](…)` is a link. */
+const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
 const ANYWHERE = new RegExp(BOX, "gu");
-const CODE_SPAN = /(`+)(?!`)(.*?[^`])\1(?!`)/g;
-const LINK = new RegExp(String.raw`\[[^\s[\]]\](?!${NO_LINK})`, "u");
+const CODE_SPAN = /(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g;
+const TICK = /^(?:[xX]|[✓✔☑✅]\uFE0F?)$/u;
+
+/** Whether a mark says that something is done. */
+export function isTicked(mark: string): boolean {
+  return TICK.test(mark);
+}
 
 /** The checkbox that a text begins with, after `column`; emphasis may stand before it. */
 export function checkboxAt(text: string, column: number): FoundCheckbox | undefined {
   AT_START.lastIndex = column;
   const match = AT_START.exec(text);
-  return match === null ||
-    LINK.test(
-      text
-        .slice(match.index)
-        .replace(/^[*_~]+/, "")
-        .slice(0, 4),
-    )
-    ? undefined
-    : found(match);
+  return match === null ? undefined : found(match);
 }
 
 /** All checkboxes of a line, wherever they stand, but those in code spans. */
 export function checkboxesIn(text: string): FoundCheckbox[] {
   if (!text.includes("[")) return [];
   const open = text.replace(CODE_SPAN, (span) => "`".repeat(span.length));
-  return [...open.matchAll(ANYWHERE)].filter((match) => open.charAt(match.index + match[0].length) !== "(").map(found);
+  return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
+}
+
+/** Neither the end of a name (`string[]`, `list[-]`) nor a link; `[ ]` is nothing else than a checkbox. */
+function isCheckbox({ 0: whole, 1: space = "", 2: mark, index }: RegExpExecArray, text: string): boolean {
+  if (mark === undefined && space !== "") return true;
+  return !/[\p{L}\p{N}_)\]]/u.test(text.charAt(index - 1)) && text.charAt(index + whole.length) !== "(";
 }
 
 function found(match: RegExpExecArray): FoundCheckbox {

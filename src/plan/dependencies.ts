@@ -24,7 +24,7 @@ const NUMBERS = new RegExp(
 );
 const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
 /** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
-const RANGE_MAX = 200;
+const RANGE_MAX = 100;
 
 /** Reads what is said of dependencies. Remarks in brackets name nothing. */
 export function readDependencies(text: string): Named {

@@ -26,7 +26,7 @@ export interface Dialect {
 const COMMON = { tilde: "queued", nested: "tasks" } as const;
 
 /** In the order in which their signs are looked for. */
-export const DIALECTS: readonly Dialect[] = [
+const DIALECTS: readonly Dialect[] = [
   {
     ...COMMON,
     name: "bmad",
@@ -55,15 +55,17 @@ export const DIALECTS: readonly Dialect[] = [
 /** What a plan is read as that has no sign of any. */
 const PLAIN: Dialect = { ...COMMON, name: "plain", sign: /(?:)/, ids: ["task", "T", "number"] };
 
+/** The names of all dialects. */
+export const DIALECT_NAMES: readonly string[] = [...DIALECTS, PLAIN].map(({ name }) => name);
+
 /** The dialect of that name, or the one that a source shows itself to be. Throws `INVALID_INPUT` for an unknown name. */
 export function chooseDialect(markdown: string, name: string | undefined): Dialect {
   if (name === undefined) return DIALECTS.find(({ sign }) => sign.test(markdown)) ?? PLAIN;
   const dialect = [...DIALECTS, PLAIN].find((candidate) => candidate.name === name);
   if (dialect !== undefined) return dialect;
-  const names = [...DIALECTS, PLAIN].map((candidate) => candidate.name);
-  const similar = nearest(name, names);
+  const similar = nearest(name, DIALECT_NAMES);
   throw new PhasegateError("INVALID_INPUT", `there is no dialect '${name}'`, {
-    remedy: `${similar === undefined ? "Use" : `Did you mean '${similar}'? There are`} ${names.join(", ")}; leave it out to have it recognised.`,
-    details: { field: "dialect", expected: names.join(", ") },
+    remedy: `${similar === undefined ? "Use" : `Did you mean '${similar}'? There are`} ${DIALECT_NAMES.join(", ")}; leave it out to have it recognised.`,
+    details: { field: "dialect", expected: DIALECT_NAMES.join(", ") },
   });
 }

@@ -35,14 +35,21 @@ export interface PhaseDraft {
   readonly position: PlanPosition;
   goal?: string;
   duration?: string;
+  /** What stands in brackets behind its name, if that is a time. */
+  readonly timeInTitle?: string;
   readonly tasks: TaskDraft[];
   readonly gate: PlanItem[];
 }
 
+/** An item while it is read: what is below it is still to come. */
+export interface ItemDraft extends Omit<PlanItem, "details"> {
+  details?: string[];
+}
+
 /** Items of a list below a label: those with checkboxes, or the bullets if there is none. */
 export interface ItemBlock {
-  readonly items: PlanItem[];
-  readonly bullets: PlanItem[];
+  readonly items: ItemDraft[];
+  readonly bullets: ItemDraft[];
   /** What stands beside the label. */
   readonly text?: PlanItem;
 }

@@ -16,7 +16,7 @@ export interface TaskTitle {
 export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
-  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^)]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/iu;
+  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/iu;
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
@@ -27,7 +27,7 @@ const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
 
 /** The title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
 export function phaseTitle(title: string): PhaseTitle | undefined {
-  const text = title.replace(/\*\*|__/g, "").trim();
+  const text = title.replace(/(?:\*\*|__):?/g, "").trim();
   const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
   if (key === undefined) return undefined;
   return { key: key.toLowerCase(), name: [name ?? "", remark || (bracketed ?? "")].filter(Boolean).join(" ").trim() };
@@ -50,7 +50,9 @@ export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | 
 
 /** The title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
 export function isGateTitle(title: string): boolean {
-  return /\b(?:validation|quality|exit|phase)\s+gates?\b|\bcheckpoint\b|\bexit\s+criteria\b/i.test(title);
+  return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b/iu.test(
+    title,
+  );
 }
 
 /** The phase that a title speaks of, by its key; `final` for the last one. */

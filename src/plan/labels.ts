@@ -32,11 +32,14 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
     /^(?:(?:total )?estimate[ds]?(?: (?:time|duration|effort|hours))?|(?:time|effort) estimates?|duration|effort|time|human baseline)$/,
   ],
   ["dependencies", /^(?:dependenc(?:y|ies)|depends(?: on)?|requires|blocked by|prerequisites?)$/],
-  ["criteria", /^(?:acceptance(?: criteria)?|criteria|done when|definition of done|completion criteria|sub-?tasks)$/],
+  [
+    "criteria",
+    /^(?:acceptance(?: (?:criteria|tests?))?|criteria|(?:validation|verification|completion|done) criteria|done when|definition of done|sub-?tasks)$/,
+  ],
   ["success", /^success criteria$/],
   [
     "gate",
-    /^(?:.* )?(?:(?:validation|quality|exit|phase) gates?|checkpoint|gate criteria|exit criteria)(?: criteria)?$/,
+    /^(?:.* )?(?:(?:validation|quality|exit|phase) gates?|checkpoint|gate criteria|exit criteria)(?: criteria)?$|^\d* ?gates?$/,
   ],
   ["tasks", /^(?:implementation )?tasks?(?: list)?$/],
   ["files", /^files?(?: (?:modified|created|changed|to (?:create|modify|change)))?$/],
@@ -45,8 +48,12 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["status", /^status$/],
 ];
 
+/** Where checkboxes without ids would be tasks, below titles and labels with these words they aren't. */
+export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
+
 const BOLD = /^(\*\*|__)(?=\S)(.+?)\1[ \t]*(:?)[ \t]*(.*)$/;
-const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+):[ \t]*(.*)$/;
+/** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
+const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
 const PLAIN = /^([\p{L}][\p{L}\p{N} '/&()-]{0,60}?)[ \t]*:[ \t]+(\S.*)$/u;
 const LEADING = /^([^:]+):[ \t]*$/;
 
@@ -56,9 +63,13 @@ export function labelOf(text: string): Label | undefined {
   return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
 }
 
-/** What a title or a label's name means. */
+/** What a title or a label's name means. What must hold for a phase to be complete is its gate. */
 export function fieldOf(name: string): Field {
   const words = plain(name);
+  if (/\bphase\b/i.test(name)) {
+    if (words === "completion criteria") return "gate";
+    if (/criteria$/.test(words) && !/gate|exit/.test(words)) return "success";
+  }
   return FIELDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "other";
 }
 
@@ -72,8 +83,10 @@ function boldLabel(line: string): Label | undefined {
 }
 
 function slantedLabel(line: string): Label | undefined {
-  const [, mark, name = "", rest = ""] = SLANTED.exec(line) ?? [];
-  return mark === undefined ? undefined : label(name, rest.replace(/[*_]+$/, ""));
+  const [whole, mark, name = "", closed = "", rest = ""] = SLANTED.exec(line) ?? [];
+  if (whole === undefined || mark === undefined) return undefined;
+  const open = closed === "" && whole.charAt(1 + name.length) === ":";
+  return label(name, open ? rest.replace(/[*_]+$/, "") : rest);
 }
 
 /** Without marks only known names are labels, or lines that lead up to a list. */
@@ -92,7 +105,7 @@ function label(name: string, text: string): Label {
 function plain(name: string): string {
   return name
     .toLowerCase()
-    .replace(/\(.*?\)/g, " ")
+    .replace(/\([^()]*\)/g, " ")
     .replace(/[^\p{L}\p{N}-]+/gu, " ")
     .replace(/\b(?:phase|task|final)(?: \d[\w.]*)?\b(?! gate)(?=.*\S)/g, " ")
     .trim()

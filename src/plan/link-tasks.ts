@@ -4,6 +4,11 @@ import type { PlanPosition } from "./plan.js";
 import { findCycle } from "./plan-order.js";
 import type { PlanReport } from "./report.js";
 
+/** So many dependencies a plan has at most: a phase stands for all its tasks, and each task may name it. */
+const EDGES_MAX = 500_000;
+/** So many tasks that aren't there are named for each task. */
+const MISSING_MAX = 10;
+
 /** A phase whose tasks are linked; `key` is what dependencies call it. */
 export interface LinkedPhase {
   readonly key: string;
@@ -14,7 +19,8 @@ export interface LinkedPhase {
 export interface LinkedTask {
   readonly id: string;
   readonly position: PlanPosition;
-  readonly named: readonly Named[];
+  /** Read when it is asked for: a word such as `1.1-1.99` may be many ids. */
+  readonly named: () => readonly Named[];
 }
 
 /**
@@ -25,40 +31,50 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   const tasks = phases.flatMap((phase) => phase.tasks);
   const known = new Map(tasks.map(({ id }) => [id.toLowerCase(), id]));
   const links = new Map<string, readonly string[]>();
+  const keys = new Map<string, LinkedPhase>();
+  for (const phase of phases) if (!keys.has(phase.key)) keys.set(phase.key, phase);
+  let edges = 0;
   for (const phase of phases) {
     for (const task of phase.tasks) {
-      const found = task.named.flatMap((named) => {
+      const found = new Set<string>();
+      for (const named of task.named()) {
         reportUnread(named, task, report);
-        const ofPhases = named.phases.flatMap((key) => tasksOfPhase(key, task, phase, phases, report));
-        return [...ofPhases, ...named.tasks.flatMap((name) => taskOf(name, task, known, report))];
-      });
-      links.set(task.id, [...new Set(found)]);
+        for (const key of named.phases) {
+          for (const id of tasksOfPhase(key, task, phase, keys, report)) found.add(id);
+        }
+        for (const id of tasksNamed(named.tasks, task, known, report)) found.add(id);
+      }
+      edges += found.size;
+      if (edges > EDGES_MAX && found.size > 0) {
+        reportUnread({ unread: `so much that there are more than ${EDGES_MAX} dependencies in all` }, task, report);
+      }
+      links.set(task.id, edges > EDGES_MAX ? [] : [...found]);
     }
   }
   reportCycle(links, tasks, report);
   return links;
 }
 
-function reportUnread({ unread }: Named, { id, position }: LinkedTask, report: PlanReport): void {
+function reportUnread({ unread }: Pick<Named, "unread">, { id, position }: LinkedTask, report: PlanReport): void {
   if (unread === undefined) return;
   const message = `'${unread}' names no task that ${id} depends on`;
   report.warn("DEPENDENCY_UNREAD", position, message, "Name tasks by their ids, or write None.");
 }
 
-function taskOf(
-  name: string,
+function tasksNamed(
+  names: readonly string[],
   { id, position }: LinkedTask,
   known: ReadonlyMap<string, string>,
   report: PlanReport,
 ): string[] {
-  const found = known.get(name.toLowerCase());
-  if (found === id) {
+  const missing = names.filter((name) => !known.has(name.toLowerCase()));
+  for (const name of missing.slice(0, MISSING_MAX)) unknown(`task ${name}`, id, position, report);
+  if (missing.length > MISSING_MAX) unknown(`${missing.length - MISSING_MAX} more tasks`, id, position, report);
+  const found = names.flatMap((name) => known.get(name.toLowerCase()) ?? []);
+  if (found.includes(id)) {
     report.warn("DEPENDENCY_SELF", position, `task ${id} depends on itself`, "Take the dependency out.");
-    return [];
   }
-  if (found !== undefined) return [found];
-  unknown(`task ${name}`, id, position, report);
-  return [];
+  return found.filter((other) => other !== id);
 }
 
 /** That its own phase comes first goes without saying, and would be a circle. */
@@ -66,10 +82,10 @@ function tasksOfPhase(
   key: string,
   { id, position }: LinkedTask,
   own: LinkedPhase,
-  phases: readonly LinkedPhase[],
+  phases: ReadonlyMap<string, LinkedPhase>,
   report: PlanReport,
 ): string[] {
-  const found = phases.find((phase) => phase.key === key.toLowerCase());
+  const found = phases.get(key.toLowerCase());
   if (found === undefined) unknown(`phase ${key}`, id, position, report);
   return found === undefined || found === own ? [] : found.tasks.map((task) => task.id);
 }

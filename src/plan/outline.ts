@@ -3,9 +3,10 @@
  * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
  */
 import type { Dialect } from "./dialects.js";
-import { isGateTitle, numberedTitle, phaseTitle, taskTitle } from "./identify.js";
-import { fieldOf } from "./labels.js";
+import { isGateTitle, numberedTitle, phaseTitle } from "./identify.js";
+import { fieldOf, NO_TASKS } from "./labels.js";
 import type { Row } from "./rows.js";
+import { type TaskRows, taskRowsOf } from "./task-rows.js";
 
 /** Where a phase begins. */
 export interface PhaseStart {
@@ -16,14 +17,20 @@ export interface PhaseStart {
 }
 
 /** The shape of a plan. */
-export interface Outline {
+export interface Outline extends TaskRows {
   /** By the index of the row. */
   readonly starts: ReadonlyMap<number, PhaseStart>;
   /** Whether there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
   readonly grouped: boolean;
   /** Whether tasks have ids: then a checkbox without one is something else, as a rule. */
   readonly identified: boolean;
+  /** The index of the first task, where tasks with ids stand below no heading at all. */
+  readonly untitled?: number;
 }
+
+type Ids = readonly (string | undefined)[];
+/** What makes a row a task of its section: its id, or, where there are none, its line. */
+type Weight = (index: number) => string | undefined;
 
 interface Candidate extends PhaseStart {
   readonly index: number;
@@ -34,30 +41,51 @@ interface Candidate extends PhaseStart {
 
 /** Finds the phases of a plan. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
-  const ids = rows.map((row) => taskIdOf(row, dialect));
-  const identified = ids.some((id) => id !== undefined);
-  const weight = (index: number) => ids[index] ?? (identified ? undefined : plainTask(rows[index]));
+  const { idOf, mentions } = taskRowsOf(rows, dialect);
+  const ids = rows.map((row) => idOf.get(row));
+  const shared = { identified: idOf.size > 0, idOf, mentions };
+  const weight: Weight = (index) => ids[index] ?? (shared.identified ? undefined : plainTask(rows[index]));
   const headed = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
   const named = candidates(rows, weight, (row) => namedPhase(row, headed));
   const phases = chosen(named);
-  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, identified };
-  const sections = candidates(rows, weight, (row) => anySection(row, dialect), true).filter(
-    ({ tasks }) => tasks.length > 0,
-  );
+  if (phases.length > 0) return { starts: startsOf(phases), grouped: false, ...shared };
+  const sections = sectionsOf(rows, ids, weight, dialect);
   const numbered = sections.some(({ key }) => key !== undefined);
   const grouped = !numbered && sections.length < 2 && dialect.nested === "tasks" && ids.some((id) => id?.includes("."));
-  return { starts: startsOf(sections), grouped, identified };
+  const starts = startsOf(grouped ? sections : sections.map(withKey));
+  const first = rows.findIndex((row) => idOf.has(row));
+  return { starts, grouped, ...shared, ...(starts.size === 0 && first !== -1 ? { untitled: first } : {}) };
 }
 
-/** The id of the task that a row begins, if it looks like one that must be done. */
-function taskIdOf(row: Row, { ids }: Dialect): string | undefined {
-  if (
-    row.kind !== "heading" &&
-    (row.kind !== "item" || (row.checkbox === undefined && !/^\*\*Task\b/i.test(row.text)))
-  ) {
-    return undefined;
-  }
-  return taskTitle(row.text, row.kind === "heading" ? ids.filter((form) => form !== "number") : ids)?.id;
+/**
+ * Sections with tasks, in a plan without phases. Where they are numbered, each has what is below its deeper
+ * headings too, and one without a number may have tasks without ids.
+ */
+function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dialect): Candidate[] {
+  const start = (row: Row) => anySection(row, dialect);
+  const levels = candidates(rows, weight, (row) => numberedSection(start(row))).flatMap(({ tasks, level }) =>
+    tasks.length > 0 ? [level] : [],
+  );
+  if (levels.length === 0) return full(candidates(rows, weight, start, true));
+  const deepest = Math.min(...levels);
+  const any: Weight = (index) => ids[index] ?? plainTask(rows[index]);
+  const shallow = (row: Row) => (row.depth <= deepest ? start(row) : undefined);
+  return full(candidates(rows, any, shallow)).filter(({ key, name }) => key !== undefined || !NO_TASKS.test(name));
+}
+
+function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined {
+  return start?.key === undefined ? undefined : start;
+}
+
+function full(all: readonly Candidate[]): Candidate[] {
+  return all.filter(({ tasks }) => tasks.length > 0);
+}
+
+/** A section without a number has the one that all its tasks begin with. */
+function withKey(section: Candidate): Candidate {
+  const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
+  const [key] = parts;
+  return section.key !== undefined || parts.size !== 1 || key === undefined ? section : { ...section, key };
 }
 
 function plainTask(row: Row | undefined): string | undefined {
@@ -90,7 +118,7 @@ function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
  */
 function candidates(
   rows: readonly Row[],
-  weight: (index: number) => string | undefined,
+  weight: Weight,
   startAt: (row: Row) => PhaseStart | undefined,
   direct = false,
 ): Candidate[] {

@@ -4,7 +4,7 @@ import { readDurations } from "./durations.js";
 import { finishPlan } from "./finish-plan.js";
 import { outlineOf } from "./outline.js";
 import type { PlanReading } from "./plan.js";
-import { planError } from "./plan-error.js";
+import { checkLength, planError } from "./plan-error.js";
 import { readPhases } from "./reader.js";
 import { findRegions, type Region } from "./regions.js";
 import { PlanReport } from "./report.js";
@@ -12,6 +12,7 @@ import { reportUnplaced } from "./report-unplaced.js";
 import { readRows } from "./rows.js";
 import { parseSections } from "./sections.js";
 import { SourceText } from "./source-text.js";
+import { readWaves } from "./waves.js";
 
 /** How a source is read. */
 export interface ParsePlanOptions {
@@ -20,9 +21,6 @@ export interface ParsePlanOptions {
   /** The name of the source in diagnostics and errors. Default `tasks.md`. */
   readonly file?: string;
 }
-
-/** The longest source, in characters. */
-const PLAN_MAX = 5 * 1024 * 1024;
 
 /**
  * Reads Markdown as a plan: phases, tasks, criteria, gates and dependencies, with their places in the source.
@@ -33,18 +31,17 @@ const PLAN_MAX = 5 * 1024 * 1024;
  */
 export function parsePlan(markdown: string, options: ParsePlanOptions = {}): PlanReading {
   const { file = "tasks.md" } = options;
-  if (markdown.length > PLAN_MAX) {
-    throw planError({ file }, `it has more than ${PLAN_MAX} characters`, "Split it into several plans.");
-  }
+  checkLength(markdown, file);
   const dialect = chooseDialect(markdown, options.dialect);
   const source = new SourceText(markdown);
   const regions = findRegions(source);
   const rows = readRows(source, parseSections(source, regions, file));
   const outline = outlineOf(rows, dialect);
-  if (outline.starts.size === 0) throw noPhase(file);
+  if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(file);
   const state = readPhases(rows, source, dialect, outline);
   const report = new PlanReport(file);
-  const plan = finishPlan(state, readDurations(rows), report);
+  const said = { durations: readDurations(rows), waves: readWaves(source, regions) };
+  const plan = finishPlan(state, said, report);
   reportRegions(regions, report);
   reportUnplaced(source, regions, rows, state.placed, report);
   return { plan, diagnostics: report.sorted() };

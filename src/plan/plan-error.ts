@@ -11,3 +11,12 @@ export function planError(
     details: place,
   });
 }
+
+/** The longest source, in characters. */
+export const PLAN_MAX = 5 * 1024 * 1024;
+
+/** Throws `PLAN_PARSE` for a source that is too long. */
+export function checkLength(text: string, file: string): void {
+  if (text.length <= PLAN_MAX) return;
+  throw planError({ file, line: 1 }, `it has more than ${PLAN_MAX} characters`, "Split it into several plans.");
+}

@@ -2,7 +2,7 @@
 
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
 import { mentionedPhase } from "./identify.js";
-import type { Field, Label } from "./labels.js";
+import { type Field, type Label, NO_TASKS } from "./labels.js";
 import type { ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn } from "./task-line.js";
@@ -18,9 +18,6 @@ const OF_TASKS: ReadonlySet<Field> = new Set([
   "parallel",
   "status",
 ]);
-/** In a plan without ids every checkbox is a task, but below these. */
-const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
-
 /** Takes a label in. Returns whether it was one that means anything here. */
 export function readLabel(state: ReaderState, label: Label, row: Row): void {
   const { block } = state;
@@ -29,7 +26,7 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
     return;
   }
   state.close();
-  const task = taskOf(state, label.field, row);
+  const task = taskOf(state, label, row);
   if (label.field === "gate") return openGate(state, label, row);
   if (task !== undefined) return ofTask(state, task, label, row);
   if (state.phase !== undefined) return ofPhase(state, state.phase, label, row);
@@ -42,8 +39,8 @@ function staysInGate(open: boolean, { field }: Label): boolean {
 }
 
 /** The task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
-function taskOf({ task }: ReaderState, field: Field, row: Row): TaskDraft | undefined {
-  if (task === undefined) return undefined;
+function taskOf({ task }: ReaderState, { field, name }: Label, row: Row): TaskDraft | undefined {
+  if (task === undefined || (field === "success" && /\bphase\b/i.test(name))) return undefined;
   if ("heading" in task.place || OF_TASKS.has(field)) return task;
   const inside = row.kind === "item" ? row.depth > task.place.item : row.depth >= task.place.item;
   return inside ? task : undefined;

@@ -1,11 +1,12 @@
 /** What the reader of a plan knows while it walks: where it is, and which list it is in. */
+import { isTicked } from "./checkboxes.js";
 import type { Dialect } from "./dialects.js";
-import { type ItemBlock, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
+import { type ItemBlock, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { Outline } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
 import type { Row } from "./rows.js";
 import type { SourceText } from "./source-text.js";
-import { bare } from "./task-line.js";
+import { bare, withoutComments } from "./task-line.js";
 
 /** The list that belongs to a label or to a heading. */
 export interface Block extends ItemBlock {
@@ -98,11 +99,11 @@ export class ReaderState {
   }
 
   /** An item of a list, and its checkbox has its place. */
-  item(row: Row): PlanItem {
+  item(row: Row): ItemDraft {
     const checkbox = this.checkbox(row);
     return {
-      text: bare(row.text.replace(/<!--.*?-->/g, "")),
-      checked: /^x$/i.test(row.checkbox?.mark ?? ""),
+      text: bare(withoutComments(row.text)),
+      checked: isTicked(row.checkbox?.mark ?? ""),
       ...(checkbox === undefined ? {} : { checkbox }),
       position: this.source.position(row.line, row.column),
     };
@@ -122,6 +123,7 @@ export class ReaderState {
   }
 }
 
-function addDetail(item: PlanItem & { details?: readonly string[] }, text: string): void {
-  Object.assign(item, { details: [...(item.details ?? []), text] });
+function addDetail(item: ItemDraft, text: string): void {
+  item.details ??= [];
+  item.details.push(text);
 }

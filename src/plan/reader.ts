@@ -4,7 +4,7 @@
  */
 import type { Dialect } from "./dialects.js";
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
-import { isGateTitle, mentionedPhase, type TaskIds, taskTitle } from "./identify.js";
+import { isGateTitle, mentionedPhase, type TaskIds } from "./identify.js";
 import { fieldOf, labelOf } from "./labels.js";
 import type { Outline, PhaseStart } from "./outline.js";
 import { openGateOf, openOther, readLabel } from "./read-label.js";
@@ -13,11 +13,15 @@ import type { Row } from "./rows.js";
 import type { SourceText } from "./source-text.js";
 import { readTaskLine, splitTime } from "./task-line.js";
 
+/** How deep a line in bold is that stands for a heading. */
+const LINE = 7;
+
 /** Reads the rows of a plan into drafts of phases. */
 export function readPhases(rows: readonly Row[], source: SourceText, dialect: Dialect, outline: Outline): ReaderState {
   const state = new ReaderState(source, dialect, outline);
   for (const [index, row] of rows.entries()) {
     const start = outline.starts.get(index);
+    if (index === outline.untitled) startPhase(state, { name: "Tasks", level: 0 }, row);
     if (start !== undefined) startPhase(state, start, row);
     else if (row.kind === "heading") readHeading(state, row);
     else if (row.kind === "rule") state.close();
@@ -38,7 +42,7 @@ function startPhase(state: ReaderState, { key, name, level }: PhaseStart, row: R
     name: bareName,
     level,
     position: state.source.position(row.line, row.column),
-    ...(time === undefined ? {} : { duration: time }),
+    ...(time === undefined ? {} : { timeInTitle: time }),
     tasks: [],
     gate: [],
   };
@@ -78,22 +82,18 @@ function startGate(state: ReaderState, row: Row, mentioned: string | undefined):
   }
 }
 
-/** A heading of a task: with the word, with a `T012`, or `1.2` in phase 1. */
-function isTaskHeading({ phase, dialect }: ReaderState, { text }: Row): boolean {
-  if (phase === undefined) return false;
-  const forms: readonly TaskIds[] = dialect.ids.filter((form) => form !== "number");
-  if (taskTitle(text, forms) !== undefined) return true;
-  const id = dialect.ids.includes("number") ? undefined : taskTitle(text, ["number"])?.id;
-  return id !== undefined && phase.key !== undefined && id.startsWith(`${phase.key}.`);
+/** A heading of a task: with the word, with a `T012`, or `1.2` in phase 1, and deeper than the phase's own. */
+function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
+  const id = outline.idOf.get(row);
+  if (phase === undefined || id === undefined) return false;
+  const named = /^\W*(?:task|T\d)/i.test(row.text);
+  return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
 }
 
 function readItem(state: ReaderState, row: Row): void {
   const { block } = state;
   if (block !== undefined) {
-    const begins = block.kind !== "gate" && isTask(state, row) && !isBelowTask(state, row);
-    const inside = row.depth > block.depth || block.first === undefined;
-    if (inside && !begins) return state.collect(block, row);
-    if (block.section) return state.collect(block, row);
+    if ((block.section || isInside(block, row)) && !beginsTask(state, block, row)) return state.collect(block, row);
     state.close();
   }
   if (isTask(state, row)) return startTask(state, row, { item: row.depth });
@@ -110,6 +110,22 @@ function readItem(state: ReaderState, row: Row): void {
   }
 }
 
+/** Whether an item is one of the list below a label: the first decides how deep the others are at least. */
+function isInside({ depth, first }: Block, row: Row): boolean {
+  const bold = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? labelOf(row.text) : undefined;
+  if (bold !== undefined && bold.field !== "other" && row.depth <= (first ?? depth)) return false;
+  if (first !== undefined) return row.depth >= Math.min(first, depth + 1);
+  return row.depth > depth || row.checkbox !== undefined || labelOf(row.text) === undefined;
+}
+
+/** Whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
+function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
+  if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
+  const id = state.outline.idOf.get(row);
+  if (id === undefined) return false;
+  return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);
+}
+
 /** Whether an item is deeper than the task that is open. */
 function isBelowTask({ task }: ReaderState, row: Row): boolean {
   return task !== undefined && "item" in task.place && row.depth > task.place.item;
@@ -121,14 +137,11 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (phase === undefined) return false;
   const below = isBelowTask(state, row);
   if (below && dialect.nested === "criteria") return false;
-  const id = taskTitle(row.text, dialect.ids)?.id;
-  if (id !== undefined && (row.checkbox !== undefined || /^(?:\*\*|__)?Task\b/i.test(row.text))) {
-    return row.checkbox !== undefined || !phase.tasks.some((other) => other.id === id);
-  }
+  if (outline.idOf.has(row)) return true;
   if (row.checkbox === undefined || below) return false;
   // In a plan with ids a checkbox without one is a task only beside tasks.
   if (outline.identified && task !== undefined && "heading" in task.place) return false;
-  return state.block === undefined || state.block.kind !== "gate";
+  return true;
 }
 
 function startTask(state: ReaderState, row: Row, place: TaskDraft["place"]): void {
@@ -163,13 +176,19 @@ function groupOf(state: ReaderState, id: string | undefined, name: string, row: 
   const key = id?.split(".")[0];
   const { phase } = state;
   if (key === undefined || phase === undefined || phase.key === key) return phase;
-  const title = id === key ? name : phase.name;
-  if (phase.key === undefined && phase.tasks.length === 0) state.phases.pop();
+  const title = id === key ? name : phase.key === undefined ? phase.name : "";
+  const replaced = phase.key === undefined && phase.tasks.length === 0;
+  if (replaced) state.phases.pop();
   startPhase(state, { key, name: title, level: phase.level }, row);
+  if (replaced) state.phase?.gate.push(...phase.gate);
   return state.phase;
 }
 
 function readText(state: ReaderState, row: Row): void {
+  if (state.phase !== undefined && state.outline.idOf.has(row)) {
+    state.close();
+    return startTask(state, row, { heading: LINE });
+  }
   const label = labelOf(row.text);
   const { phase, task, field } = state;
   if (label !== undefined) {
@@ -187,13 +206,18 @@ function readText(state: ReaderState, row: Row): void {
 function readGroupedLabel(state: ReaderState, row: Row): void {
   const label = labelOf(row.text);
   if (label === undefined) return;
-  const mentioned = state.gates === undefined || label.text !== "" ? undefined : mentionedPhase(label.name);
+  const mentioned = state.gates === undefined || !isBold(row.text) ? undefined : mentionedPhase(label.name);
   const phase = mentioned === undefined ? undefined : state.phaseOf(mentioned);
   if (phase !== undefined && label.field === "other" && !/^before\b/i.test(label.name)) {
     openGateOf(state, phase, label.name, row.depth, true);
   } else {
     readLabel(state, label, row);
   }
+}
+
+/** Whether a line is in bold from its beginning to its end. */
+function isBold(text: string): boolean {
+  return /^(\*\*|__)[^*]+\1:?$/.test(text);
 }
 
 function itemless({ items, bullets }: Block): boolean {

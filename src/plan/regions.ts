@@ -4,6 +4,7 @@
  * follows is lost until the next fence. Here a fence with a language inside another one opens a level of its
  * own, if both are closed and the outer one isn't code that holds headings of the plan.
  */
+import { type Container, Containers, indentOf, leaves } from "./containers.js";
 import type { SourceText } from "./source-text.js";
 
 /** What a line is, where it isn't Markdown to be read. */
@@ -18,51 +19,61 @@ export interface Region {
   readonly strictEnd?: number;
   /** Whether nothing closes it: it runs to the end. */
   readonly unclosed: boolean;
+  /** Whether strict CommonMark takes it for text: it is indented too far, or stands in HTML. */
+  readonly loose?: true;
 }
 
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)$/;
 const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
 const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+const HTML = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*<[/a-z?!]/i;
 /** A fence of Markdown may hold headings of its own. */
 const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
 /** What no code holds: behind it somebody has forgotten to close a fence. */
 const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
+/** What ends code that stands in a list item and isn't indented as the item is. */
+const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
+/** So many lines are looked through for the ends of samples that hold others, for each line of the source. */
+const LOOK_AHEAD = 20;
+
 interface Fence {
   readonly run: string;
   readonly info: string;
 }
 
-const ITEM = /^(?:[-*+]|\d{1,9}[.)])[ \t]/;
-
 /** Finds all code and all comments, in order. */
 export function findRegions(source: SourceText): Region[] {
   const regions: Region[] = [];
-  let inList = false;
+  const containers = new Containers();
+  const before = { lines: 2000 + source.lines.length * LOOK_AHEAD, html: false };
   for (let line = 0; line < source.lines.length; line += 1) {
-    const region = regionAt(source, line, inList);
-    if (region !== undefined) {
-      regions.push(region);
-      line = region.end - 1;
-    } else {
-      inList = staysInList(source.text(line), inList);
-    }
+    const text = source.text(line);
+    const region = regionAt(source, line, containers, before);
+    containers.follow(text);
+    before.html = text.trim() !== "" && (before.html || HTML.test(text));
+    if (region === undefined) continue;
+    regions.push(region);
+    line = region.end - 1;
   }
   return regions;
 }
 
-/** A list goes on over blank and indented lines. */
-function staysInList(text: string, inList: boolean): boolean {
-  if (ITEM.test(text)) return true;
-  return inList && (text.trim() === "" || /^[ \t]/.test(text));
+/** What is known of the lines before. */
+interface Before {
+  /** How many lines may still be looked through in vain. */
+  lines: number;
+  /** Whether HTML has begun, which goes on up to a blank line. */
+  html: boolean;
 }
 
-function regionAt(source: SourceText, line: number, inList: boolean): Region | undefined {
+function regionAt(source: SourceText, line: number, containers: Containers, before: Before): Region | undefined {
   const text = source.text(line);
   const fence = fenceOf(text);
-  if (fence !== undefined) return fenced(source, line, fence, inList && /^[ \t]|^(?:[-*+]|\d)/.test(text));
-  if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 4);
+  if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
+  if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 2);
   const raw = RAW.exec(text);
-  if (raw !== null) return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
+  if (raw !== null && indentOf(text) <= containers.around(text).column + 3)
+    return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
   return undefined;
 }
 
@@ -74,27 +85,39 @@ function until(source: SourceText, start: number, kind: RegionKind, close: RegEx
   return { kind, start, end: source.lines.length, unclosed: true };
 }
 
-/** `listed`: the fence is part of a list item, which ends with the first line that is not indented. */
-function fenced(source: SourceText, start: number, opening: Fence, listed: boolean): Region {
+/**
+ * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
+ * indented as their item is are still code, if the fence comes before anything that no code would be.
+ */
+function fenced(source: SourceText, start: number, opening: Fence, container: Container, before: Before): Region {
+  const far = indentOf(source.text(start)) > container.column + 3;
+  const loose = far || before.html ? ({ loose: true } as const) : {};
   let depth = 1;
   let strictEnd: number | undefined;
+  let left = false;
   let suspicious = false;
-  for (let line = start + 1; line < source.lines.length; line += 1) {
+  const last = source.lines.length;
+  for (let line = start + 1; line < last; line += 1) {
     const text = source.text(line);
+    if (!left && leaves(text, container)) {
+      if (strictEnd !== undefined) break;
+      left = true;
+      strictEnd = line;
+    }
+    if (left && ENDS_CODE.test(text)) break;
     const fence = fenceOf(text);
-    const counts = fence?.run.startsWith(opening.run);
-    if (fence !== undefined && counts) {
+    if (fence?.run.startsWith(opening.run)) {
       depth += fence.info === "" ? -1 : 1;
       if (fence.info === "") strictEnd ??= line + 1;
-      if (depth === 0) return closed(start, line + 1, strictEnd);
-    } else if (listed && strictEnd === undefined && /^\S/.test(text)) {
-      return { kind: "code", start, end: line, unclosed: false };
+      if (depth === 0) return { ...closed(start, line + 1, strictEnd), ...loose };
     }
     suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
-    if (suspicious && strictEnd !== undefined) break;
+    if (strictEnd === undefined) continue;
+    before.lines -= 1;
+    if (suspicious || before.lines < 0) break;
   }
-  if (strictEnd !== undefined) return closed(start, strictEnd, strictEnd);
-  return { kind: "code", start, end: source.lines.length, unclosed: true };
+  if (strictEnd !== undefined) return { ...closed(start, strictEnd, strictEnd), ...loose };
+  return { kind: "code", start, end: last, unclosed: true };
 }
 
 function fenceOf(text: string): Fence | undefined {

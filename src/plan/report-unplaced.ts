@@ -45,9 +45,10 @@ function isFirst(text: string, column: number): boolean {
 /** Lines that are not read, by why; of code only what strict Markdown takes for code too. */
 function hiddenLines(regions: readonly Region[]): Map<number, string> {
   const hidden = new Map<number, string>();
-  for (const { kind, start, end, strictEnd, unclosed } of regions) {
+  for (const { kind, start, end, strictEnd, unclosed, loose } of regions) {
     for (let line = start; line < end; line += 1) {
       if (kind === "comment") hidden.set(line, "in a comment");
+      else if (loose) hidden.set(line, "in code that strict Markdown takes for text");
       else if (unclosed) hidden.set(line, "in code that nothing closes");
       else if (strictEnd !== undefined && line >= strictEnd) hidden.set(line, "in a sample within a sample");
       else hidden.set(line, "code");

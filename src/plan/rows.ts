@@ -102,7 +102,10 @@ function addHeading(line: number, level: number, { source, rows }: Reading, dept
   const text = source.text(line);
   const column = HEADING.exec(text)?.[0].length ?? 0;
   const checkbox = checkboxAt(text, column);
-  const title = text.slice(checkbox?.end ?? column).replace(/[ \t]+#+[ \t]*$/, "");
+  const title = text
+    .slice(checkbox?.end ?? column)
+    .trimEnd()
+    .replace(/[ \t]#+$/, "");
   const place = depth === -1 ? ({ kind: "heading", depth: level } as const) : ({ kind: "text", depth } as const);
   rows.push({ ...place, line, column, text: title.trim(), ...(checkbox === undefined ? {} : { checkbox }) });
 }

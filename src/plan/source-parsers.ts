@@ -1,5 +1,5 @@
 /** The parsers of plans that come with the library, by name. */
-import { DIALECTS } from "./dialects.js";
+import { DIALECT_NAMES } from "./dialects.js";
 import { parsePlan } from "./parse-plan.js";
 import type { Plan } from "./plan.js";
 import type { SourceParser, TickRequest } from "./source-parser.js";
@@ -15,7 +15,8 @@ function markdownParser(dialect?: string): SourceParser {
 }
 
 function tasksOf(plan: Plan, { tasks }: TickRequest) {
-  return plan.phases.flatMap((phase) => phase.tasks.filter(({ id }) => tasks.includes(id)));
+  const wanted = new Set(tasks);
+  return plan.phases.flatMap((phase) => phase.tasks.filter(({ id }) => wanted.has(id)));
 }
 
 /**
@@ -26,6 +27,6 @@ export const builtInParsers: Readonly<Record<string, SourceParser>> = {
   spec_tasks_parser: markdownParser(),
   spec_tasks_md: markdownParser(),
   markdown: markdownParser(),
-  ...Object.fromEntries(DIALECTS.map(({ name }) => [name, markdownParser(name)])),
+  ...Object.fromEntries(DIALECT_NAMES.map((name) => [name, markdownParser(name)])),
   "task-master": taskMasterParser,
 };

@@ -37,4 +37,15 @@ export class SourceText {
   position(line: number, column: number): PlanPosition {
     return { line: line + 1, column: column + 1, offset: (this.lines[line]?.offset ?? 0) + column };
   }
+
+  /** The place of a character by its offset. */
+  at(offset: number): PlanPosition {
+    let [low, high] = [0, this.lines.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((this.lines[middle]?.offset ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return this.position(low, offset - (this.lines[low]?.offset ?? 0));
+  }
 }

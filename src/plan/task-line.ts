@@ -17,30 +17,36 @@ export interface TaskLine {
 }
 
 const DEPENDS = /\(\s*(?:depends on|requires|blocked by|after)\b:?\s*([^()]*(?:\([^()]*\)[^()]*)*)\)/i;
-const CRITERIA = /\(\s*ACs?\s*:?\s*([^)]*)\)/i;
-const PATH = /(?<![\w:/.])(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`((?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
+const LAST = /\b(?:depends on|requires|blocked by):?\s+((?:(?!depends on|requires|blocked by)[^()])*)$/i;
+const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
+const CRITERIA = /\(ACs?\b[ \t]*:?([^()]*)\)/i;
+/** With a folder anywhere, without one in backticks. It begins where no such character stands before: in one go. */
+const PATH = /(?<![\w.@[\]:/-])\/?(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`(\/?(?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
 const TIME_WORDS = "(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|sprints?|points?|pts?)";
 const DURATION = new RegExp(
   String.raw`\d[\d.,]*\s*(?:[-–—]\s*\d[\d.,]*\s*)?${TIME_WORDS}\b|\b(?:weeks?|days?)\s+\d`,
   "i",
 );
 /** Brackets at the end of a name, and what may stand behind them. */
-const ENDING = /\s*\(([^()]*)\)(\s*[^\p{L}\p{N}()]*(?:\p{Lu}{3,}\s*)?)$/u;
+const ENDING = /\(([^()]*)\)[^\p{L}\p{N}()]*(?:\p{Lu}{3,}\s*)?$/u;
+
+/** A comment that holds no other's beginning: each is looked through once. */
+const COMMENT = /<!--(?:(?!<!--).)*?-->/g;
 
 /** Takes the text of a task apart. */
 export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine {
-  const optional = /^\*(?:\s|$)/.test(text);
+  const optional = /^\*(?=\s|\d|$)/.test(text);
   const body = withoutComments(optional ? text.slice(1) : text).trim();
   const title = taskTitle(body, forms);
   const { rest, marks } = takeMarks(title?.rest ?? body);
-  const dependencies = DEPENDS.exec(rest)?.[1];
+  const dependencies = DEPENDS.exec(rest)?.[1] ?? saidLast(rest);
   const criteria = CRITERIA.exec(rest)?.[1];
   const { name, time } = splitTime(bare(rest.replace(DEPENDS, "").replace(CRITERIA, "")));
   const story = marks.find((mark) => /^US\d+$/i.test(mark));
   return {
     ...(title === undefined ? {} : { id: title.id }),
-    name: name === "" ? (title === undefined ? body : `Task ${title.id}`) : name,
-    optional: optional || /\boptional\b/i.test(/\(([^)]*)\)/.exec(rest)?.[1] ?? ""),
+    name: /^(?:\(optional\))?$/i.test(name) ? (title === undefined ? body : `Task ${title.id}`) : name,
+    optional: optional || /\boptional\b/i.test(/\(([^()]*)\)/.exec(rest)?.[1] ?? ""),
     parallel: marks.includes("P"),
     ...(story === undefined ? {} : { story }),
     ...(time === undefined ? {} : { time }),
@@ -48,6 +54,12 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
     requirements: criteria === undefined ? [] : [`AC ${criteria.trim()}`],
     files: filesIn(rest),
   };
+}
+
+/** `…, depends on T001 and T002` at the end, without brackets: only where nothing but ids follows. */
+function saidLast(text: string): string | undefined {
+  const said = LAST.exec(text.slice(-300))?.[1];
+  return said === undefined || said.replace(ID_WORDS, "").trim() !== "" ? undefined : said;
 }
 
 /** `[P] [US1] Create …` */
@@ -82,6 +94,7 @@ export function filesIn(text: string): string[] {
   return [...new Set([...text.matchAll(PATH)].map((match) => match[1] ?? match[0]))];
 }
 
-function withoutComments(text: string): string {
-  return text.replace(/<!--.*?-->/g, "");
+/** A line without the comments in it. */
+export function withoutComments(text: string): string {
+  return text.replace(COMMENT, "");
 }

@@ -1,6 +1,8 @@
 /** Writes ticks back into a tasks.md: the character between the brackets, and nothing else. */
 import { nearest } from "../definition/nearest.js";
 import { PhasegateError } from "../errors.js";
+import { isTicked } from "./checkboxes.js";
+import { type Edit, withEdits } from "./edits.js";
 import type { Checkbox, Plan, PlanTask } from "./plan.js";
 
 /** What is written. */
@@ -31,17 +33,21 @@ export function tickTasks(markdown: string, tasks: readonly PlanTask[], options:
     ...(task.checkbox === undefined ? [] : [task.checkbox]),
     ...(criteria ? task.acceptanceCriteria.flatMap((item) => item.checkbox ?? []) : []),
   ]);
-  const last = [...boxes].sort((a, b) => b.position.offset - a.position.offset);
-  return last.reduce((text, box) => setMark(text, box, done), markdown);
+  return withEdits(
+    markdown,
+    boxes.flatMap((box) => editOf(markdown, box, done) ?? []),
+  );
 }
 
-function setMark(markdown: string, { mark, position }: Checkbox, done: boolean): string {
+/** What writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
+function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
   const { offset } = position;
   const there = markdown.charAt(offset);
-  const empty = there === "]" && mark === "";
-  if (!empty && (mark === "" ? !/^[ \t]$/.test(there) : there !== mark)) throw otherText(position.line);
-  if (/^x$/i.test(mark) === done) return markdown;
-  return `${markdown.slice(0, offset)}${done ? "x" : " "}${markdown.slice(empty ? offset : offset + 1)}`;
+  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
+  if (!known) throw otherText(position.line);
+  if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
+  const length = mark === "" && there === "]" ? 0 : Math.max(mark.length, 1);
+  return { offset, length, text: done ? "x" : " " };
 }
 
 function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID_INPUT"> {

@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { outline } from "./outline.js";
+
+const HEAD = "## Phase 1: A\n\n- [ ] **Task 1.1**: B\n\n";
+const LAST = "\n- [ ] **Task 1.2**: C\n";
+
+describe("code and comments", () => {
+  it.each([
+    ["backticks", "```\n## Phase 9: No\n- [ ] **Task 9.9**: no\n```\n"],
+    ["a language", "```markdown\n## Phase 9: No\n- [ ] **Task 9.9**: no\n```\n"],
+    ["tildes", "~~~\n## Phase 9: No\n- [ ] no\n~~~\n"],
+    ["more backticks outside", "````markdown\n```python\n- [ ] no\n```\n## Phase 9: No\n````\n"],
+    ["a list item", "- note\n  ```\n  - [ ] no\n  ```\n"],
+    ["an item's first line", "- ```\n  - [ ] no\n  ```\n"],
+    ["a quote", "> ```\n> - [ ] no\n> ```\n"],
+    ["pre", "<pre>\n- [ ] no\n</pre>\n"],
+  ])("hide what looks like a plan: %s", (_, sample) => {
+    expect(outline(HEAD + sample + LAST)).toEqual(["1 A @1", "[ ] 1.1 B @3", expect.stringMatching(/^\[ ] 1\.2 C/)]);
+  });
+
+  it("recover what follows a sample within a sample, and say so", () => {
+    const sample = "```markdown\n## Phase 9: No\n```python\ndo()\n```\nmore\n```\n";
+    expect(outline(HEAD + sample + LAST)).toEqual(["1 A @1", "[ ] 1.1 B @3", "[ ] 1.2 C @13", "! FENCE_NESTED 5"]);
+  });
+
+  it("say which checkboxes strict Markdown would see in a sample within a sample", () => {
+    const sample = "```markdown\n```python\ndo()\n```\n- [ ] sample\n```\n";
+    expect(outline(HEAD + sample + LAST)).toContain("! CHECKBOX_UNPLACED 9");
+  });
+
+  it("go on to the end where nothing closes them: what they hide is reported", () => {
+    expect(outline(`${HEAD}\`\`\`ts\n${LAST}`)).toEqual([
+      "1 A @1",
+      "[ ] 1.1 B @3",
+      "! FENCE_UNCLOSED 5",
+      "! CHECKBOX_UNPLACED 7",
+    ]);
+    expect(outline(`${HEAD}<!-- later\n${LAST}`)).toEqual([
+      "1 A @1",
+      "[ ] 1.1 B @3",
+      "! FENCE_UNCLOSED 5",
+      "! CHECKBOX_UNPLACED 7",
+    ]);
+  });
+
+  it("end with the list item or the quote that they stand in", () => {
+    expect(outline(`${HEAD}- note\n  \`\`\`\n  do()\n${LAST}`).slice(0, 3)).toEqual([
+      "1 A @1",
+      "[ ] 1.1 B @3",
+      "[ ] 1.2 C @9",
+    ]);
+    expect(outline(`${HEAD}> \`\`\`\n> do()\n${LAST}`)).toEqual(["1 A @1", "[ ] 1.1 B @3", "[ ] 1.2 C @8"]);
+  });
+
+  it("in a list may be less indented than the item, up to their fence", () => {
+    expect(outline(`${HEAD}- note\n  \`\`\`py\ndef f():\n  return 1\n  \`\`\`\n${LAST}`).slice(0, 3)).toEqual([
+      "1 A @1",
+      "[ ] 1.1 B @3",
+      "[ ] 1.2 C @11",
+    ]);
+  });
+
+  it("hide no checkbox silently where strict Markdown takes them for text", () => {
+    expect(outline(`${HEAD}      \`\`\`\n      - [ ] x\n      \`\`\`\n${LAST}`)).toContain("! CHECKBOX_UNPLACED 6");
+    expect(outline(`${HEAD}<div>\n\`\`\`\n- [ ] x\n\`\`\`\n${LAST}`)).toContain("! CHECKBOX_UNPLACED 7");
+  });
+
+  it("in a comment checkboxes are no tasks, but they are reported", () => {
+    expect(outline(`${HEAD}<!--\n- [ ] **Task 1.9**: no\n-->\n${LAST}`)).toEqual([
+      "1 A @1",
+      "[ ] 1.1 B @3",
+      "[ ] 1.2 C @9",
+      "! CHECKBOX_UNPLACED 6",
+    ]);
+    expect(outline(`${HEAD}- [ ] **Task 1.2**: C <!-- later -->\n`)).toContain("[ ] 1.2 C @5");
+  });
+});
+
+describe("checkboxes that are nothing in a plan", () => {
+  it.each([
+    ["| a | [ ] |\n|---|---|\n", 5],
+    ["Tick [x] when done.\n", 5],
+    ["**Risks:**\n- [ ] late\n", 6],
+    ["- note\n  [ ](no link to speak of)\n", 6],
+  ])("are reported: %j", (text, line) => {
+    expect(outline(HEAD + text)).toContain(`! CHECKBOX_UNPLACED ${line}`);
+  });
+
+  it.each([
+    ["[x](https://example.org)\n"],
+    ["`- [ ]` and ``[x] ` [ ]``\n"],
+    ["returns string[] or map[-]\n"],
+    ["[P] and [1]\n"],
+  ])("are none: %j", (text) => {
+    expect(outline(HEAD + text)).toEqual(["1 A @1", "[ ] 1.1 B @3"]);
+  });
+});

@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { parsePlan } from "../../src/plan/parse-plan.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { planOrder } from "../../src/plan/plan-order.js";
+import { outline, taskOf } from "./outline.js";
+
+/** Two phases with four tasks each, and a task whose dependencies are said in words. */
+function dependingOn(words: string): string {
+  const tasks = (phase: number) => [1, 2, 3, 4].map((n) => `- [ ] **Task ${phase}.${n}**: t\n`).join("");
+  return `## Phase 1: A\n${tasks(1)}## Phase 2: B\n${tasks(2)}## Phase 3: C\n- [ ] **Task 3.1**: t\n- [ ] **Task 3.2**: t\n  - ${words}\n`;
+}
+
+describe("dependencies", () => {
+  it.each([
+    ["**Dependencies**: None", []],
+    ["**Dependencies**: none (can start at once)", []],
+    ["**Dependencies**: None (parallel with 1.1-1.3)", []],
+    ["**Dependencies**: N/A", []],
+    ["**Dependencies**: -", []],
+    ["**Dependencies**:", []],
+    ["**Dependencies**: Task 1.1", ["1.1"]],
+    ["**Dependencies**: Task 1.1, Task 1.2 and 1.3", ["1.1", "1.2", "1.3"]],
+    ["**Dependencies**: Tasks 1.1-1.4", ["1.1", "1.2", "1.3", "1.4"]],
+    ["**Dependencies**: Tasks 1.2 – 1.3 (both of them)", ["1.2", "1.3"]],
+    ["**Dependencies**: Tasks 1.2 through 1.4", ["1.2", "1.3", "1.4"]],
+    ["**Dependencies**: Task 1.1 (needs models/1.2.py)", ["1.1"]],
+    ["**Dependencies**: `1.1`, **2.1**", ["1.1", "2.1"]],
+    ["**Dependencies**: 1.4-2.1", ["1.4", "2.1"]],
+    ["**Dependencies**: Phase 1 complete", ["1.1", "1.2", "1.3", "1.4"]],
+    ["**Dependencies**: Phases 1-2", ["1.1", "1.2", "1.3", "1.4", "2.1", "2.2", "2.3", "2.4"]],
+    ["**Dependencies**: Phases 1 and 2, Task 3.1", ["1.1", "1.2", "1.3", "1.4", "2.1", "2.2", "2.3", "2.4", "3.1"]],
+    ["**Dependencies**: Phase 1, Phase 3 (its own)", ["1.1", "1.2", "1.3", "1.4"]],
+    ["Depends on: 1.1 & 2.2", ["1.1", "2.2"]],
+    ["**Depends on**: Task 2.1", ["2.1"]],
+    ["Requires: Task 2.1", ["2.1"]],
+    ["*Blocked by*: Task 2.1", ["2.1"]],
+    ["**Prerequisites:** 2.1", ["2.1"]],
+    ["**Dependencies**:\n    - Task 1.1\n    - Task 2.1", ["1.1", "2.1"]],
+  ])("reads %j", (words, ids) => {
+    const text = dependingOn(words);
+    expect(taskOf(text, "3.2").dependencies).toEqual(ids);
+    expect(parsePlan(text).diagnostics).toEqual([]);
+  });
+
+  it.each([
+    ["- [ ] **Task 1.2**: b (depends on Task 1.1)"],
+    ["- [ ] **Task 1.2**: b (requires: 1.1)"],
+    ["- [ ] **Task 1.2**: b (blocked by 1.1)"],
+    ["- [ ] **Task 1.2**: b, depends on Task 1.1"],
+    ["- [ ] **Task 1.2**: b - requires 1.1 and 1.1"],
+  ])("are read beside the name: %j", (line) => {
+    expect(taskOf(`## Phase 1: A\n- [ ] **Task 1.1**: a\n${line}\n`, "1.2").dependencies).toEqual(["1.1"]);
+  });
+
+  it("in a name that goes on in words are none", () => {
+    expect(outline("## Phase 1: A\n- [ ] **Task 1.1**: a page that requires 2 logins\n")).toEqual([
+      "1 A @1",
+      "[ ] 1.1 a page that requires 2 logins @2",
+    ]);
+  });
+
+  it("on ids in any case, and on ids with T", () => {
+    const text = "## Phase 1: A\n- [ ] T001 a\n- [ ] T002 b\n- [ ] T010 c (depends on t001-T002, T001)\n";
+    expect(taskOf(text, "T010").dependencies).toEqual(["T001", "T002"]);
+  });
+
+  it("that name what isn't there, nothing, or the task itself are reported and left out", () => {
+    const text = dependingOn("**Dependencies**: Tasks 3.2, 9.9, Phase 7");
+    expect(taskOf(text, "3.2").dependencies).toEqual([]);
+    expect(parsePlan(text).diagnostics.map(({ code, line, severity }) => [code, line, severity])).toEqual([
+      ["DEPENDENCY_UNKNOWN", 13, "warning"],
+      ["DEPENDENCY_UNKNOWN", 13, "warning"],
+      ["DEPENDENCY_SELF", 13, "warning"],
+    ]);
+    expect(outline(dependingOn("**Dependencies**: the design"))).toContain("! DEPENDENCY_UNREAD 13");
+    expect(parsePlan(dependingOn("**Dependencies**: 8.1-8.99")).diagnostics).toHaveLength(11);
+  });
+
+  it("of tasks on each other are an error, with the way around", () => {
+    const text =
+      "## Phase 1: A\n- [ ] **Task 1.1**: a (after 1.3)\n- [ ] **Task 1.2**: b (after 1.1)\n- [ ] **Task 1.3**: c (after 1.2)\n- [ ] **Task 1.4**: d\n";
+    const { plan, diagnostics } = parsePlan(text);
+    expect(diagnostics).toEqual([
+      expect.objectContaining({
+        code: "DEPENDENCY_CYCLE",
+        severity: "error",
+        line: 2,
+        message: expect.stringContaining("1.1 → 1.3 → 1.2 → 1.1"),
+      }),
+    ]);
+    expect(planOrder(plan)).toEqual({ order: ["1.4"], waves: [["1.4"]], cycles: ["1.1", "1.2", "1.3"] });
+  });
+
+  it("are bounded: where there are too many, they are left out and that is said", () => {
+    const many = (phase: number, after: string) =>
+      Array.from({ length: 800 }, (_, n) => `- [ ] **Task ${phase}.${n + 1}**: t${after}\n`)
+        .map((line, n) => (n % 500 === 499 ? `${line}\n### More\n` : line))
+        .join("");
+    const text = `## Phase 1: A\n${many(1, "")}\n## Phase 2: B\n${many(2, " (after Phase 1)")}`;
+    const { plan, diagnostics } = parsePlan(text);
+    const edges = plan.phases.flatMap(({ tasks }) => tasks.flatMap(({ dependencies }) => dependencies)).length;
+    expect(edges).toBeGreaterThan(400_000);
+    expect(edges).toBeLessThanOrEqual(500_000);
+    expect(diagnostics.length).toBeGreaterThan(100);
+    expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(["DEPENDENCY_UNREAD"]));
+  });
+});
+
+describe("planOrder", () => {
+  it("puts tasks that wait for nothing of their phase side by side, phase after phase", () => {
+    const text = `## Phase 1: A
+- [ ] **Task 1.1**: a
+- [ ] **Task 1.2**: b (after 1.3)
+- [ ] **Task 1.3**: c
+- [ ] **Task 1.4**: d (after 1.1, 1.2)
+## Phase 2: B
+- [ ] **Task 2.1**: e (after Phase 1)
+- [ ] **Task 2.2**: f (after 1.1)
+`;
+    expect(planOrder(parsePlan(text).plan)).toEqual({
+      order: ["1.1", "1.3", "1.2", "1.4", "2.1", "2.2"],
+      waves: [["1.1", "1.3"], ["1.2"], ["1.4"], ["2.1", "2.2"]],
+      cycles: [],
+    });
+  });
+
+  it("doesn't wait within a phase for what comes in a later one", () => {
+    const text = "## Phase 1: A\n- [ ] **Task 1.1**: a (after 2.1)\n## Phase 2: B\n- [ ] **Task 2.1**: b\n";
+    expect(planOrder(parsePlan(text).plan).waves).toEqual([["1.1"], ["2.1"]]);
+  });
+
+  it("goes through a chain of thousands", () => {
+    const tasks = Array.from(
+      { length: 4000 },
+      (_, n) =>
+        `- [ ] **Task 1.${n + 1}**: t${n === 0 ? "" : ` (after 1.${n})`}\n${n % 500 === 499 ? "\n### More\n" : ""}`,
+    );
+    const { plan } = parsePlan(`## Phase 1: A\n${tasks.join("")}`);
+    expect(planOrder(plan).waves).toHaveLength(4000);
+  });
+
+  it("gives nothing for a plan without tasks", () => {
+    const plan: Plan = { dialect: "plain", phases: [] };
+    expect(planOrder(plan)).toEqual({ order: [], waves: [], cycles: [] });
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
+import { parsePlan } from "../../src/plan/parse-plan.js";
+import { taskMasterParser } from "../../src/plan/task-master.js";
+
+const PHASE = "## Phase 1: A\n- [ ] **Task 1.1**: b\n";
+
+function refusal(text: string, parse = (source: string): unknown => parsePlan(source, { file: "specs/tasks.md" })) {
+  try {
+    parse(text);
+  } catch (error) {
+    if (isPhasegateError(error, "PLAN_PARSE"))
+      return { ...error.details, message: error.message, remedy: error.remedy };
+    throw error;
+  }
+  throw new Error("it was read");
+}
+
+describe("what can't be a plan", () => {
+  it.each([
+    [""],
+    ["\uFEFF"],
+    ["\n\n"],
+    ["# Title\n\nSome words.\n"],
+    ["- a\n- b\n"],
+    ["```\n## Phase 1: A\n- [ ] Task 1.1: b\n```\n"],
+  ])("is refused with what to write: %j", (text) => {
+    expect(refusal(text)).toEqual({
+      file: "specs/tasks.md",
+      line: 1,
+      message: "specs/tasks.md can't be read as a plan: it has no phase and no task",
+      remedy: expect.stringContaining("## Phase 1: Name"),
+    });
+  });
+
+  it("is over 5 MiB", () => {
+    const most = 5 * 1024 * 1024;
+    expect(refusal(" ".repeat(most + 1))).toMatchObject({ line: 1, message: expect.stringContaining(`${most}`) });
+    expect(refusal(" ".repeat(most + 1), (text) => taskMasterParser.parse(text, "f"))).toMatchObject({ line: 1 });
+  });
+
+  it("has more than 64 KiB between two headings, but not in code", () => {
+    const long = `${"words ".repeat(20)}\n`.repeat(600);
+    expect(refusal(`${PHASE}\n## Phase 2: B\n\n${long}`)).toMatchObject({
+      line: 4,
+      message: expect.stringContaining("between two headings"),
+      remedy: "Put headings into it, or split the file.",
+    });
+    expect(parsePlan(`${PHASE}\n\`\`\`\n${long}\`\`\`\n`).plan.phases).toHaveLength(1);
+  });
+
+  it("is nested too deep in one line", () => {
+    expect(refusal(`${PHASE}${"> ".repeat(60)}a\n`)).toMatchObject({
+      line: 3,
+      message: expect.stringContaining("nested"),
+    });
+    expect(refusal(`${PHASE}${"- ".repeat(60)}a\n`)).toMatchObject({ line: 3 });
+  });
+});
+
+/** Far more than any of these takes, and far less than they would take if time grew with the square. */
+const GUARD = { timeout: 20_000 };
+
+describe("texts that are made to take long", () => {
+  const LINE = 30_000;
+  it.each([
+    "[",
+    "(",
+    "-",
+    "*",
+    "_",
+    "`",
+    "@",
+    "#",
+    "<!--",
+    "(AC ",
+    "(a",
+    "[ ",
+    "depends on ",
+    "(depends on ",
+    "1, ",
+    "T001-",
+    "phase 1 ",
+  ])("are read in time: a line of %j", GUARD, (piece) => {
+    const long = piece.repeat(LINE / piece.length);
+    const text =
+      `${PHASE}- [ ] **Task 1.2**: ${long}\n### ${long}\n- **Dependencies**: ${long}\n## Phase 2: ${long}\n`.slice(
+        0,
+        4 * LINE,
+      );
+    for (const part of [
+      `${PHASE}- [ ] **Task 1.2**: ${long}`,
+      `${PHASE}### ${long}`,
+      `${PHASE}  - **Dependencies**: ${long}`,
+      `${PHASE}**${long}`,
+    ]) {
+      expect(parsePlan(`${part}\n`).plan.phases[0]?.tasks.length).toBeGreaterThan(0);
+    }
+    expect(text.length).toBeGreaterThan(LINE);
+  });
+
+  it.each([
+    ["fences within fences", "```md\n```js\n```\n"],
+    ["fences that nothing closes", "- ```md\n"],
+    ["one id", "- [ ] **Task 1.1**: a\n"],
+    ["one phase", "## Phase 1: A\n- [ ] **Task 1.1**: a\n"],
+    ["unplaced checkboxes", "## Risks\n- [ ] x [ ] y [ ] z\n"],
+    ["phases without tasks", "## Phase 1: A\n"],
+  ])("are read in time: many times %s", GUARD, (_, piece) => {
+    let text = PHASE;
+    for (let part = 0; text.length < 100_000; part += 1) text += `${piece.repeat(20)}\n### ${part}\n`;
+    expect(parsePlan(text).plan.phases.length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,141 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
+import { parsePlan } from "../../src/plan/parse-plan.js";
+import type { Plan, PlanReading, PlanTask } from "../../src/plan/plan.js";
+import { planOrder } from "../../src/plan/plan-order.js";
+import { tickTask } from "../../src/plan/tick-task.js";
+import { accounted, placedCheckboxes } from "./found-checkboxes.js";
+import { arbitraryPlan } from "./random-plans.js";
+import { scanCheckboxes } from "./scan-checkboxes.js";
+
+const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? (process.env.PHASEGATE_LONG ? 20_000 : 400));
+const LIMIT = { timeout: Math.max(20_000, RUNS * 40) };
+
+/** A reading, or nothing where the text is refused as one that can't be a plan. */
+function read(text: string): PlanReading | undefined {
+  try {
+    return parsePlan(text);
+  } catch (error) {
+    if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
+    expect(error.details).toMatchObject({ file: "tasks.md", line: expect.any(Number) });
+    expect(error.remedy).not.toBe("");
+    return undefined;
+  }
+}
+
+function tasksOf({ phases }: Plan): readonly PlanTask[] {
+  return phases.flatMap((phase) => phase.tasks);
+}
+
+/** What a tick must leave as it is: everything but the states, and where things stand. */
+function shape(plan: Plan, but: string) {
+  return plan.phases.map(({ number, name, tasks, validationGate }) => ({
+    number,
+    name,
+    gate: validationGate.map(({ text, checked }) => ({ text, checked })),
+    tasks: tasks.map(({ id, name: task, state, acceptanceCriteria, dependencies }) => ({
+      id,
+      task,
+      dependencies,
+      state: id === but ? "" : state,
+      criteria: acceptanceCriteria.map(({ text, checked }) => ({ text, checked })),
+    })),
+  }));
+}
+
+/** Line, column and offset of one place must be the same place. */
+function agrees(text: string, { line, column, offset }: { line: number; column: number; offset: number }): void {
+  const before = text.slice(0, offset);
+  const lines = before.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
+  expect({ line, column }).toEqual({ line: lines.length, column: (lines.at(-1) ?? "").length + 1 });
+}
+
+describe("parsePlan, on random plans", () => {
+  it("places or reports every checkbox, and each once", LIMIT, () => {
+    fc.assert(
+      fc.property(arbitraryPlan, (text) => {
+        const reading = read(text);
+        if (reading === undefined) return;
+        const found = accounted(reading);
+        expect(new Set(found).size).toBe(found.length);
+        // What is found begins with the character between the brackets; only spaces can stand before it.
+        const places = new Set(placedCheckboxes(reading.plan).map(({ position }) => position.offset));
+        const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
+        const reported = new Set(reading.diagnostics.map(({ code, line, column }) => `${code} ${line}:${column}`));
+        for (const { line, offset } of scanCheckboxes(text)) {
+          const inside = /^\[[ \t]*/.exec(text.slice(offset))?.[0].length ?? 1;
+          const column = columnOf(text, offset);
+          const candidates = Array.from({ length: inside }, (_, step) => step + 1);
+          const there = candidates.some(
+            (step) => places.has(offset + step) || reported.has(`CHECKBOX_UNPLACED ${line}:${column + step}`),
+          );
+          if (!there) expect.fail(`lost: line ${line}: ${lines[line - 1]}`);
+        }
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("gives places, ids and edges that hold", LIMIT, () => {
+    fc.assert(
+      fc.property(arbitraryPlan, (text) => {
+        const reading = read(text);
+        if (reading === undefined) return;
+        const { plan } = reading;
+        const tasks = tasksOf(plan);
+        const ids = new Set(tasks.map(({ id }) => id));
+        expect(ids.size).toBe(tasks.length);
+        expect(plan.phases.length).toBeGreaterThan(0);
+        const numbers = plan.phases.map(({ number }) => number);
+        expect(numbers).toEqual([...new Set(numbers)].sort((one, other) => one - other));
+        for (const { mark, position } of placedCheckboxes(plan)) {
+          agrees(text, position);
+          if (mark !== "") expect(text.slice(position.offset).startsWith(mark)).toBe(true);
+          else expect(text.charAt(position.offset)).toMatch(/[ \t\]]/);
+        }
+        for (const { position } of [...plan.phases, ...tasks]) agrees(text, position);
+        for (const { id, dependencies } of tasks) {
+          expect(dependencies.every((needed) => ids.has(needed) && needed !== id)).toBe(true);
+        }
+        const { order, waves, cycles } = planOrder(plan);
+        expect(waves.flat()).toEqual(order);
+        expect([...order, ...cycles].sort()).toEqual([...ids].sort());
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
+  it("ticks one character, reads it again as done and nothing else, and takes it back", LIMIT, () => {
+    fc.assert(
+      fc.property(arbitraryPlan, fc.nat(), (text, pick) => {
+        const plan = read(text)?.plan;
+        const open = plan === undefined ? [] : tasksOf(plan).filter(({ checkbox }) => checkbox?.mark === "");
+        const task = open[pick % Math.max(open.length, 1)];
+        if (plan === undefined || task?.checkbox === undefined) return;
+        const { offset } = task.checkbox.position;
+        const ticked = tickTask(text, plan, task.id);
+        const there = text.charAt(offset) === "]" ? 0 : 1;
+        expect(ticked).toBe(`${text.slice(0, offset)}x${text.slice(offset + there)}`);
+        const again = parsePlan(ticked).plan;
+        expect(tasksOf(again).find(({ id }) => id === task.id)?.state).toBe("done");
+        expect(shape(again, task.id)).toEqual(shape(plan, task.id));
+        if (there === 1) expect(tickTask(ticked, again, task.id, { done: false })).toBe(spaced(text, offset));
+      }),
+      { numRuns: RUNS },
+    );
+  });
+});
+
+/** A tick is taken back to a space, also where a tab was. */
+function spaced(text: string, offset: number): string {
+  return `${text.slice(0, offset)} ${text.slice(offset + 1)}`;
+}
+
+/** The column of an offset, from 1. */
+function columnOf(text: string, offset: number): number {
+  const before = text.slice(0, offset).replace(/^\uFEFF/, "");
+  return Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) === -1
+    ? before.length + 1
+    : before.length - Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r"));
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { parsePlan } from "../../src/plan/parse-plan.js";
+import { builtInParsers } from "../../src/plan/source-parsers.js";
+import { tickTask } from "../../src/plan/tick-task.js";
+
+const TEXT =
+  "\uFEFF## Phase 1: A\r\n\r\n- [ ] **Task 1.1**: a\r\n\t- [ ] one\r\n\t- [X] two\r\n* [~] **Task 1.2**: b\r\n";
+
+describe("tickTask", () => {
+  it("writes one character and leaves all others, tabs, line ends and the mark at the beginning", () => {
+    const { plan } = parsePlan(TEXT);
+    expect(tickTask(TEXT, plan, "1.1")).toBe(TEXT.replace("[ ] **Task 1.1", "[x] **Task 1.1"));
+    expect(tickTask(TEXT, plan, "1.2")).toBe(TEXT.replace("[~]", "[x]"));
+  });
+
+  it("ticks the criteria when it is asked to", () => {
+    const { plan } = parsePlan(TEXT);
+    const ticked = tickTask(TEXT, plan, "1.1", { criteria: true });
+    expect(ticked).toBe(TEXT.replace("[ ] **Task 1.1", "[x] **Task 1.1").replace("[ ] one", "[x] one"));
+    const back = tickTask(ticked, parsePlan(ticked).plan, "1.1", { criteria: true, done: false });
+    expect(back).toBe(TEXT.replace("[X]", "[ ]"));
+  });
+
+  it("does nothing twice, and takes back only what is ticked", () => {
+    const done = TEXT.replace("[ ] **Task 1.1", "[X] **Task 1.1");
+    expect(tickTask(done, parsePlan(done).plan, "1.1")).toBe(done);
+    const { plan } = parsePlan(TEXT);
+    expect(tickTask(TEXT, plan, "1.1", { done: false })).toBe(TEXT);
+  });
+
+  it("fills an empty pair of brackets, keeps wide ones, and replaces signs of any length", () => {
+    const tick = (box: string) => {
+      const text = `## Phase 1: A\n- ${box} **Task 1.1**: a\n`;
+      return tickTask(text, parsePlan(text).plan, "1.1").split("\n")[1];
+    };
+    expect(tick("[]")).toBe("- [x] **Task 1.1**: a");
+    expect(tick("[  ]")).toBe("- [x ] **Task 1.1**: a");
+    expect(tick("[🎯]")).toBe("- [x] **Task 1.1**: a");
+    expect(tick("[✅]")).toBe("- [✅] **Task 1.1**: a");
+  });
+
+  it("has nothing to write for a task without a checkbox but its criteria", () => {
+    const text = "## Phase 1: A\n### Task 1.1: a\n- [ ] one\n";
+    const { plan } = parsePlan(text);
+    expect(tickTask(text, plan, "1.1")).toBe(text);
+    expect(tickTask(text, plan, "1.1", { criteria: true })).toBe(text.replace("[ ]", "[x]"));
+  });
+
+  it("refuses an id that isn't there, and a text that isn't the plan's", () => {
+    const { plan } = parsePlan(TEXT);
+    const refusal = (remedy: string) =>
+      expect.objectContaining({ code: "INVALID_INPUT", remedy: expect.stringContaining(remedy) });
+    expect(() => tickTask(TEXT, plan, "1.3")).toThrowError(refusal("Did you mean 1."));
+    expect(() => tickTask(TEXT, plan, "something else")).toThrowError(refusal("Use the id"));
+    expect(() => tickTask(`# New\n${TEXT}`, plan, "1.1")).toThrowError(refusal("parsePlan"));
+    expect(() => tickTask(TEXT.replace("[~]", "[x]"), plan, "1.2")).toThrowError(refusal("parsePlan"));
+  });
+});
+
+describe("the parsers that come with the library", () => {
+  it("tick the tasks that a source has, and pass over others", () => {
+    const parser = builtInParsers.spec_tasks_parser;
+    const { plan } = parser?.parse(TEXT, "tasks.md") ?? {};
+    if (plan === undefined) throw new Error("no plan");
+    const ticked = parser?.tick?.(TEXT, plan, { tasks: ["1.1", "1.2", "7.7"], criteria: false, done: true });
+    expect(ticked).toBe(TEXT.replace("[ ] **Task 1.1", "[x] **Task 1.1").replace("[~]", "[x]"));
+  });
+
+  it("are there by the name of each dialect", () => {
+    for (const name of ["praxis-os", "spec-kit", "openspec", "kiro", "spec-workflow", "bmad", "plain"]) {
+      expect(
+        builtInParsers[name]?.parse("# A\n- [ ] Task 1: b\n## Tasks / Subtasks\n- [ ] Task 2: c\n", "f").plan.dialect,
+      ).toBe(name);
+    }
+  });
+});
