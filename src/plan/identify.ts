@@ -17,6 +17,9 @@ export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
   /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/iu;
+const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)$/iu;
+const PART_OF_PHASE =
+  /\b(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
@@ -31,6 +34,12 @@ export function phaseTitle(title: string): PhaseTitle | undefined {
   const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
   if (key === undefined) return undefined;
   return { key: key.toLowerCase(), name: [name ?? "", remark || (bracketed ?? "")].filter(Boolean).join(" ").trim() };
+}
+
+/** `Phase 2 Name`, with nothing in between: not what is called after a part of a phase, such as `Phase 2 Tasks`. */
+export function loosePhaseTitle(title: string): PhaseTitle | undefined {
+  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "").trim()) ?? [];
+  return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
 }
 
 /** A title such as `3. Setup`. */

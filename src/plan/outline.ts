@@ -3,7 +3,7 @@
  * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
  */
 import type { Dialect } from "./dialects.js";
-import { isGateTitle, numberedTitle, phaseTitle } from "./identify.js";
+import { isGateTitle, loosePhaseTitle, numberedTitle, type PhaseTitle, phaseTitle } from "./identify.js";
 import { fieldOf, NO_TASKS } from "./labels.js";
 import type { Row } from "./rows.js";
 import { type TaskRows, taskRowsOf } from "./task-rows.js";
@@ -45,8 +45,8 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
   const ids = rows.map((row) => idOf.get(row));
   const shared = { identified: idOf.size > 0, idOf, mentions };
   const weight: Weight = (index) => ids[index] ?? (shared.identified ? undefined : plainTask(rows[index]));
-  const headed = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
-  const named = candidates(rows, weight, (row) => namedPhase(row, headed));
+  const keys = new Set(rows.flatMap(({ kind, text }) => (kind === "heading" && phaseTitle(text)?.key) || []));
+  const named = candidates(rows, weight, (row) => namedPhase(row, keys));
   const phases = chosen(named);
   if (phases.length > 0) return { starts: startsOf(phases), grouped: false, ...shared };
   const sections = sectionsOf(rows, ids, weight, dialect);
@@ -92,13 +92,23 @@ function plainTask(row: Row | undefined): string | undefined {
   return row?.checkbox !== undefined && row.kind === "item" && row.depth === 0 ? `${row.line}` : undefined;
 }
 
-/** A heading, or in a plan that has none of phases a line in bold. */
-function namedPhase(row: Row, headed: boolean): PhaseStart | undefined {
-  const bold = !headed && row.kind === "text" && row.depth === -1 && /^\*\*[^*]+\*\*:?$/.test(row.text);
+/**
+ * A heading, or in a plan that has none of phases a line in bold. `keys` are the phases that have a title as it
+ * should be.
+ */
+function namedPhase(row: Row, keys: ReadonlySet<string>): PhaseStart | undefined {
+  const bold = keys.size === 0 && row.kind === "text" && row.depth === -1 && /^\*\*[^*]+\*\*:?$/.test(row.text);
   if (row.kind !== "heading" && !bold) return undefined;
   const title =
-    isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text) ? undefined : phaseTitle(row.text);
+    isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text)
+      ? undefined
+      : (phaseTitle(row.text) ?? otherPhase(row.text, keys));
   return title && { ...title, level: row.kind === "heading" ? row.depth : 7 };
+}
+
+function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undefined {
+  const title = loosePhaseTitle(text);
+  return title === undefined || keys.has(title.key) ? undefined : title;
 }
 
 /** In a plan without phases every section with tasks is one. */

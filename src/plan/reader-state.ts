@@ -40,6 +40,8 @@ export class ReaderState {
   block: Block | undefined;
   /** The level of a heading such as `Phase Validation Gates`, below which each phase has its gate. */
   gates: number | undefined;
+  /** Whether this is a part of the phase, such as its notes, that has had no task with an id. */
+  aside = false;
   /** Takes the text that follows a label without one. */
   field: ((text: string) => void) | undefined;
 

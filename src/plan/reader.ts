@@ -36,6 +36,7 @@ function startPhase(state: ReaderState, { key, name, level }: PhaseStart, row: R
   state.close();
   state.endPhase(row.line);
   state.gates = undefined;
+  state.aside = false;
   const { name: bareName, time } = splitTime(name);
   const phase: PhaseDraft = {
     ...(key === undefined ? {} : { key }),
@@ -52,7 +53,7 @@ function startPhase(state: ReaderState, { key, name, level }: PhaseStart, row: R
 
 function readHeading(state: ReaderState, row: Row): void {
   state.close();
-  const { task, phase } = state;
+  const { task, phase, outline } = state;
   const inTask = task !== undefined && "heading" in task.place && row.depth > task.place.heading;
   if (state.gates !== undefined && row.depth <= state.gates) state.gates = undefined;
   if (isTaskHeading(state, row)) return startTask(state, row, { heading: row.depth });
@@ -66,6 +67,7 @@ function readHeading(state: ReaderState, row: Row): void {
   }
   if (phase !== undefined && row.depth <= phase.level) state.endPhase(row.line);
   state.endTask(row.line);
+  state.aside = outline.identified;
   if (field === "success" || field === "criteria")
     openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
 }
@@ -140,12 +142,12 @@ function isTask(state: ReaderState, row: Row): boolean {
   if (outline.idOf.has(row)) return true;
   if (row.checkbox === undefined || below) return false;
   // In a plan with ids a checkbox without one is a task only beside tasks.
-  if (outline.identified && task !== undefined && "heading" in task.place) return false;
-  return true;
+  return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
 }
 
 function startTask(state: ReaderState, row: Row, place: TaskDraft["place"]): void {
   state.endTask(row.line);
+  state.aside = false;
   const forms: readonly TaskIds[] = state.outline.identified ? [...state.dialect.ids, "number"] : state.dialect.ids;
   const line = readTaskLine(row.text, forms);
   const phase = state.outline.grouped ? groupOf(state, line.id, line.name, row) : state.phase;

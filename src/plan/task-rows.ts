@@ -16,7 +16,7 @@ const PLAIN_TASK = /^(?:\*\*|__)?Task\b/i;
 
 /**
  * Finds the ids. A heading or an item with a checkbox is a task by its id; a line without either only where no
- * such row has the id, and only the first one.
+ * such row has the id, and only one of them.
  */
 export function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
   const idOf = new Map<Row, string>();
@@ -28,14 +28,27 @@ export function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
     idOf.set(row, id);
     mentions.set(id, (mentions.get(id) ?? 0) + 1);
   }
-  const seen = new Set(mentions.keys());
+  for (const [id, row] of bareTasks(rows, dialect)) if (!mentions.has(id)) idOf.set(row, id);
+  return { idOf, mentions };
+}
+
+/** Of the lines with one id and without a checkbox, the one below which the most is said; of equals the first. */
+function bareTasks(rows: readonly Row[], dialect: Dialect): Map<string, Row> {
+  const found = new Map<string, { readonly row: Row; readonly said: number }>();
+  let open: { readonly id: string; readonly row: Row; said: number } | undefined;
+  const close = () => {
+    if (open !== undefined && open.said > (found.get(open.id)?.said ?? -1)) found.set(open.id, open);
+    open = undefined;
+  };
   for (const row of rows) {
     const id = bareId(row, dialect);
-    if (id === undefined || seen.has(id)) continue;
-    seen.add(id);
-    idOf.set(row, id);
+    const isBelow = row.kind === "item" ? row.depth > (open?.row.depth ?? 0) : row.kind === "text";
+    if (open !== undefined && id === undefined && isBelow) open.said += 1;
+    else close();
+    if (id !== undefined) open = { id, row, said: 0 };
   }
-  return { idOf, mentions };
+  close();
+  return new Map([...found].map(([id, { row }]) => [id, row]));
 }
 
 function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | undefined {
