@@ -22,13 +22,18 @@ const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
 /** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
 
+/** The blocks of a text, with their positions; undefined for one whose containers are nested too deep to be looked at. */
+export function blocksOf(text: string): readonly RootContent[] | undefined {
+  if (NESTED.test(text)) return undefined;
+  return fromMarkdown(text, { extensions: [{ disable: { null: [...INLINE, "definition"] } }] }).children;
+}
+
 /** The sections of a text, in order. */
 export function sectionsOf(text: string): Section[] {
-  const start = text.slice(0, LOOKED_AT);
-  if (NESTED.test(start)) return [];
-  const root = fromMarkdown(start, { extensions: [{ disable: { null: [...INLINE, "definition"] } }] });
+  const blocks = blocksOf(text.slice(0, LOOKED_AT));
+  if (blocks === undefined) return [];
   const sections: { depth: number; heading: string; blocks: RootContent[] }[] = [{ depth: 0, heading: "", blocks: [] }];
-  for (const block of root.children) {
+  for (const block of blocks) {
     if (block.type === "heading") sections.push({ depth: block.depth, heading: plainText(textOf(block)), blocks: [] });
     else sections.at(-1)?.blocks.push(block);
   }
