@@ -37,8 +37,7 @@ export function chunkMarkdown(text: string, { maxTokens, frontLines = 0 }: Chunk
   const lines = text.match(/[^\r\n]*(?:\r\n?|\n)|[^\r\n]+$/g) ?? [];
   if (text.trim() === "")
     return lines.length === 0 ? [] : [{ text, headings: [], inner: [], lines: [1, lines.length] }];
-  const markdown = "\n".repeat(frontLines) + lines.slice(frontLines).join("");
-  const sections = sectionLines(markdown, lines.length);
+  const sections = sectionLines(lines.map((line, index) => (index < frontLines ? "\n" : line)));
   const cutting: Cutting = { lines, max: maxTokens * 4, chunks: [] };
   cut(sections, [], cutting);
   return cutting.chunks;

@@ -1,7 +1,8 @@
-import type { Nodes, RootContent } from "mdast";
+import type { Heading, Nodes, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import { plainText } from "../../definition/markdown/inline-text.js";
 import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
+import { lineBeginnings } from "./line-beginnings.js";
 
 /** A heading with what stands below it up to the next heading of any depth, in lines of its text from 1. */
 export interface SectionLines {
@@ -21,14 +22,14 @@ export interface SectionLines {
 const DELIMITER = /^\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?$/;
 const CHECKBOX = /^\[[ xX]\](?:\s|$)/;
 
-/** The sections of a text of so many lines. Together they are the whole text; there is at least one. */
-export function sectionLines(text: string, lines: number): readonly SectionLines[] {
+/** The sections of a text, given as its lines. Together they are the whole text; there is at least one. */
+export function sectionLines(lines: readonly string[]): readonly SectionLines[] {
   const found: { depth: number; heading: string; first: number; blocks: RootContent[] }[] = [
     { depth: 0, heading: "", first: 1, blocks: [] },
   ];
-  for (const block of blocksOf(text) ?? []) {
+  for (const block of blocksOf(lineBeginnings(lines.join(""))) ?? []) {
     if (block.type === "heading") {
-      found.push({ depth: block.depth, heading: plainText(textOf(block)), first: lineOf(block), blocks: [] });
+      found.push({ depth: block.depth, heading: headingOf(block, lines), first: lineOf(block), blocks: [] });
     } else found.at(-1)?.blocks.push(block);
   }
   // What stands before the first heading is no section of its own if it is empty.
@@ -36,9 +37,17 @@ export function sectionLines(text: string, lines: number): readonly SectionLines
   if (preface?.blocks.length === 0 && second !== undefined) found.splice(0, 2, { ...second, first: 1 });
   return found.map(({ blocks, ...section }, index) => ({
     ...section,
-    last: (found[index + 1]?.first ?? lines + 1) - 1,
+    last: (found[index + 1]?.first ?? lines.length + 1) - 1,
     cuts: cutsOf(blocks),
   }));
+}
+
+/** What a heading says, out of its own lines. One that is underlined has the line below it. */
+function headingOf({ position }: Heading, lines: readonly string[]): string {
+  const [first = 1, last = first] = [position?.start.line, position?.end.line];
+  const own = lines.slice(first - 1, last === first ? last : last - 1).join(" ");
+  const text = last === first ? own.replace(/^[ \t]{0,3}#{1,6}/, "").replace(/[ \t]#+\s*$/, "") : own;
+  return plainText(text.replace(/\s+/g, " ").trim());
 }
 
 function cutsOf(blocks: readonly RootContent[]): number[] {
