@@ -54,6 +54,9 @@ function cut(sections: readonly SectionLines[], above: readonly string[], cuttin
     const last = below.at(-1)?.last ?? section.last;
     if (below.length > 0 && length(section.first, last, cutting) <= cutting.max) {
       add(section.first, last, { headings, inner: below.map(({ heading }) => heading) }, cutting);
+    } else if (section.bare && below[0] !== undefined) {
+      // A heading alone says nothing: it goes with what is below it.
+      cut([{ ...below[0], first: section.first }, ...below.slice(1)], headings, cutting);
     } else {
       cutProse(section, headings, cutting);
       cut(below, headings, cutting);

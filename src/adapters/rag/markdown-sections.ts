@@ -1,8 +1,7 @@
-import type { Heading, Nodes, RootContent } from "mdast";
-import { toString as textOf } from "mdast-util-to-string";
+import type { Nodes, RootContent } from "mdast";
 import { plainText } from "../../definition/markdown/inline-text.js";
-import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
-import { lineBeginnings } from "./line-beginnings.js";
+import { blocksOf, linesOfParagraph } from "../../definition/markdown/markdown-blocks.js";
+import { condense } from "./condense.js";
 
 /** A heading with what stands below it up to the next heading of any depth, in lines of its text from 1. */
 export interface SectionLines {
@@ -16,6 +15,8 @@ export interface SectionLines {
    * so that none of those is ever parted from its heading.
    */
   readonly cuts: readonly number[];
+  /** Whether there is nothing but the heading. */
+  readonly bare: boolean;
 }
 
 /** `| --- | :-: |`, the line that makes a table of a paragraph. */
@@ -27,10 +28,15 @@ export function sectionLines(lines: readonly string[]): readonly SectionLines[] 
   const found: { depth: number; heading: string; first: number; blocks: RootContent[] }[] = [
     { depth: 0, heading: "", first: 1, blocks: [] },
   ];
-  for (const block of blocksOf(lineBeginnings(lines.join(""))) ?? []) {
-    if (block.type === "heading") {
-      found.push({ depth: block.depth, heading: headingOf(block, lines), first: lineOf(block), blocks: [] });
-    } else found.at(-1)?.blocks.push(block);
+  const { text, numbers } = condense(lines);
+  const lineOf = ({ position }: RootContent) => numbers[(position?.start.line ?? 1) - 1] ?? 1;
+  for (const block of blocksOf(text) ?? []) {
+    if (block.type !== "heading") found.at(-1)?.blocks.push(block);
+    else {
+      const first = lineOf(block);
+      const last = numbers[(block.position?.end.line ?? 1) - 1] ?? first;
+      found.push({ depth: block.depth, heading: headingOf(lines.slice(first - 1, last)), first, blocks: [] });
+    }
   }
   // What stands before the first heading is no section of its own if it is empty.
   const [preface, second] = found;
@@ -38,34 +44,30 @@ export function sectionLines(lines: readonly string[]): readonly SectionLines[] 
   return found.map(({ blocks, ...section }, index) => ({
     ...section,
     last: (found[index + 1]?.first ?? lines.length + 1) - 1,
-    cuts: cutsOf(blocks),
+    cuts: proseAfter(blocks).map(lineOf),
+    bare: blocks.length === 0,
   }));
 }
 
-/** What a heading says, out of its own lines. One that is underlined has the line below it. */
-function headingOf({ position }: Heading, lines: readonly string[]): string {
-  const [first = 1, last = first] = [position?.start.line, position?.end.line];
-  const own = lines.slice(first - 1, last === first ? last : last - 1).join(" ");
-  const text = last === first ? own.replace(/^[ \t]{0,3}#{1,6}/, "").replace(/[ \t]#+\s*$/, "") : own;
+/** What a heading says, out of its own lines: of one that is underlined, those above the last. */
+function headingOf(lines: readonly string[]): string {
+  const [only = "", ...more] = lines;
+  const text =
+    more.length > 0 ? lines.slice(0, -1).join(" ") : only.replace(/^ {0,3}#{1,6}/, "").replace(/\s#+\s*$/, "");
   return plainText(text.replace(/\s+/g, " ").trim());
 }
 
-function cutsOf(blocks: readonly RootContent[]): number[] {
-  const kept = blocks.findLastIndex(staysWithHeading);
-  // The first block stays below its heading, too.
-  return blocks.slice(Math.max(kept, 0) + 1).map(lineOf);
+/** The blocks at which a section may be cut. The first stays below its heading, too. */
+function proseAfter(blocks: readonly RootContent[]): readonly RootContent[] {
+  return blocks.slice(Math.max(blocks.findLastIndex(staysWithHeading), 0) + 1);
 }
 
 /** Whether a block is, or holds, something that says nothing without its heading. */
 function staysWithHeading(node: Nodes): boolean {
   if (node.type === "code" || node.type === "html") return true;
   if (node.type === "paragraph") {
-    const lines = textOf(node).split(/\r\n?|\n/);
-    return CHECKBOX.test(lines[0] ?? "") || lines.some((line) => line.includes("|") && DELIMITER.test(line.trim()));
+    const lines = linesOfParagraph(node);
+    return CHECKBOX.test(lines[0] ?? "") || lines.some((line) => line.includes("|") && DELIMITER.test(line));
   }
   return "children" in node && node.children.some(staysWithHeading);
-}
-
-function lineOf({ position }: RootContent): number {
-  return position?.start.line ?? 1;
 }

@@ -87,8 +87,25 @@ function createDatabase(orama: OramaModule) {
     schema: SCHEMA,
     // Nothing is sorted by a field.
     sort: { enabled: false },
-    components: { tokenizer: { language: "english", normalizationCache: new Map(), tokenize } },
+    components: {
+      tokenizer: { language: "english", normalizationCache: new Map(), tokenize },
+      index: countingOnce(orama.components.index.createIndex()),
+    },
   });
+}
+
+type Index = ReturnType<OramaModule["components"]["index"]["createIndex"]>;
+
+/** Orama counts how often each word stands among the words of a text, which takes a third of the time: here each is there once. */
+function countingOnce(index: Index): Index {
+  return {
+    ...index,
+    insertTokenScoreParameters({ frequencies, tokenOccurrences }, prop, id, words, word) {
+      const [ofText, ofAll] = [frequencies[prop]?.[Number(id)], tokenOccurrences[prop]];
+      if (ofText !== undefined) ofText[word] = 1 / words.length;
+      if (ofAll !== undefined) ofAll[word] = (ofAll[word] ?? 0) + 1;
+    },
+  };
 }
 
 /** An empty list of tags would leave nothing. */

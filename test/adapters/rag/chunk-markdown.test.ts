@@ -17,6 +17,7 @@ const KEPT = {
   "checklist in a list": "1. check\n   - [ ] the tests pass\n   - [ ] the build is green\n",
   table: "| field | type |\n|---|:-:|\n| tests_pass | boolean |\n| coverage | number |\n",
   "table without outer bars": "field | type\n--- | ---\ntests_pass | boolean\n",
+  "table with spaces behind its rows": "a | b  \n--- | ---  \n1 | 2  \n",
   "table in a quote": "> | field |\n> | --- |\n> | tests_pass |\n",
   html: "<table>\n<tr><td>tests_pass</td></tr>\n</table>\n",
 };
@@ -45,6 +46,21 @@ describe("chunkMarkdown", () => {
         [13, 15],
       ],
     ]);
+  });
+
+  it("keeps a heading that has nothing of its own with the first one below it", () => {
+    const text = `# Release\n\n## Test\n\n${PROSE}\n## Ship\n\n${PROSE}`;
+    expect(cut(text, 25).map(({ headings, lines }) => [headings, lines])).toEqual([
+      [
+        ["Release", "Test"],
+        [1, 6],
+      ],
+      [
+        ["Release", "Ship"],
+        [7, 9],
+      ],
+    ]);
+    expect(cut("# One\n\n## Two\n", 1)).toMatchObject([{ headings: ["One", "Two"], lines: [1, 3] }]);
   });
 
   it("cuts long prose between its paragraphs", () => {
