@@ -29,7 +29,7 @@ export async function filePlaces(
   return new Map(
     paths.map((path) => {
       const named = structure === undefined ? [] : partsOf(structure, path);
-      const places = named.length > 0 ? named : [byName(path)];
+      const places = named.length > 0 ? named : [structure === undefined ? byName(path) : unnamed(path)];
       return [path, places.map((place) => ({ workflow, ...place, tags: [...new Set([...place.tags, ...tags])] }))];
     }),
   );
@@ -68,11 +68,16 @@ function about(number: string, name: string, purpose = ""): string {
   return `${number}: ${name}. ${purpose}`;
 }
 
+/** A file by its name, where there is no definition. */
 function byName(path: string): FilePlace {
   const [, number = "", name = ""] = /^phases\/(\d{1,9})\/([^/]+)$/.exec(path) ?? [];
   const task = /^task-(\d{1,9})(?:-.+)?\.md$/.exec(name)?.[1];
   if (task !== undefined) return { phase: Number(number), task: Number(task), tags: ["task"] };
-  if (name === "phase.md") return { phase: Number(number), tags: ["phase"] };
+  return name === "phase.md" ? { phase: Number(number), tags: ["phase"] } : unnamed(path);
+}
+
+/** A file that is the text of no phase and no task. */
+function unnamed(path: string): FilePlace {
   const template = /^phases\/dynamic\/(phase|task)-template\.md$/.exec(path)?.[1];
   if (template !== undefined) return { tags: ["template", template] };
   // Whatever else lies with a phase is the phase's: it must not be found where phases are hidden.
