@@ -3,7 +3,7 @@ import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 
 /** The most pieces that one search gives. */
-export const RESULTS_MAX = 50;
+const RESULTS_MAX = 50;
 
 const common = {
   query: z.string().min(1).describe("what to look for, in a few words"),

@@ -19,6 +19,7 @@ const EXPORTS = {
   ],
   "phasegate/fs": ["FileContent", "FileStorage", "createProjectRoot"],
   "phasegate/mcp": ["registerWorkflowTool"],
+  "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
   "phasegate/testing": ["FakeClock", "commitChain", "contentContract", "makeCommit", "nextCommit", "storageContract"],
 };
 

@@ -68,7 +68,8 @@ export class TextIndex {
       term: query,
       where: whereOf(filters),
       limit: most,
-      boost: BOOST, relevance: RELEVANCE,
+      boost: BOOST,
+      relevance: RELEVANCE,
     });
     return hits.map(({ id, score }) => [id, score]);
   }

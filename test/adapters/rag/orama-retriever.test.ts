@@ -116,7 +116,8 @@ describe("what is indexed", () => {
     const rule = chunks.filter(({ file }) => file === "standards/rule.md");
     expect(rule.map(({ text, tags }) => [text, tags])).toEqual([
       ["---\n", []],
-      ["just a rule\n---\n# Y\n", []],
+      ["just a rule\n---\n", []],
+      ["# Y\n", []],
     ]);
     expect(fact("standards/bad.md")).toMatchObject({ tags: [] });
   });
