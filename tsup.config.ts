@@ -6,6 +6,7 @@ export default defineConfig({
     index: "src/index.ts",
     fs: "src/fs.ts",
     mcp: "src/mcp.ts",
+    rag: "src/rag.ts",
     remark: "src/remark.ts",
     verify: "src/verify.ts",
     testing: "src/testing.ts",

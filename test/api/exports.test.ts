@@ -24,6 +24,7 @@ const EXPORTS = {
   ],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "createProjectRoot"],
   "phasegate/mcp": ["registerWorkflowTool"],
+  "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
   "phasegate/verify": ["createVerifiers"],
   "phasegate/testing": [
     "FakeClock",

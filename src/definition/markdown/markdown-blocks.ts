@@ -22,8 +22,8 @@ const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
 /** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
 
-/** The blocks of a text, with nothing inline in them; undefined where containers stand too deep in one another. */
-export function blocksOf(text: string): RootContent[] | undefined {
+/** The blocks of a text, with their positions; undefined for one whose containers are nested too deep to be looked at. */
+export function blocksOf(text: string): readonly RootContent[] | undefined {
   if (NESTED.test(text)) return undefined;
   return fromMarkdown(text, { extensions: [{ disable: { null: [...INLINE, "definition"] } }] }).children;
 }
