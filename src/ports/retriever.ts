@@ -30,5 +30,6 @@ export interface Chunk {
 
 /** Finds pieces of text. */
 export interface Retriever {
+  /** Chunks that the filters leave, the best first. */
   search(query: SearchQuery): Promise<readonly Chunk[]>;
 }

@@ -9,7 +9,7 @@ import { decodeVectors, encodeVectors, Vectors } from "./vectors.js";
 /** A file with its chunks, ready to be put into the index. */
 export interface PreparedFile {
   readonly key: string;
-  readonly record: Omit<FileRecord, "vectors">;
+  readonly record: FileRecord;
   /** The texts of its chunks. */
   readonly texts: readonly string[];
   /** The headings in its chunks, below their own. */
@@ -35,10 +35,10 @@ export class ChunkIndex {
     this.words = new TextIndex(orama);
     if (kept === undefined) return;
     this.words.load(kept.orama);
-    for (const [key, record] of kept.files) {
+    for (const [key, { vectors, ...record }] of kept.files) {
       this.records.set(key, record);
-      const vectors = record.vectors === undefined ? [] : decodeVectors(record.vectors, record.chunks.length);
-      for (const [index, vector] of vectors.entries()) this.vectors.add(idOf(key, index), vector);
+      const decoded = vectors === undefined ? [] : decodeVectors(vectors, record.chunks.length);
+      for (const [index, vector] of decoded.entries()) this.vectors.add(idOf(key, index), vector);
     }
   }
 
@@ -60,7 +60,7 @@ export class ChunkIndex {
       this.words.add({ id: idOf(key, index), text: texts[index] ?? "", headings: names, about, ...place });
     }
     for (const [index, vector] of (vectors ?? []).entries()) this.vectors.add(idOf(key, index), vector);
-    this.records.set(key, vectors === undefined ? record : { ...record, vectors: encodeVectors(vectors) });
+    this.records.set(key, record);
     this.order = undefined;
   }
 
@@ -109,7 +109,15 @@ export class ChunkIndex {
   }
 
   save(): KeptIndex {
-    return { files: [...this.records], orama: this.words.save() };
+    return {
+      files: [...this.records].map(([key, record]) => [key, this.whole(key, record)]),
+      orama: this.words.save(),
+    };
+  }
+
+  private whole(key: string, record: FileRecord): KeptIndex["files"][number][1] {
+    const vectors = [...record.chunks.keys()].flatMap((index) => this.vectors.get(idOf(key, index)) ?? []);
+    return vectors.length === 0 ? record : { ...record, vectors: encodeVectors(vectors) };
   }
 
   private async searchBoth(query: SearchQuery, vector: Float32Array, limit: number): Promise<readonly Chunk[]> {

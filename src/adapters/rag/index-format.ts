@@ -29,13 +29,14 @@ const fileSchema = z.object({
   place: placeSchema,
   /** Its chunks but for their texts, which Orama holds. */
   chunks: z.array(chunkSchema),
-  /** The vectors of its chunks, one after the other: 32-bit floats in base64. */
-  vectors: z.string().exactOptional(),
 });
+
+/** With the vectors of its chunks, one after the other: 32-bit floats in base64. */
+const keptFileSchema = fileSchema.extend({ vectors: z.string().exactOptional() });
 
 /** Everything that is kept of an index. What Orama has saved is its own affair. */
 export const keptIndexSchema = z.object({
-  files: z.array(z.tuple([z.string(), fileSchema])),
+  files: z.array(z.tuple([z.string(), keptFileSchema])),
   orama: z.custom<RawData>((value) => typeof value === "object" && value !== null, "expected what Orama has saved"),
 });
 

@@ -5,7 +5,7 @@ import { codeOf } from "../../walls/wall-refusals.js";
 import { ChunkIndex } from "./chunk-index.js";
 import { type Embed, embedTexts } from "./embed-texts.js";
 import { type FoundIndex, INDEX_FILE, readIndexFile, writeIndexFile } from "./index-file.js";
-import { loadOrama } from "./load-orama.js";
+import { loadOrama, type OramaModule } from "./load-orama.js";
 import { SourceFiles } from "./source-files.js";
 import { type SearchProblem, type SyncReport, syncIndex } from "./sync-index.js";
 
@@ -49,6 +49,10 @@ export class OramaRetriever implements Retriever {
     this.#settings = settingsOf(options);
   }
 
+  /**
+   * Chunks that the filters leave, the best first; those that have nothing of the query come last, with a
+   * score of 0. Throws `INTERNAL` if `embed` fails, and what looking at the roots comes to.
+   */
   async search(query: SearchQuery): Promise<readonly Chunk[]> {
     const { embed, freshFor = 1_000 } = this.#options;
     if (this.#sync !== undefined) await this.#sync;
@@ -92,8 +96,18 @@ export class OramaRetriever implements Retriever {
     const found: FoundIndex = folder === undefined ? {} : await readIndexFile(folder, this.#settings);
     if (found.reason !== undefined)
       this.#options.onProblem?.({ file: INDEX_FILE, message: `built anew: ${found.reason}` });
-    this.#index ??= new ChunkIndex(orama, found.kept);
+    this.#index ??= this.#indexOf(orama, found);
     return this.#index;
+  }
+
+  #indexOf(orama: OramaModule, { kept }: FoundIndex): ChunkIndex {
+    try {
+      return new ChunkIndex(orama, kept);
+    } catch (error) {
+      if (kept === undefined) throw error;
+      this.#options.onProblem?.({ file: INDEX_FILE, message: "built anew: Orama can't load it" });
+      return new ChunkIndex(orama);
+    }
   }
 
   /** Writes the index to its folder. What can't be written is built again by the next process. */

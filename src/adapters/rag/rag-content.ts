@@ -9,6 +9,7 @@ import { type ContentPlace, contentPlace } from "./content-places.js";
 
 /** A retriever that can be told to look at its sources at once. */
 export interface RefreshableRetriever extends Retriever {
+  /** Looks; searches that begin afterwards find what there is now. */
   refresh?(): Promise<unknown>;
 }
 

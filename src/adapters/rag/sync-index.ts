@@ -90,6 +90,7 @@ async function readChanges(index: ChunkIndex, parts: readonly SourcePart[], maxT
 
 /** Files with the vectors of their chunks; a chunk that was there before keeps the one that it has. */
 async function withVectors(index: ChunkIndex, files: readonly PreparedFile[], embed: Embed): Promise<PreparedFile[]> {
+  if (files.length === 0) return [];
   const known = new Map<string, Float32Array>();
   let size: number | undefined;
   for (const [key, { chunks }] of index.files) {

@@ -2,10 +2,6 @@
 export class Vectors {
   private readonly byId = new Map<string, Float32Array>();
 
-  get size(): number {
-    return this.byId.size;
-  }
-
   add(id: string, vector: Float32Array): void {
     this.byId.set(id, vector);
   }

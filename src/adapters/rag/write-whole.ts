@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { isMissing } from "../../walls/wall-refusals.js";
 
 /** How long a file that was not finished may be somebody's who is still at it, in milliseconds. */
 const ABANDONED = 60 * 60 * 1000;
@@ -33,7 +34,12 @@ export async function writeWhole(folder: string, name: string, parts: readonly s
 async function sweep(folder: string, name: string): Promise<void> {
   const left = (await readdir(folder)).filter((file) => file.startsWith(`${name}.`) && file.endsWith(TEMPORARY));
   for (const file of left) {
-    const { mtimeMs } = await stat(join(folder, file));
-    if (mtimeMs < Date.now() - ABANDONED) await unlink(join(folder, file));
+    try {
+      const { mtimeMs } = await stat(join(folder, file));
+      if (mtimeMs < Date.now() - ABANDONED) await unlink(join(folder, file));
+    } catch (error) {
+      // Another process may have finished it, or swept it.
+      if (!isMissing(error)) throw error;
+    }
   }
 }

@@ -1,7 +1,8 @@
 import { appendFile, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OramaRetriever, type OramaRetrieverOptions, type SearchProblem } from "phasegate/rag";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import * as z from "zod";
 import { writeFiles } from "../../cli/workflow-folders.js";
 import { failure } from "../../support/failure.js";
 import { temporaryFolder } from "../../walls/temporary-folder.js";
@@ -52,10 +53,13 @@ beforeEach(async () => {
 const open = (options: Partial<OramaRetrieverOptions> = {}) =>
   new OramaRetriever({ roots: [root], freshFor: 0, onProblem: (problem) => problems.push(problem), ...options });
 
-/** Makes all files look as if they had been left alone for long. */
-async function settle(): Promise<void> {
-  for (const path of Object.keys(FILES)) await utimes(join(root, path), 1, 1);
+/** Lets time pass: what was written just now has been left alone for long. */
+function settle(): void {
+  const later = Date.now() + 60_000;
+  vi.spyOn(Date, "now").mockImplementation(() => later);
 }
+
+afterEach(() => vi.restoreAllMocks());
 
 const everything = { query: "", limit: 100 };
 const filesOf = (chunks: readonly { file: string }[]) => chunks.map(({ file }) => file);
@@ -251,6 +255,22 @@ describe("changes", () => {
     expect(texts()).toEqual([]);
   });
 
+  it("reads a file again for as long as its times may be blind to a change, then by its signature", async () => {
+    const kept = async () =>
+      z
+        .array(z.tuple([z.string(), z.looseObject({ signature: z.string() })]))
+        .parse(JSON.parse((await readFile(join(folder, "search-index.json"), "utf8")).split("\n")[1] ?? "").files);
+    const retriever = open({ folder });
+    await retriever.refresh();
+    expect(new Set((await kept()).map(([, { signature }]) => signature))).toEqual(new Set([""]));
+    settle();
+    expect((await retriever.refresh()).changed).toBe(0);
+    expect((await kept()).filter(([, { signature }]) => signature === "")).toEqual([]);
+    await writeFiles(root, { "standards/naming.md": "# Naming\n\nzebra\n" });
+    expect((await open({ folder }).search({ query: "zebra" }))[0]?.file).toBe("standards/naming.md");
+    expect((await retriever.refresh()).changed).toBe(1);
+  });
+
   it("answers many at once with one look", async () => {
     const retriever = open({ freshFor: 60_000 });
     const found = await Promise.all(Array.from({ length: 20 }, () => retriever.search({ query: "spade", limit: 1 })));
@@ -268,7 +288,7 @@ describe("what is kept", () => {
   const keptFile = () => join(folder, "search-index.json");
 
   it("is used by the next process: the same answers, and nothing read again", async () => {
-    await settle();
+    settle();
     const query = { query: "spade rows", limit: 20 };
     for (const embed of [undefined, toyEmbedding]) {
       const options = { folder, ...(embed === undefined ? {} : { embed, model: "toy" }) };
@@ -339,10 +359,13 @@ describe("what is kept", () => {
     const { createHash } = await import("node:crypto");
     await open({ folder }).refresh();
     const [header = ""] = (await readFile(keptFile(), "utf8")).split("\n");
-    const body = '{"files":[["a",{}]],"orama":{}}';
-    const digest = createHash("sha256").update(body).digest("base64url");
-    await writeFile(keptFile(), `${JSON.stringify({ ...JSON.parse(header), digest })}\n${body}`);
-    expect((await open({ folder }).refresh()).changed).toBe(10);
+    for (const body of ['{"files":[["a",{}]],"orama":{}}', '{"files":[],"orama":{}}', "[]", "no JSON"]) {
+      const digest = createHash("sha256").update(body).digest("base64url");
+      await writeFile(keptFile(), `${JSON.stringify({ ...JSON.parse(header), digest })}\n${body}`);
+      problems = [];
+      expect((await open({ folder }).refresh()).changed).toBe(10);
+      expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("built anew")]);
+    }
   });
 
   it("is done without, and said, where it can't be written", async () => {
