@@ -2,6 +2,7 @@
 import type { PhaseDefinition, TaskDefinition } from "../definition/structure.js";
 import type { PhaseView, TaskView } from "../engine/phase-view.js";
 import { evidenceNames, requiredFormat } from "../gate/required-format.js";
+import { revealOf } from "../gate/reveal.js";
 import type { Problem } from "../gate/verdict.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import type { PhaseAttempt } from "../session/history.js";
@@ -115,7 +116,9 @@ function taskLabel({ number, name, file }: TaskDefinition): string {
 }
 
 function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
-  const validation = phase.validationCriteria ?? unlessLong(fromText);
+  // What a gate hides isn't told in the metadata's words either.
+  const isOpen = revealOf(phase.gate) === "fields";
+  const validation = isOpen ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
   return compact({
     required_evidence: evidenceNames(phase.gate),
     validation: validation?.join("; "),
