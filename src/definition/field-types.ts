@@ -15,6 +15,7 @@ export const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map([
   ["dict", "object"],
   ["list", "list"],
   ["array", "list"],
+  ["any", "any"],
 ]);
 
 const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {

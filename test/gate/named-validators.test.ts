@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../src/definition/json.js";
 import { complaints, validated } from "./rules.js";
 
-type Case = readonly [type: string, validator: string, params: JsonObject | undefined, good: JsonValue[], bad: JsonValue[]];
+type Case = readonly [
+  type: string,
+  validator: string,
+  params: JsonObject | undefined,
+  good: JsonValue[],
+  bad: JsonValue[],
+];
 
 const CASES: readonly Case[] = [
   ["boolean", "is_true", undefined, [true], [false, "true", 1]],
@@ -51,9 +57,9 @@ describe("named validators", () => {
   });
 
   it("say what was probably meant", async () => {
-    await expect(validated("list", "min_lenght_4")).rejects.toThrow('Did you mean min_length_4?');
-    await expect(validated("string", "nonempty")).rejects.toThrow('Did you mean non_empty?');
-    await expect(validated("string", "file_exist")).rejects.toThrow('Did you mean file_exists?');
+    await expect(validated("list", "min_lenght_4")).rejects.toThrow("Did you mean min_length_4?");
+    await expect(validated("string", "nonempty")).rejects.toThrow("Did you mean non_empty?");
+    await expect(validated("string", "file_exist")).rejects.toThrow("Did you mean file_exists?");
     await expect(validated("string", "entirely_different")).rejects.toThrow('Define it below "validators:"');
     await expect(validated("string", "x")).rejects.toThrow("evidence.x");
   });

@@ -57,7 +57,15 @@ describe("what a gate says of itself", () => {
       description: "d",
       startPhase: 1,
       phases: [
-        phase(1, fieldGate([field()], { verify: [{ verifier: "command", params: {} }, { verifier: "a", params: {} }] })),
+        phase(
+          1,
+          fieldGate([field()], {
+            verify: [
+              { verifier: "command", params: {} },
+              { verifier: "a", params: {} },
+            ],
+          }),
+        ),
         phase(2, { kind: "schema", allowOverride: false, verify: [{ verifier: "command", params: {} }] }),
         phase(3, { kind: "open", allowOverride: false }),
         phase(4, fieldGate([])),

@@ -24,11 +24,16 @@ export async function findExamples(text: string): Promise<ReadonlyMap<string, Js
 }
 
 async function exampleIn(block: RootContent): Promise<JsonObject | undefined> {
-  if (block.type !== "code" || !LANGUAGES.has(block.lang?.toLowerCase() ?? "")) return undefined;
-  const value = fromPython(block.value) ?? (await readYaml("", block.value, createReport()))?.value;
+  const language = block.type === "code" ? (block.lang?.toLowerCase() ?? "") : "none";
+  if (block.type !== "code" || !LANGUAGES.has(language)) return undefined;
+  const value = fromPython(block.value) ?? (/^py/.test(language) ? undefined : await fromYaml(block.value));
   if (!isJsonObject(value)) return undefined;
   const { evidence } = value;
   return isJsonObject(evidence) && Object.keys(value).length === 1 ? evidence : value;
+}
+
+async function fromYaml(text: string): Promise<JsonValue | undefined> {
+  return (await readYaml("", text, createReport()))?.value;
 }
 
 /** A dict, or a name that one is given to. JSON without true, false and null is one, too. */

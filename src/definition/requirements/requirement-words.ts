@@ -45,7 +45,9 @@ export function describe(text: string): string {
 /** The type that a text names, or speaks of. */
 export function typeFrom(text: string): { readonly type: FieldType; readonly sure: boolean } | undefined {
   const lower = text.toLowerCase();
-  const named = TYPE_WORDS.get(/^`?(\w+)`?$/.exec(lower.trim())?.[1] ?? /[([]\s*`?(\w+)`?/.exec(lower)?.[1] ?? "");
+  const named = TYPE_WORDS.get(
+    /^`?(\w+)`?$/.exec(lower.trim())?.[1] ?? /[([]\s*`?(\w+)`?\s*[\]),]/.exec(lower)?.[1] ?? "",
+  );
   if (named !== undefined) return { type: named, sure: true };
   const words = new Set(lower.split(/[^a-z/]+/));
   const found = TYPES.find(([, signs]) => signs.some((sign) => words.has(sign) || words.has(`${sign}s`)));

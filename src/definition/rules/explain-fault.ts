@@ -7,6 +7,22 @@ import { SESSION_TYPES } from "./values.js";
 const VARIABLES = ["evidence", "params", "artifacts", "plan", "session"];
 const SEE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
 
+/** What other languages call what this one has. */
+const FOREIGN: ReadonlyMap<string, string> = new Map([
+  ["len", "size(…)"],
+  ["length", "size(…)"],
+  ["match", "text.matches(pattern)"],
+  ["test", "text.matches(pattern)"],
+  ["search", "text.matches(pattern)"],
+  ["includes", "text.contains(part), or item in list"],
+  ["any", "list.exists(item, …)"],
+  ["some", "list.exists(item, …)"],
+  ["every", "list.all(item, …)"],
+  ["strip", "text.trim()"],
+  ["str", "string(…)"],
+  ["float", "double(…)"],
+]);
+
 /** Says what is wrong with a rule's text, and what to write instead. */
 export function explainFault(error: unknown, cel: string, scope: RuleScope): RuleFault {
   const code = textAt(error, "code");
@@ -78,7 +94,8 @@ function functionHint(summary: string, { environment }: RuleScope): string {
   if (calls) return `${name === LINEAR_MATCHES ? "matches" : name} doesn't take values of these types, or not so many.`;
   known.delete(LINEAR_MATCHES);
   const meant = nearest(name, [...known, "matches", "has", "all", "exists", "exists_one", "map", "filter"]);
-  if (name === "len") return "Write size(…).";
+  const twin = FOREIGN.get(name);
+  if (twin !== undefined) return `Write ${twin}.`;
   return meant === undefined ? SEE : `Did you mean ${meant}?`;
 }
 

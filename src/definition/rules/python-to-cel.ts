@@ -65,9 +65,8 @@ export function pythonToCel(node: PythonNode, scope: PythonScope): string {
 /** An expression as it can stand beside an operator. */
 function operand(node: PythonNode, scope: PythonScope): string {
   const cel = pythonToCel(node, scope);
-  return ["name", "constant", "list", "subscript", "call"].includes(node.kind) && !/^[-!]| (?:==|in|\?) /.test(cel)
-    ? cel
-    : `(${cel})`;
+  const stands = ["name", "constant", "list", "subscript", "call"].includes(node.kind) && !cel.startsWith("-");
+  return stands ? cel : `(${cel})`;
 }
 
 function arithmetic(node: Extract<PythonNode, { kind: "arithmetic" }>, scope: PythonScope): string {
@@ -153,7 +152,7 @@ function instance(value: PythonNode, types: PythonNode, scope: PythonScope): str
     return `(${test.replace("@", () => cel)})`;
   });
   if (tests.length === 0) throw new PythonFault(types.at, "isinstance without a type");
-  return `(${tests.join(" || ")})`;
+  return tests.length === 1 ? tests.join("") : `(${tests.join(" || ")})`;
 }
 
 function each(
