@@ -21,13 +21,13 @@ export function exampleOf(field: FieldDefinition): JsonValue {
 }
 
 /**
- * What is wrong with one field of evidence; undefined if nothing is. `strangers` are the keys of the
- * evidence that no field of the gate has: one of them may have been meant.
+ * What is wrong with one field of evidence; undefined if nothing is. `strangers` gives the keys of
+ * the evidence that no field of the gate has: one of them may have been meant.
  */
 export function checkField(
   field: FieldDefinition,
   evidence: JsonObject,
-  strangers: readonly string[],
+  strangers: () => readonly string[],
 ): Problem | undefined {
   const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
   if (value === undefined || value === null) return field.required ? missing(field, value, strangers) : undefined;
@@ -44,8 +44,8 @@ export function checkField(
   return undefined;
 }
 
-function missing(field: FieldDefinition, value: null | undefined, strangers: readonly string[]): Problem {
-  const similar = nearest(field.name, strangers);
+function missing(field: FieldDefinition, value: null | undefined, strangers: () => readonly string[]): Problem {
+  const similar = nearest(field.name, strangers());
   const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
   return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
 }

@@ -42,17 +42,32 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
 }
 
 function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext): Verdict {
-  const names = new Set(gate.fields.map(({ name }) => name));
-  const strangers = Object.keys(evidence).filter((key) => !names.has(key));
-  const found = gate.fields.flatMap((field) => checkField(field, evidence, strangers) ?? []);
+  const found = fieldProblems(gate, evidence);
   const lenient = context.enforcement === "as-defined" && !gate.strict;
   const blocking = lenient ? found.filter(({ problem }) => problem === "missing") : found;
   const softened = lenient ? found.filter((problem) => !blocking.includes(problem)) : [];
-  if (!hasRules(gate)) return verdict(blocking, softened);
-  if (context.rules === undefined)
-    return verdict([...blocking, whole("The gate's rules were not run, so it stays shut")]);
+  if (context.rules === undefined) {
+    const shut = hasRules(gate) ? [whole("The gate's rules were not run, so it stays shut")] : [];
+    return verdict([...blocking, ...shut], softened);
+  }
   const unmet = context.rules.check(evidence, context.surroundings ?? {}, new Set(found.map(({ field }) => field)));
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
+}
+
+function fieldProblems({ fields }: FieldGate, evidence: JsonObject): Problem[] {
+  const problems: Problem[] = [];
+  let strangers: readonly string[] | undefined;
+  // Most evidence is right, and nobody looks for what else it holds.
+  const findStrangers = () => {
+    const names = new Set(fields.map(({ name }) => name));
+    strangers ??= Object.keys(evidence).filter((key) => !names.has(key));
+    return strangers;
+  };
+  for (const field of fields) {
+    const problem = checkField(field, evidence, findStrangers);
+    if (problem !== undefined) problems.push(problem);
+  }
+  return problems;
 }
 
 function checkSchema(

@@ -21,7 +21,7 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
     const message = `a rule must be true or false, and this one is ${type === "dyn" ? "anything" : `a ${type}`}`;
     return { ok: false, message, hint: `Compare it with something: ${cel.length < 40 ? cel : "…"} == true, say.` };
   }
-  return { ok: true, tree: parsed.ast, names: namesIn(nodes), run: (variables) => parsed({ ...variables }) };
+  return { ok: true, tree: parsed.ast, names: namesIn(nodes), run: (variables) => parsed(variables) };
 }
 
 /** `has(evidence.misspelt)` passes the language's own check, and would be false for ever. */

@@ -31,7 +31,7 @@ export interface CompiledRule {
   /** The fields of evidence that it names; undefined if it may look at any. */
   readonly names: ReadonlySet<string> | undefined;
   /** Runs it, without any bound but that of its own text. Gives what it says; throws where it can't be worked out. */
-  run(variables: Readonly<Record<string, unknown>>): unknown;
+  run(variables: Record<string, unknown>): unknown;
 }
 
 /** Why a text can't be run as a rule. */
