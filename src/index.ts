@@ -14,6 +14,7 @@ export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
 export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
 export type {
+  ApprovalDefinition,
   DynamicDefinition,
   FieldDefinition,
   FieldGate,
@@ -25,12 +26,23 @@ export type {
   PlannedPhase,
   PlannedTask,
   PlanPin,
+  Reveal,
+  RuleDefinition,
   SchemaGate,
   TaskDefinition,
+  VerifyDefinition,
   WorkflowStructure,
 } from "./definition/structure.js";
 export type { WorkflowDefinition } from "./definition/workflow-definition.js";
-export type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./definition/workflow-input.js";
+export type {
+  ApprovalInput,
+  GateInput,
+  PhaseInput,
+  TaskInput,
+  TextInput,
+  VerifyInput,
+  WorkflowInput,
+} from "./definition/workflow-input.js";
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
 export type { CompleteRequest, CompleteResult, GateAnswer } from "./engine/complete-phase.js";

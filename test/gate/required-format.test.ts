@@ -35,6 +35,25 @@ describe("requiredFormat", () => {
   });
 });
 
+describe("a plan's gate", () => {
+  const gate: GateDefinition = {
+    kind: "plan",
+    allowOverride: false,
+    tasks: [{ id: "1.1", optional: false }],
+    items: ["it runs"],
+  };
+
+  it("asks for tasks by id, and items by number", () => {
+    expect(requiredFormat(gate)).toMatchObject({
+      tasks_completed: { type: "list" },
+      validation_gate: { items: { "1": "it runs" } },
+    });
+    expect(requiredFormat({ ...gate, items: [] })).not.toHaveProperty("validation_gate");
+    expect(evidenceNames(gate)).toEqual(["tasks_completed", "validation_gate"]);
+    expect(exampleEvidence(gate)).toEqual({ tasks_completed: ["1.1"], validation_gate: { "1": true } });
+  });
+});
+
 describe("a gate with rules and checks", () => {
   const rule = { source: "positive", cel: "value > 0" };
   const gate = fieldGate([field({ name: "count", type: "integer", required: false, rules: [rule] })], {

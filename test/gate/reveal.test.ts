@@ -42,6 +42,7 @@ describe("what a gate says of itself", () => {
   it("is all, if it doesn't say otherwise", () => {
     expect(revealOf({ kind: "open", allowOverride: false })).toBe("fields");
     expect(revealOf(fieldGate([field()]))).toBe("fields");
+    expect(revealOf(fieldGate([field()], { reveal: undefined }))).toBe("fields");
     expect(revealOf(fieldGate([field()], { reveal: "none" }))).toBe("none");
   });
 
@@ -69,6 +70,7 @@ describe("what a gate says of itself", () => {
         phase(2, { kind: "schema", allowOverride: false, verify: [{ verifier: "command", params: {} }] }),
         phase(3, { kind: "open", allowOverride: false }),
         phase(4, fieldGate([])),
+        phase(5, fieldGate([], { verify: undefined })),
       ],
     };
     expect(verifierNames(structure)).toEqual(["command", "a"]);

@@ -262,9 +262,42 @@ describe("what takes too long", () => {
       list(10),
     ],
     ["a text's parts", "string", "value.split(',').map(p, p.trim()).join('') == 'ab' && dyn(value) != ''", "a, b"],
+    ["a name beside the value", "list", "cel.bind(n, size(value), value.all(v, v < n))", list(100)],
+    ["parts joined by nothing", "string", "value.split('-').join() == 'ab'", "a-b"],
+    ["either of two lists", "list", "(size(value) > 3 ? value : [1, 2]).all(v, v >= 0)", list(100)],
+    ["either of two that grow", "list", "(size(value) > 3 ? value + value : value).all(v, v >= 0)", list(100)],
+    ["either of two that don't", "list", "(size(value) > 3 ? value : value + value).all(v, v >= 0)", list(100)],
+    [
+      "keys that not all have",
+      "list",
+      "value.all(v, has(v.a) ? v.a.all(w, w > 0) : size(v) == 0)",
+      [...list(300).map(() => ({ a: [1] })), {}],
+    ],
     ["keys at the name of another", "object", "value.all(k, value[k].all(v, v > 0))", { a: [1], b: [2] }],
   ])("%s is run", async (_, type, rule, x) => {
     expect(await limited(type, rule, x)).toBe("");
+  });
+
+  it("looks at the evidence as a whole, where a rule does", async () => {
+    const rules = (rule: string) => {
+      return gateOf(`evidence_schema: {a: {type: list}, b: {type: list}}\ncross_field_validation: ["${rule}"]\n`);
+    };
+    const small = { a: list(500), b: list(100) };
+    const large = { a: list(5000), b: list(5000) };
+    const pairs = "evidence.a.all(x, evidence.b.exists(y, y == y + x - x))";
+    expect(await complaints(await rules(pairs), small)).toEqual([]);
+    expect((await complaints(await rules(pairs), large)).join()).toContain("steps");
+    const any = "['a', 'b'].all(k, evidence[k].all(x, x >= 0))";
+    expect(await complaints(await rules(any), small)).toEqual([]);
+    const either = "(size(evidence.a) > 9 ? evidence.a : evidence.b).all(x, x >= 0)";
+    expect(await complaints(await rules(either), small)).toEqual([]);
+    const known = "evidence['a'].all(x, x >= 0) && evidence.b.map(x, x < 9, x).size() == 9";
+    expect(await complaints(await rules(known), small)).toEqual([]);
+  });
+
+  it("says of what is no list that it is none, whatever it could have cost", async () => {
+    const rule = "value.all(a, a.all(b, b.all(c, c > 0)))";
+    expect(await limited("list", rule, [...list(200), [[1]]])).toContain("can't be worked out");
   });
 
   it("is said when the definition is read, where the rule itself is too long", async () => {
@@ -284,7 +317,7 @@ describe("definition errors", () => {
     ["integer", "x > 3", "Write evidence.x."],
     ["integer", "evidence.passed > 3", "There is x."],
     ["integer", "has(evidence.xx)", 'Did you mean "x"?'],
-    ["integer", "evidence.constructor == 1", "no such key"],
+    ["integer", "evidence.constructor == 1", "there is no evidence.constructor"],
     ["integer", "sise(value) > 3", "Did you mean size?"],
     ["integer", "len(value) > 3", "Write size(…)."],
     ["integer", "size(value) > 3", "size doesn't take values of these types"],
@@ -354,4 +387,9 @@ it("rules never throw out of a gate, and no value that the gate has no room for 
     }),
     { numRuns: 2000 },
   );
+});
+
+it("a number has nothing inside that could cost anything", async () => {
+  const found = await complaints(await validated("any", "[value].all(v, v.a.all(w, w > 0)) && value.a.map(w, w) == []"), { x: 7 });
+  expect(found.join()).toContain("can't be worked out");
 });

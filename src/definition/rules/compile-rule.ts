@@ -1,38 +1,55 @@
-import type { ASTNode, ParseResult } from "@marcbachmann/cel-js";
-import { explainFault } from "./explain-fault.js";
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { shown } from "../names.js";
+import { nearest } from "../nearest.js";
+import { explainFault, RULES_PAGE } from "./explain-fault.js";
 import { LINEAR_MATCHES, type Patterns } from "./patterns.js";
 import { literalText, memberOf, nodesOf } from "./rule-tree.js";
 import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
+import { SESSION_TYPES } from "./values.js";
 
 /** Reads and type-checks a rule. */
 export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): CompiledRule | RuleFault {
-  let parsed: ParseResult;
-  try {
-    parsed = scope.environment.parse(cel);
-  } catch (error) {
-    return explainFault(error, cel, scope);
-  }
+  const { valid, type, error } = scope.environment.check(cel);
+  if (!valid && error?.code !== "no_such_key") return explainFault(cel, error, scope);
+  const parsed = scope.environment.parse(cel);
   const nodes = nodesOf(parsed.ast);
-  const fault = unknownMember(nodes, scope) ?? badPattern(nodes, patterns);
+  const fault = unknownMember(cel, nodes, scope) ?? badPattern(nodes, patterns);
   if (fault !== undefined) return fault;
-  const { valid, type, error } = parsed.check();
-  if (!valid) return explainFault(error, cel, scope);
+  if (!valid) return explainFault(cel, error, scope);
   if (type !== "bool") {
     const message = `a rule must be true or false, and this one is ${type === "dyn" ? "anything" : `a ${type}`}`;
     return { ok: false, message, hint: `Compare it with something: ${cel.length < 40 ? cel : "…"} == true, say.` };
   }
+  parsed.check();
   return { ok: true, tree: parsed.ast, names: namesIn(nodes), run: (variables) => parsed(variables) };
 }
 
 /** `has(evidence.misspelt)` passes the language's own check, and would be false for ever. */
-function unknownMember(nodes: readonly ASTNode[], scope: RuleScope): RuleFault | undefined {
+function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope): RuleFault | undefined {
   for (const node of nodes) {
     const member = memberOf(node);
-    if (member?.of !== "evidence" || member.key === undefined) continue;
-    if (scope.fields.some(({ name }) => name === member.key)) continue;
-    return explainFault({ code: "no_such_key", summary: `No such key: ${member.key}`, node }, node.input, scope);
+    const keys = member === undefined ? undefined : keysOf(member.of, scope);
+    if (member?.key === undefined || keys === undefined || keys.includes(member.key)) continue;
+    const meant = nearest(member.key, keys);
+    const message = `the rule ${shown(cel)} can't be run: there is no ${member.of}.${member.key}`;
+    return { ok: false, message, hint: meant === undefined ? keyHint(member, keys) : `Did you mean ${shown(meant)}?` };
   }
   return undefined;
+}
+
+/** The keys that there can be under a name; undefined where there can be any. */
+function keysOf(name: string, { fields, subject }: RuleScope): readonly string[] | undefined {
+  if (name === "evidence") return fields.map((field) => field.name);
+  if (name === "session") return Object.keys(SESSION_TYPES);
+  return name === "params" && subject.params !== "any" ? Object.keys(subject.params ?? {}) : undefined;
+}
+
+function keyHint(
+  { of, key }: { readonly of: string; readonly key: string | undefined },
+  keys: readonly string[],
+): string {
+  if (of === "params") return `Give it in validator_params: {${key}: …}.`;
+  return keys.length === 0 ? RULES_PAGE : `There is ${keys.slice(0, 20).join(", ")}.`;
 }
 
 /** Also sends each call of `matches` to the engine that takes linear time. */

@@ -70,3 +70,18 @@ export function comprehensionOf(node: ASTNode): Comprehension | undefined {
   if (gives === undefined || variable?.op !== "id" || body.length === 0) return undefined;
   return { range, variable: variable.args, body, gives };
 }
+
+/** A name that is given to a value for the length of an expression: `cel.bind(name, value, body)`. */
+export interface Binding {
+  readonly variable: string;
+  readonly value: ASTNode;
+  readonly body: ASTNode;
+}
+
+/** The binding that a node is. */
+export function bindingOf(node: ASTNode): Binding | undefined {
+  if (node.op !== "rcall" || node.args[0] !== "bind" || node.args[1].op !== "id") return undefined;
+  const [variable, value, body] = node.args[2];
+  if (variable?.op !== "id" || value === undefined || body === undefined) return undefined;
+  return { variable: variable.args, value, body };
+}

@@ -4,7 +4,14 @@
  * followed through, or a text doubled forty times over would cost nothing.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { childrenOf, comprehensionOf, literalText } from "../../definition/rules/rule-tree.js";
+import {
+  type Binding,
+  bindingOf,
+  type Comprehension,
+  childrenOf,
+  comprehensionOf,
+  literalText,
+} from "../../definition/rules/rule-tree.js";
 import { type Extent, eitherOf, extentOf, inside, SCALAR, textExtent, together } from "./extent.js";
 
 interface Costed {
@@ -36,6 +43,8 @@ export function ruleCost(tree: ASTNode, variables: Readonly<Record<string, unkno
 function costOf(node: ASTNode, scope: Scope): Costed {
   const comprehension = comprehensionOf(node);
   if (comprehension !== undefined) return costOfMacro(comprehension, scope);
+  const binding = bindingOf(node);
+  if (binding !== undefined) return costOfBinding(binding, scope);
   switch (node.op) {
     case "value":
       return { steps: 1, extent: extentOf([node.args]) };
@@ -48,15 +57,14 @@ function costOf(node: ASTNode, scope: Scope): Costed {
       return member(costOf(node.args[0], scope), costOf(key, scope).steps + 1, literalText(key));
     }
     case "rcall":
-      if (node.args[1].op === "id" && node.args[1].args === "cel" && node.args[0] === "bind") {
-        return costOfBinding(node.args[2], scope);
-      }
       return costOfCall(node.args[0], childrenOf(node), scope);
     case "call":
       return costOfCall(node.args[0], node.args[1], scope);
     case "?:": {
-      const [test, yes, no] = node.args.map((part) => costOf(part, scope));
-      return { steps: sum([test, yes, no]), extent: eitherOf(yes?.extent ?? SCALAR, no?.extent ?? SCALAR) };
+      const [test, yes, no] = node.args;
+      const [one, other] = [costOf(yes, scope), costOf(no, scope)];
+      const extent = eitherOf(one.extent, other.extent);
+      return { steps: costOf(test, scope).steps + one.steps + other.steps, extent };
     }
     case "list":
     case "map": {
@@ -69,7 +77,7 @@ function costOf(node: ASTNode, scope: Scope): Costed {
   }
 }
 
-function costOfMacro({ range, variable, body, gives }: NonNullable<ReturnType<typeof comprehensionOf>>, scope: Scope) {
+function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Scope) {
   const over = costOf(range, scope);
   const times = over.extent.size;
   const item = elementsOf(over.extent);
@@ -78,8 +86,9 @@ function costOfMacro({ range, variable, body, gives }: NonNullable<ReturnType<ty
   const steps = over.steps + times * (sum(parts) + 1);
   if (gives === "bool") return { steps, extent: SCALAR };
   if (gives === "elements") return { steps, extent: over.extent };
-  const result = parts.at(-1)?.extent ?? SCALAR;
-  return { steps, extent: { size: times, weight: 1 + times * result.weight } };
+  // The last part is what is made of each; the one before it, if there is one, says of which.
+  const weight = Math.max(...parts.map(({ extent }) => extent.weight));
+  return { steps, extent: { size: times, weight: 1 + times * weight } };
 }
 
 /** Of a list its elements; of an object its keys, none of which is longer than a text of the whole's weight. */
@@ -91,10 +100,9 @@ function elementsOf(extent: Extent): Extent {
   return values === undefined ? inside(extent) : extentOf(values);
 }
 
-function costOfBinding([variable, value, body]: readonly ASTNode[], scope: Scope): Costed {
-  if (variable?.op !== "id" || value === undefined || body === undefined) return { steps: 1, extent: SCALAR };
+function costOfBinding({ variable, value, body }: Binding, scope: Scope): Costed {
   const bound = costOf(value, scope);
-  const costed = costOf(body, (name) => (name === variable.args ? bound.extent : scope(name)));
+  const costed = costOf(body, (name) => (name === variable ? bound.extent : scope(name)));
   return { steps: bound.steps + costed.steps + 1, extent: costed.extent };
 }
 
@@ -140,6 +148,6 @@ function member(of: Costed, steps: number, key: string | undefined): Costed {
   return { steps: of.steps + steps, extent: inside(of.extent, key) };
 }
 
-function sum(parts: readonly (Costed | undefined)[]): number {
-  return parts.reduce((steps, part) => steps + (part?.steps ?? 0), 0);
+function sum(parts: readonly Costed[]): number {
+  return parts.reduce((total, { steps }) => total + steps, 0);
 }

@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from "../../definition/json.js";
-import { shown } from "../../definition/names.js";
 import { loadRuleLanguage } from "../../definition/rules/rule-language.js";
 import type { CompiledRule } from "../../definition/rules/rule-types.js";
 import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../../definition/rules/values.js";
@@ -121,6 +120,8 @@ function isAffordable(growth: Growth, { tree }: CompiledRule, variables: Variabl
 
 /** What the language says, without the picture of the rule that it draws below. */
 function reasonOf(error: unknown): string {
-  const [first = ""] = (error instanceof Error ? error.message : shown(error)).split("\n");
-  return first.replace(/dyn<(\w+)>/g, "$1");
+  return String(error)
+    .replace(/\n[\s\S]*$/, "")
+    .replace(/^\w*Error: /, "")
+    .replace(/dyn<(\w+)>/g, "$1");
 }
