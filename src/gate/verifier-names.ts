@@ -1,7 +1,7 @@
 import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../definition/structure.js";
 
 /** The checks against reality that a gate asks for, in their order. */
-export function verifyOf(gate: GateDefinition): readonly VerifyDefinition[] {
+function verifyOf(gate: GateDefinition): readonly VerifyDefinition[] {
   return "verify" in gate ? (gate.verify ?? []) : [];
 }
 

@@ -390,6 +390,9 @@ it("rules never throw out of a gate, and no value that the gate has no room for 
 });
 
 it("a number has nothing inside that could cost anything", async () => {
-  const found = await complaints(await validated("any", "[value].all(v, v.a.all(w, w > 0)) && value.a.map(w, w) == []"), { x: 7 });
+  const found = await complaints(
+    await validated("any", "[value].all(v, v.a.all(w, w > 0)) && value.a.map(w, w) == []"),
+    { x: 7 },
+  );
   expect(found.join()).toContain("can't be worked out");
 });

@@ -11,7 +11,7 @@ export interface WrittenRule {
 }
 
 /** A rule as a text, or as an object with a message. */
-export function writtenRule(item: JsonValue, place: SourcePosition): WrittenRule | undefined {
+function writtenRule(item: JsonValue, place: SourcePosition): WrittenRule | undefined {
   if (typeof item === "string" && item.trim() !== "") return { text: item, place };
   if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
   const message = item.error_message;
