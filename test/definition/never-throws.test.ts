@@ -7,7 +7,7 @@ import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 const FIELDS = gateFile("a: &a {type: boolean, example: [1]}", "b: *a", 'c: {type: "str"}');
 const RULES = [
   "  d: {type: int, validator: [mine, \"lambda x, p: 0 < x <= p['max']\"], validator_params: {max: 9}, verify: file_exists}",
-  'validators: {mine: {rule: "value > 0 || value.size() > 1", error_message: no}}',
+  'validators: {mine: {rule: "value > 0 || value < -9", error_message: no}}',
   "cross_field_validation: [\"lambda e: e['d'] > 1\", {rule: has(evidence.c)}]",
   "verify: [git_clean, {verifier: command, run: [x]}]",
   "approval: {prompt: Well?, approvers: [a]}",
