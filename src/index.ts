@@ -14,6 +14,7 @@ export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
 export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
 export { parseSessionId, type SessionId } from "./definition/names.js";
 export type {
+  ApprovalDefinition,
   DynamicDefinition,
   FieldDefinition,
   FieldGate,
@@ -25,12 +26,23 @@ export type {
   PlannedPhase,
   PlannedTask,
   PlanPin,
+  Reveal,
+  RuleDefinition,
   SchemaGate,
   TaskDefinition,
+  VerifyDefinition,
   WorkflowStructure,
 } from "./definition/structure.js";
 export type { WorkflowDefinition } from "./definition/workflow-definition.js";
-export type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./definition/workflow-input.js";
+export type {
+  ApprovalInput,
+  GateInput,
+  PhaseInput,
+  TaskInput,
+  TextInput,
+  VerifyInput,
+  WorkflowInput,
+} from "./definition/workflow-input.js";
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
 export type { CompleteRequest, CompleteResult, GateAnswer } from "./engine/complete-phase.js";
@@ -71,7 +83,11 @@ export {
   type SourcePosition,
 } from "./errors.js";
 export { checkGate, type GateContext } from "./gate/check-gate.js";
+export { conceal } from "./gate/reveal.js";
+export { compileRules } from "./gate/rules/compile-rules.js";
+export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rules/rule-set.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
+export { verifierNames } from "./gate/verifier-names.js";
 export type { AuditReport, Receipt } from "./kernel/audit.js";
 export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";
 export type {

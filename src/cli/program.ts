@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import type { SetExitCode } from "./exit-codes.js";
+import { gateCommand } from "./gate-command.js";
 import { packageVersion } from "./package-version.js";
 import { planCommand } from "./plan-command.js";
 import { serveCommand } from "./serve-command.js";
@@ -18,6 +19,7 @@ Exit codes:
 const EXAMPLES = `
 Examples:
   phasegate validate workflows
+  phasegate gate freeze workflows/my_workflow --phase 1
   phasegate plan specs/login/tasks.md
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
@@ -30,11 +32,15 @@ export function createProgram(terminal: Terminal, setExitCode: SetExitCode): Com
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
-  for (const command of [serveCommand, validateCommand, planCommand, sessionsCommand, showCommand]) {
+  for (const command of [serveCommand, validateCommand, gateCommand, planCommand, sessionsCommand, showCommand]) {
     program.addCommand(command(terminal, setExitCode));
   }
-  for (const command of [program, ...program.commands]) settle(command, terminal);
+  for (const command of withInner(program)) settle(command, terminal);
   return program;
+}
+
+function withInner(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withInner)];
 }
 
 /** Added commands take nothing from the program that they are added to. */

@@ -27,7 +27,10 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
 }
 
 async function printAll(found: readonly FoundWorkflow[], folder: string, terminal: Terminal): Promise<void> {
-  for (const workflow of found) await printDiagnostics(workflow, join(folder, workflow.folder), terminal);
+  for (const workflow of found) {
+    await printDiagnostics(workflow, join(folder, workflow.folder), terminal);
+    printInferred(workflow, join(folder, workflow.folder), terminal);
+  }
   for (const { type, read } of found) {
     const { diagnostics } = read;
     const [style, word] = hasErrors(diagnostics) ? (["red", "broken"] as const) : (["green", "ok"] as const);
@@ -44,11 +47,22 @@ async function printDiagnostics({ read, source }: FoundWorkflow, folder: string,
   }
 }
 
+/** What the gates of phases without a gate file rest on, by the lines that it was read from. */
+function printInferred({ read }: FoundWorkflow, folder: string, terminal: Terminal): void {
+  for (const { file, line, column, phase, name, type, required, validators, from, certainty } of read.inferred ?? []) {
+    const place = printable(`${join(folder, file)}:${line}:${column}`);
+    const asked = [type, ...(required ? [] : ["optional"]), ...validators].join(", ");
+    const how = certainty === "sure" ? `in a ${from}` : `in a ${from}, guessed from its words`;
+    print(terminal, `${place}: read: phase ${phase} asks for ${printable(name)} (${printable(asked)}), ${how}`);
+  }
+}
+
 function asJson(found: readonly FoundWorkflow[]) {
-  const workflows = found.map(({ type, read: { diagnostics } }) => ({
+  const workflows = found.map(({ type, read: { diagnostics, inferred = [] } }) => ({
     type,
     status: hasErrors(diagnostics) ? "broken" : "ready",
     diagnostics,
+    inferred,
   }));
   return { workflows, errors: count(found, "error"), warnings: count(found, "warning") };
 }

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { revisionOf } from "./digest.js";
 import { isJsonObject, type JsonObject } from "./json.js";
-import type { GateDefinition, PhaseDefinition, TaskDefinition, WorkflowStructure } from "./structure.js";
+import type { GateDefinition, PhaseDefinition, SchemaGate, TaskDefinition, WorkflowStructure } from "./structure.js";
 import type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./workflow-input.js";
 
 /** The plain-JSON part of a workflow in code; keys that were not given are left out. */
@@ -55,6 +55,20 @@ function buildGate(gate: GateInput | undefined): GateDefinition {
     allowOverride: gate.allowOverride ?? false,
     ...optional("jsonSchema", jsonSchemaOf(gate.evidence)),
     ...optional("example", gate.example),
+    ...demandsOf(gate),
+  };
+}
+
+function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
+  return {
+    ...optional(
+      "verify",
+      verify?.map(({ verifier, params, field }) => ({ verifier, params: params ?? {}, ...optional("field", field) })),
+    ),
+    ...(approval === undefined
+      ? {}
+      : { approval: { prompt: approval.prompt, ...optionalList("approvers", approval.approvers) } }),
+    ...optional("reveal", reveal),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject } from "./json.js";
+import type { Reveal } from "./structure.js";
 
 /** A text, or a function that gives it when it is asked for. */
 export type TextInput = string | (() => string | Promise<string>);
@@ -40,6 +41,27 @@ export interface GateInput {
   readonly example?: JsonObject;
   /** Whether the host may let a session pass without evidence. */
   readonly allowOverride?: boolean;
+  /** Checks against reality, by the names of verifiers that the host has registered. */
+  readonly verify?: readonly VerifyInput[];
+  /** The person who must say yes. */
+  readonly approval?: ApprovalInput;
+  /** How much of what the gate asks for agents are shown: all of it if not given. */
+  readonly reveal?: Reveal;
+}
+
+/** A check against reality, of a gate in code. */
+export interface VerifyInput {
+  readonly verifier: string;
+  readonly params?: JsonObject;
+  /** The field of evidence whose value is looked at. */
+  readonly field?: string;
+}
+
+/** The question that a gate in code asks a person. */
+export interface ApprovalInput {
+  readonly prompt: string;
+  /** Who may answer; any approver if not given. */
+  readonly approvers?: readonly string[];
 }
 
 /** A workflow in code. */

@@ -1,18 +1,9 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
+import { isOfType } from "../definition/field-types.js";
+import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { FieldDefinition, FieldType } from "../definition/structure.js";
 import type { Problem } from "./verdict.js";
-
-const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {
-  boolean: (value) => typeof value === "boolean",
-  integer: (value) => Number.isSafeInteger(value),
-  number: (value) => typeof value === "number",
-  string: (value) => typeof value === "string",
-  object: isJsonObject,
-  list: Array.isArray,
-  any: () => true,
-};
 
 const EXAMPLES: Record<FieldType, JsonValue> = {
   boolean: true,
@@ -30,17 +21,17 @@ export function exampleOf(field: FieldDefinition): JsonValue {
 }
 
 /**
- * What is wrong with one field of evidence; undefined if nothing is. `strangers` are the keys of the
- * evidence that no field of the gate has: one of them may have been meant.
+ * What is wrong with one field of evidence; undefined if nothing is. `strangers` gives the keys of
+ * the evidence that no field of the gate has: one of them may have been meant.
  */
 export function checkField(
   field: FieldDefinition,
   evidence: JsonObject,
-  strangers: readonly string[],
+  strangers: () => readonly string[],
 ): Problem | undefined {
   const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
   if (value === undefined || value === null) return field.required ? missing(field, value, strangers) : undefined;
-  if (!HOLDS[field.type](value)) {
+  if (!isOfType(value, field.type)) {
     return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
   }
   if (!field.required) return undefined;
@@ -53,8 +44,8 @@ export function checkField(
   return undefined;
 }
 
-function missing(field: FieldDefinition, value: null | undefined, strangers: readonly string[]): Problem {
-  const similar = nearest(field.name, strangers);
+function missing(field: FieldDefinition, value: null | undefined, strangers: () => readonly string[]): Problem {
+  const similar = nearest(field.name, strangers());
   const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
   return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
 }

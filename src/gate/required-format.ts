@@ -1,25 +1,39 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
+import { isJsonObject, type JsonObject } from "../definition/json.js";
 import type { GateDefinition, PlanGate } from "../definition/structure.js";
 import { exampleOf } from "./check-field.js";
 import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./check-plan-gate.js";
+import { fieldsSchema } from "./fields-schema.js";
 import { exampleBy } from "./json-schema-hints.js";
+import { revealOf } from "./reveal.js";
 
-/** What a gate asks for, in a form for people and agents: fields with their types, or a JSON Schema. */
+/** What a gate asks for, as a JSON Schema; as much of it as the gate reveals. */
 export function requiredFormat(gate: GateDefinition): JsonObject {
+  switch (revealOf(gate)) {
+    case "none":
+      return { type: "object" };
+    case "names":
+      return { type: "object", properties: Object.fromEntries(namesOf(gate).map((name) => [name, {}])) };
+    default:
+      return fullFormat(gate);
+  }
+}
+
+function fullFormat(gate: GateDefinition): JsonObject {
   switch (gate.kind) {
     case "open":
       return { type: "object" };
     case "schema":
       return gate.jsonSchema ?? { type: "object" };
     case "fields":
-      return Object.fromEntries(gate.fields.map((field) => [field.name, fieldFormat(field)]));
+      return fieldsSchema(gate);
     case "plan":
       return planFormat(gate);
   }
 }
 
-/** Evidence that a gate would take, as far as the definition tells. */
+/** Evidence that a gate would take, as far as the definition tells; nothing where it hides what it asks for. */
 export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
+  if (revealOf(gate) !== "fields") return undefined;
   switch (gate.kind) {
     case "open":
       return { summary: "what was done, in words" };
@@ -34,8 +48,12 @@ export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
   }
 }
 
-/** The names of the fields that a gate asks for, required ones first; empty where they aren't known. */
+/** The names of the fields that a gate asks for, required ones first; empty where they aren't known, or hidden. */
 export function evidenceNames(gate: GateDefinition): readonly string[] {
+  return revealOf(gate) === "none" ? [] : namesOf(gate);
+}
+
+function namesOf(gate: GateDefinition): readonly string[] {
   switch (gate.kind) {
     case "open":
       return [];
@@ -72,13 +90,4 @@ function schemaNames(schema: JsonObject | undefined): string[] {
   const properties = schema?.properties;
   const all = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
   return [...new Set([...names, ...all])];
-}
-
-function fieldFormat(field: {
-  readonly type: string;
-  readonly required: boolean;
-  readonly description?: string | undefined;
-}): JsonValue {
-  const { type, required, description } = field;
-  return { type, required, ...(description === undefined ? {} : { description }) };
 }

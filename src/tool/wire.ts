@@ -3,6 +3,7 @@ import type { PhaseDefinition, TaskDefinition } from "../definition/structure.js
 import type { PhaseView, TaskView } from "../engine/phase-view.js";
 import type { TaskStanding } from "../engine/plan/task-standing.js";
 import { evidenceNames, requiredFormat } from "../gate/required-format.js";
+import { revealOf } from "../gate/reveal.js";
 import type { Problem } from "../gate/verdict.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import type { PhaseAttempt } from "../session/history.js";
@@ -129,8 +130,10 @@ function taskLabel({ number, name, file }: TaskDefinition): string {
 }
 
 function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
-  // The items of a plan's gate stand in what it asks for, each with its number.
-  const validation = phase.gate.kind === "plan" ? undefined : (phase.validationCriteria ?? unlessLong(fromText));
+  // The items of a plan's gate stand in what it asks for, each with its number; what a gate hides isn't told in the
+  // metadata's words either.
+  const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
+  const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
   return compact({
     required_evidence: evidenceNames(phase.gate),
     validation: validation?.join("; "),

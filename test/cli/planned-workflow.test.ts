@@ -35,7 +35,7 @@ async function start(ask: Ask): Promise<Answer> {
 /** The evidence of the static phase: every boolean that its gate asks for. */
 async function passPlanning(ask: Ask, session_id: unknown): Promise<void> {
   const { phase_content } = await ask({ action: "get_phase", session_id });
-  const format = JSON.parse(JSON.stringify(phase_content)).checkpoint.evidence_schema;
+  const format = JSON.parse(JSON.stringify(phase_content)).checkpoint.evidence_schema.properties;
   const evidence = Object.fromEntries(Object.keys(format).map((field) => [field, true]));
   const passed = await ask({ action: "complete_phase", session_id, phase: 0, evidence });
   expect(passed).toMatchObject({ checkpoint_passed: true, next_phase: { phase_number: 1 } });

@@ -10,7 +10,11 @@ const WORKFLOW = "spec_creation_v1";
 const REASON = skipReason(WORKFLOW, "spec_execution_v1");
 
 type Ask = (input: Answer) => Promise<Answer>;
-type Format = Readonly<Record<string, { readonly type: string; readonly required: boolean }>>;
+/** The JSON Schema of a gate of fields. */
+interface Format {
+  readonly properties: Readonly<Record<string, { readonly type: string }>>;
+  readonly required: readonly string[];
+}
 
 /** What a phase's checkpoint asks for. */
 function formatOf(answer: Answer): Format {
@@ -49,12 +53,12 @@ async function refused(ask: Ask, session_id: unknown, phase: number, evidence: A
 
 /** `{}` and every required boolean as false. How many refusals that makes. */
 async function tryToCheat(ask: Ask, session_id: unknown, phase: number, format: Format): Promise<number> {
-  const required = Object.keys(format).filter((name) => format[name]?.required);
+  const { required, properties } = format;
   expect(required.length).toBeGreaterThan(0);
   const nothing = await refused(ask, session_id, phase, {});
   expect(nothing.missing_evidence).toEqual(required);
   for (const name of required) {
-    expect(format[name]?.type).toBe("boolean");
+    expect(properties[name]?.type).toBe("boolean");
     const { problems } = await refused(ask, session_id, phase, { ...honest(format), [name]: false });
     expect(problems).toMatchObject([{ field: name, problem: "claimed_false" }]);
   }
@@ -62,7 +66,7 @@ async function tryToCheat(ask: Ask, session_id: unknown, phase: number, format: 
 }
 
 function honest(format: Format): Answer {
-  return Object.fromEntries(Object.keys(format).map((name) => [name, true]));
+  return Object.fromEntries(Object.keys(format.properties).map((name) => [name, true]));
 }
 
 describe.skipIf(REASON !== "")(`a real workflow over MCP on files${REASON}`, () => {

@@ -5,7 +5,17 @@ import { createReport } from "../../src/definition/folder/report.js";
 import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 
 const FIELDS = gateFile("a: &a {type: boolean, example: [1]}", "b: *a", 'c: {type: "str"}');
-const GATE = `checkpoint: {strict: true}\n${FIELDS}`;
+const RULES = [
+  "  d: {type: int, validator: [mine, \"lambda x, p: 0 < x <= p['max']\"], validator_params: {max: 9}, verify: file_exists}",
+  'validators: {mine: {rule: "value > 0 || value < -9", error_message: no}}',
+  "cross_field_validation: [\"lambda e: e['d'] > 1\", {rule: has(evidence.c)}]",
+  "verify: [git_clean, {verifier: command, run: [x]}]",
+  "approval: {prompt: Well?, approvers: [a]}",
+  "reveal: names",
+];
+const GATE = `checkpoint: {strict: true}\n${FIELDS}${RULES.join("\n")}\n`;
+const TEXT =
+  "# Phase 1\n## Checkpoint\n- [ ] dug\n| Evidence | Type | Validator |\n|---|---|---|\n| `depth` | int | value > 3 |\n";
 const META = metadata({
   phases: [phase(1, { checkpoint: { required_evidence: ["x"] } }), { phase_number: "1-N" }],
   tags: ["t"],
@@ -42,10 +52,14 @@ function damaged(text: string): fc.Arbitrary<string> {
 }
 
 it("never throws for what the files hold, and gives a definition exactly when there is no error", async () => {
-  expect((await read({ "metadata.json": META, "p.md": TEMPLATE, "t.md": TEMPLATE })).structure).toBeDefined();
+  const whole = { "metadata.json": META, "p.md": TEMPLATE, "t.md": TEMPLATE, "phases/1/phase.md": TEXT };
+  expect((await read(whole)).structure).toBeDefined();
+  const gated = await read({ ...whole, "phases/1/gate-definition.yaml": GATE });
+  expect(gated.structure?.phases[0]?.gate).toMatchObject({ source: "gate-file", reveal: "names" });
   const files = fc.record({
     "metadata.json": damaged(META),
-    "phases/1/gate-definition.yaml": damaged(GATE),
+    "phases/1/gate-definition.yaml": fc.oneof(damaged(GATE), fc.constant(undefined)),
+    "phases/1/phase.md": damaged(TEXT),
     "p.md": damaged(TEMPLATE),
     "t.md": fc.constant(TEMPLATE),
   });

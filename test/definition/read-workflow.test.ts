@@ -204,7 +204,7 @@ const CASES: [string, Record<string, string | undefined>, string][] = [
   ["a task that isn't listed", { "phases/1/task-2-more.md": "x" }, "warning TASK_UNLISTED"],
   ["tasks of the wrong kind", listed({ tasks: [1] }), "error VALUE_WRONG"],
   ["a reserved field", listed({ required_evidence: ["constructor"] }), "error NAME_RESERVED"],
-  ["a rule in metadata", listed({ checkpoint: { validators: { a: "x" } } }), "error RULE_UNSUPPORTED"],
+  ["a rule in metadata", listed({ checkpoint: { validators: { a: "x" } } }), "error RULE_INVALID"],
   ["a gate that asks for nothing", listed({ required_evidence: undefined }), "warning GATE_OPEN"],
   ["a file over the limit", { "core/big.md": "x".repeat(1024 * 1024 + 1) }, "error FILE_TOO_LARGE"],
   ["a file over it in bytes only", { "core/big.md": "é".repeat(600_000) }, "error FILE_TOO_LARGE"],
@@ -254,7 +254,7 @@ describe("what is wrong", () => {
       expect.stringMatching(
         /^phases\/1\/gate-definition\.yaml:2:7: error: there is no type "bolean".*did you mean bool/,
       ),
-      expect.stringMatching(/^phases\/1\/gate-definition\.yaml:3:22: error: this version can't run "validator"/),
+      expect.stringMatching(/^phases\/1\/gate-definition\.yaml:3:22: error: there is no validator "x"/),
     ]);
   });
 

@@ -21,13 +21,70 @@ const fields = fieldGate([
 describe("requiredFormat", () => {
   it("shows fields with their types, or a JSON Schema where there is one", () => {
     expect(requiredFormat(fields)).toEqual({
-      notes: { type: "string", required: false, description: "what else" },
-      done: { type: "boolean", required: true },
-      count: { type: "integer", required: true },
+      type: "object",
+      properties: {
+        notes: { type: "string", description: "what else" },
+        done: { type: "boolean", const: true },
+        count: { type: "integer", examples: [42] },
+      },
+      required: ["done", "count"],
     });
     expect(requiredFormat(schema)).toEqual(jsonSchema);
     expect(requiredFormat(bare)).toEqual({ type: "object" });
     expect(requiredFormat(open)).toEqual({ type: "object" });
+  });
+});
+
+describe("a plan's gate", () => {
+  const gate: GateDefinition = {
+    kind: "plan",
+    allowOverride: false,
+    tasks: [{ id: "1.1", optional: false }],
+    items: ["it runs"],
+  };
+
+  it("asks for tasks by id, and items by number", () => {
+    expect(requiredFormat(gate)).toMatchObject({
+      tasks_completed: { type: "list" },
+      validation_gate: { items: { "1": "it runs" } },
+    });
+    expect(requiredFormat({ ...gate, items: [] })).not.toHaveProperty("validation_gate");
+    expect(evidenceNames(gate)).toEqual(["tasks_completed", "validation_gate"]);
+    expect(exampleEvidence(gate)).toEqual({ tasks_completed: ["1.1"], validation_gate: { "1": true } });
+  });
+});
+
+describe("a gate with rules and checks", () => {
+  const rule = { source: "positive", cel: "value > 0" };
+  const gate = fieldGate([field({ name: "count", type: "integer", required: false, rules: [rule] })], {
+    rules: [{ source: "evidence.count < 9", cel: "evidence.count < 9", message: "too many" }],
+    verify: [
+      { verifier: "git_clean", params: {} },
+      { verifier: "json_value", params: {}, field: "count" },
+    ],
+  });
+
+  it("shows what must hold and what is looked up", () => {
+    expect(requiredFormat(gate)).toEqual({
+      type: "object",
+      properties: { count: { type: "integer", rules: ["positive"], verified_by: ["json_value"] } },
+      rules: ["too many"],
+      verified_by: ["git_clean"],
+    });
+    expect(requiredFormat(fieldGate([]))).toEqual({ type: "object", properties: {} });
+  });
+
+  it("shows names only, or nothing, where it hides what it asks for", () => {
+    expect(requiredFormat({ ...fields, reveal: "names" })).toEqual({
+      type: "object",
+      properties: { done: {}, count: {}, notes: {} },
+    });
+    expect(evidenceNames({ ...fields, reveal: "names" })).toEqual(["done", "count", "notes"]);
+    expect(exampleEvidence({ ...fields, reveal: "names" })).toBeUndefined();
+    expect(requiredFormat({ ...schema, reveal: "none" })).toEqual({ type: "object" });
+    expect(evidenceNames({ ...fields, reveal: "none" })).toEqual([]);
+    expect(exampleEvidence({ ...fields, reveal: "none" })).toBeUndefined();
+    expect(requiredFormat({ ...fields, reveal: "fields" })).toEqual(requiredFormat(fields));
   });
 });
 

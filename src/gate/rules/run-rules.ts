@@ -1,0 +1,127 @@
+import type { JsonObject, JsonValue } from "../../definition/json.js";
+import { loadRuleLanguage } from "../../definition/rules/rule-language.js";
+import type { CompiledRule } from "../../definition/rules/rule-types.js";
+import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../../definition/rules/values.js";
+import type { FieldDefinition, FieldGate, RuleDefinition } from "../../definition/structure.js";
+import type { Problem } from "../verdict.js";
+import { ruleCost } from "./rule-cost.js";
+import { type Growth, growthOf, quickBound } from "./rule-growth.js";
+import { ruleProblem } from "./rule-problem.js";
+import { type CompiledRules, type RuleSession, type RuleSurroundings, rulesOf } from "./rule-set.js";
+
+/** How many steps one rule may take: some tens of milliseconds. */
+const STEPS_MAX = 1_000_000;
+
+/** A rule with all that it is run with but the evidence. */
+interface ReadyRule {
+  readonly rule: RuleDefinition;
+  readonly field: FieldDefinition | undefined;
+  readonly params: ParamsValue;
+  readonly compiled: CompiledRule;
+  /** Where its cost depends on how large the evidence is: how. */
+  readonly growth: Growth | undefined;
+}
+
+/** What rules see, by its names; `value` and `params` are another rule's with each. */
+type Variables = Record<string, unknown>;
+
+/** Compiles the rules of a gate. */
+export async function createRules(gate: FieldGate): Promise<CompiledRules> {
+  const language = await loadRuleLanguage();
+  const compiler = language.forFields(gate.fields);
+  const broken: Problem[] = [];
+  const ready: ReadyRule[] = [];
+  for (const { rule, field } of rulesOf(gate)) {
+    const params = rule.params ?? {};
+    const compiled = compiler.compile(rule.cel, field === undefined ? { params } : { value: field.type, params });
+    if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.message}`));
+    else ready.push({ rule, field, params: ruleParams(params).value, compiled, growth: growthOf(compiled.tree) });
+  }
+  const named = fieldsNamed(gate, ready);
+  return {
+    check(evidence, surroundings, faulty) {
+      const problems = [...broken];
+      const variables = variablesOf(named, evidence, surroundings);
+      for (const one of ready) {
+        const problem = checkRule(one, evidence, variables, faulty);
+        if (problem !== undefined) problems.push(problem);
+      }
+      return problems;
+    },
+  };
+}
+
+/** The fields that some rule asks for by name; all of them where one may ask for any. */
+function fieldsNamed({ fields }: FieldGate, ready: readonly ReadyRule[]): readonly FieldDefinition[] {
+  if (ready.some(({ compiled }) => compiled.names === undefined)) return fields;
+  return fields.filter(({ name }) => ready.some(({ compiled }) => compiled.names?.has(name)));
+}
+
+function variablesOf(
+  named: readonly FieldDefinition[],
+  evidence: JsonObject,
+  { artifacts = {}, plan = {}, session }: RuleSurroundings,
+): Variables {
+  const given = new EvidenceValue();
+  for (const { name, type } of named) {
+    const value = handedIn(evidence, name);
+    if (value !== undefined) given.set(name, ruleValue(value, type));
+  }
+  const known = session === undefined ? NO_SESSION : sessionValue(session);
+  return { evidence: given, artifacts, plan, session: known, value: undefined, params: undefined };
+}
+
+const NO_SESSION = new SessionValue();
+
+function sessionValue(session: RuleSession): SessionValue {
+  return new SessionValue([
+    ["id", session.id],
+    ["workflow_type", session.workflowType],
+    ["target", session.target],
+    ["phase", BigInt(session.phase)],
+    ["attempt", BigInt(session.attempt)],
+  ]);
+}
+
+/** What was handed in for a field; `null` is nothing. */
+function handedIn(evidence: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(evidence, name) ? (evidence[name] ?? undefined) : undefined;
+}
+
+function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, faulty: ReadonlySet<string>) {
+  const { rule, field, params, compiled, growth } = one;
+  if (faulty.size > 0 && isFaulty(one, faulty)) return undefined;
+  if (field !== undefined) {
+    const value = handedIn(evidence, field.name);
+    if (value === undefined) return undefined;
+    variables.value = ruleValue(value, field.type);
+  }
+  variables.params = params;
+  if (growth !== undefined && !isAffordable(growth, compiled, variables)) {
+    const message = `was not run: on evidence of this size it could take more than ${STEPS_MAX} steps`;
+    return ruleProblem(rule, field, evidence, message);
+  }
+  try {
+    return compiled.run(variables) === true ? undefined : ruleProblem(rule, field, evidence, undefined);
+  } catch (error) {
+    return ruleProblem(rule, field, evidence, `can't be worked out: ${reasonOf(error)}`);
+  }
+}
+
+/** Whether a problem with what a rule looks at has been told. */
+function isFaulty({ field, compiled: { names } }: ReadyRule, faulty: ReadonlySet<string>): boolean {
+  return (field !== undefined && faulty.has(field.name)) || [...faulty].some((name) => names?.has(name));
+}
+
+function isAffordable(growth: Growth, { tree }: CompiledRule, variables: Variables): boolean {
+  if (growth.byValue && quickBound(growth, variables.value) <= STEPS_MAX) return true;
+  return ruleCost(tree, variables) <= STEPS_MAX;
+}
+
+/** What the language says, without the picture of the rule that it draws below. */
+function reasonOf(error: unknown): string {
+  return String(error)
+    .replace(/\n[\s\S]*$/, "")
+    .replace(/^\w*Error: /, "")
+    .replace(/dyn<(\w+)>/g, "$1");
+}

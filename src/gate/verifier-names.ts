@@ -1,0 +1,11 @@
+import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../definition/structure.js";
+
+/** The checks against reality that a gate asks for, in their order. */
+function verifyOf(gate: GateDefinition): readonly VerifyDefinition[] {
+  return "verify" in gate ? (gate.verify ?? []) : [];
+}
+
+/** The names of all verifiers that a workflow's gates need, each once: a host that lacks one can't run it. */
+export function verifierNames({ phases }: WorkflowStructure): readonly string[] {
+  return [...new Set(phases.flatMap(({ gate }) => verifyOf(gate).map(({ verifier }) => verifier)))];
+}

@@ -1,0 +1,99 @@
+import { readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { run } from "./run-cli.js";
+import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
+
+const TEXT =
+  "# Phase 1: Build\n\n## Checkpoint\n\n- [ ] All tests pass ✅/❌\n- You must provide `test_count`, a number of at least 3\n";
+const DOCUMENTED = Object.fromEntries(
+  Object.entries({ ...SMALL, "small/phases/1/phase.md": TEXT }).filter(
+    ([path]) => path !== "small/phases/1/gate-definition.yaml",
+  ),
+);
+
+async function workflow(files: Readonly<Record<string, string>> = DOCUMENTED): Promise<string> {
+  const folder = await temporaryFolder();
+  await writeFiles(folder, files);
+  return join(folder, "small");
+}
+
+describe("phasegate validate", () => {
+  it("shows what was read out of texts, from which lines and how surely", async () => {
+    const folder = await workflow();
+    const { code, stdout } = await run("validate", folder);
+    expect(code).toBe(0);
+    const file = join(folder, "phases/1/phase.md");
+    expect(stdout).toContain(`${file}:5:3: read: phase 1 asks for all_tests_pass (boolean), in a checkbox\n`);
+    expect(stdout).toContain(
+      `${file}:6:3: read: phase 1 asks for test_count (integer, value >= 3), in a sentence, guessed from its words\n`,
+    );
+    const json = await run("validate", folder, "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      workflows: [{ inferred: [{ name: "all_tests_pass", line: 5, certainty: "sure" }, { name: "test_count" }] }],
+    });
+  });
+
+  it("says what is optional", async () => {
+    const folder = await workflow({ ...DOCUMENTED, "small/phases/1/phase.md": `${TEXT}- [ ] Optional extras\n` });
+    expect((await run("validate", folder)).stdout).toContain("asks for optional_extras (boolean, optional)");
+  });
+});
+
+describe("phasegate gate freeze", () => {
+  it("writes gate files, after which nothing is read out of texts any more", async () => {
+    const folder = await workflow();
+    const first = await run("gate", "freeze", folder);
+    const file = join(folder, "phases/1/gate-definition.yaml");
+    expect(first).toMatchObject({ code: 0, stdout: `wrote ${file}: 2 fields\n`, stderr: "" });
+    expect(await readFile(file, "utf8")).toContain("all_tests_pass:\n    type: boolean\n    required: true\n");
+    const { code, stdout } = await run("validate", folder);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "ok      small\n1 workflow: 0 errors, 0 warnings\n" });
+  });
+
+  it("writes one phase's alone, and never changes a gate file", async () => {
+    const folder = await workflow({
+      ...DOCUMENTED,
+      "small/phases/2/phase.md": TEXT,
+      "small/phases/2/gate-definition.yaml": "evidence_schema: {a: {type: bool}}\n",
+    });
+    const none = await run("gate", "freeze", folder, "--phase", "2");
+    expect(none).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("phase 2 is none that has its gate from its text"),
+    });
+    expect(await run("gate", "freeze", folder, "--phase", "1")).toMatchObject({ code: 0 });
+    const again = await run("gate", "freeze", folder);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("no phase has its gate from its text") });
+    expect(await readFile(join(folder, "phases/2/gate-definition.yaml"), "utf8")).toContain("a: {type: bool}");
+  });
+
+  it("wants one sound workflow", async () => {
+    const folder = await workflow();
+    expect(await run("gate", "freeze", join(folder, ".."))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no workflow in"),
+    });
+    expect(await run("gate", "freeze", await workflow(FAULTY))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is broken"),
+    });
+    expect(await run("gate", "freeze")).toMatchObject({ code: 2 });
+    expect(await run("gate", "freeze", folder, "--phase", "x")).toMatchObject({ code: 2 });
+    const help = await run("gate", "--help");
+    expect(help).toMatchObject({ code: 0, stdout: expect.stringContaining("freeze") });
+  });
+
+  it("writes nothing outside the workflow", async () => {
+    const folder = await workflow({ ...DOCUMENTED, "small/texts/one.md": TEXT });
+    const metadata = JSON.parse(await readFile(join(folder, "metadata.json"), "utf8"));
+    metadata.phases[0].phase_file = "texts/one.md";
+    metadata.phases.push({ phase_number: 3, phase_name: "Three", phase_file: "texts/one.md" });
+    await writeFile(join(folder, "metadata.json"), JSON.stringify(metadata));
+    await symlink(await temporaryFolder(), join(folder, "phases/3"));
+    const { code, stderr } = await run("gate", "freeze", folder, "--phase", "3");
+    expect(code).not.toBe(0);
+    expect(stderr).not.toBe("");
+  });
+});

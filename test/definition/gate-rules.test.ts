@@ -1,0 +1,163 @@
+import { defineWorkflow } from "phasegate";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { gateFile, metadata, phase, read } from "./workflow-texts.js";
+
+const FILE = "phases/1/gate-definition.yaml";
+const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
+const readGate = async (text: string) => {
+  const { structure, lines } = await read({ "metadata.json": LONELY, [FILE]: text });
+  return { gate: structure?.phases[0]?.gate, lines };
+};
+
+describe("what a gate file says", () => {
+  it("is pinned as it was written, and in CEL", async () => {
+    const { gate, lines } = await readGate(
+      [
+        gateFile(
+          'a: {type: int, validator: [positive, "lambda x: x < 9", mine], validator_params: {max: 8}}',
+          "b: {type: str, validator: file_exists, validator_params: {root: docs}}",
+          "c: {type: str, verify: [file_exists, {verifier: file_matches, pattern: x}]}",
+        ),
+        'validators: {mine: {rule: "value <= params.max", error_message: too many}}',
+        "cross_field_validation: \"lambda e: e['a'] > 0\"",
+        "verify: git_clean",
+        "approval: Ready?",
+        "reveal: none",
+      ].join("\n"),
+    );
+    expect(lines).toEqual([]);
+    expect(gate).toMatchObject({
+      fields: [
+        {
+          name: "a",
+          rules: [
+            { source: "positive", cel: "value > 0", params: { max: 8 } },
+            { source: "lambda x: x < 9", cel: "value < 9" },
+            { source: "mine", cel: "value <= params.max", message: "too many" },
+          ],
+        },
+        { name: "b" },
+        { name: "c" },
+      ],
+      rules: [{ source: "lambda e: e['a'] > 0", cel: 'evidence["a"] > 0' }],
+      verify: [
+        { verifier: "file_exists", params: {}, field: "c" },
+        { verifier: "file_matches", params: { pattern: "x" }, field: "c" },
+        { verifier: "file_exists", params: { root: "docs" }, field: "b" },
+        { verifier: "git_clean", params: {} },
+      ],
+      approval: { prompt: "Ready?" },
+      reveal: "none",
+    });
+  });
+
+  it("may stand in the checkpoint, too, and what is switched off is not there", async () => {
+    const checkpoint = "checkpoint: {approval: {prompt: Ready?}, reveal: names, verify: [git_clean]}\n";
+    const { gate } = await readGate(`${checkpoint}${gateFile("a: {type: bool}")}approval: false\n`);
+    expect(gate).toMatchObject({
+      approval: { prompt: "Ready?" },
+      reveal: "names",
+      verify: [{ verifier: "git_clean" }],
+    });
+    const off = "validators: false\ncross_field_validation: {}\nverify: false\napproval: false\n";
+    const none = await readGate(`${gateFile("a: {type: bool}")}${off}`);
+    expect(none.lines).toEqual([]);
+    for (const key of ["rules", "verify", "approval", "reveal"]) expect(none.gate).not.toHaveProperty(key);
+    expect(
+      (await readGate(`${gateFile("a: {type: bool}")}validators: []\ncross_field_validation: false\n`)).lines,
+    ).toEqual([]);
+  });
+
+  it("needs no field where it asks for a check or a person", async () => {
+    expect((await readGate("verify: git_clean\n")).gate).toMatchObject({
+      fields: [],
+      verify: [{ verifier: "git_clean" }],
+    });
+    expect((await readGate("approval: {prompt: Ready?}\n")).gate).toMatchObject({ fields: [] });
+    expect((await readGate("reveal: none\n")).gate).toBeUndefined();
+  });
+
+  it("is warned of where it counts for nothing", async () => {
+    const unused = await readGate(
+      `${gateFile("a: {type: int, validator_params: {min: 1}}")}validators: {x: value > 0}\n`,
+    );
+    expect(unused.gate).toBeDefined();
+    expect(unused.lines).toEqual([
+      `${FILE}:2:18: warning: these parameters count for nothing: the field names no validator (Write validator: and its name.)`,
+      `${FILE}:3:14: warning: no field names the validator "x": nothing runs it (Write validator: x at the field that it is for, or remove it.)`,
+    ]);
+    const checkpoint = {
+      approval: { prompt: "x" },
+      verify: false,
+      validators: {},
+      reveal: "names",
+      strict: true,
+      allow_override: false,
+    };
+    const json = metadata({ phases: [phase(1, { required_evidence: undefined, checkpoint }), phase(2)] });
+    const { lines } = await read({ "metadata.json": json, [FILE]: gateFile("a: {type: bool}") });
+    expect(lines).toEqual([
+      expect.stringContaining(
+        `warning: "approval" counts for nothing here: the phase has a gate file (Move it to ${FILE}.)`,
+      ),
+      expect.stringContaining('warning: "reveal" counts for nothing here'),
+    ]);
+  });
+
+  it("is told once where a validator of its own is wrong, and not at each field that names it", async () => {
+    const { lines } = await readGate(
+      `${gateFile("a: {type: int, validator: x}", "b: {type: int, validator: x}")}validators: {x: valu > 0}\n`,
+    );
+    expect(lines).toEqual([expect.stringMatching(/:4:14: error: .*unknown variable: valu \(Did you mean value\?\)$/)]);
+    const unfit = await readGate(`${gateFile("a: {type: str, validator: x}")}validators: {x: value > 0}\n`);
+    expect(unfit.lines).toEqual([expect.stringMatching(/:2:18: error: .*no such overload: string > int/)]);
+  });
+
+  it("calls fields what it likes", async () => {
+    const fields = gateFile(
+      '"tests-pass": {type: bool}',
+      '"a b": {type: int}',
+      "value: {type: int}",
+      "map: {type: list}",
+    );
+    const rules = JSON.stringify([
+      "evidence['tests-pass'] && evidence['a b'] > evidence.value",
+      "size(evidence.map) > 0",
+    ]);
+    expect((await readGate(`${fields}cross_field_validation: ${rules}\n`)).lines).toEqual([]);
+  });
+});
+
+describe("a gate in code", () => {
+  it("may ask for checks and a person, and hide what it asks for", () => {
+    const gate = {
+      evidence: z.object({ report: z.string() }),
+      verify: [{ verifier: "git_clean" }, { verifier: "file_matches", params: { pattern: "x" }, field: "report" }],
+      approval: { prompt: "Ready?", approvers: ["ada"] },
+      reveal: "names" as const,
+    };
+    const { definition } = defineWorkflow({
+      type: "t",
+      revision: "1",
+      name: "n",
+      description: "d",
+      phases: [
+        { number: 1, name: "p", content: "", gate },
+        { number: 2, name: "q", content: "", gate: { evidence: z.object({}), approval: { prompt: "Well?" } } },
+      ],
+    });
+    expect(definition.structure.phases.map((one) => one.gate)).toMatchObject([
+      {
+        kind: "schema",
+        verify: [
+          { verifier: "git_clean", params: {} },
+          { verifier: "file_matches", params: { pattern: "x" }, field: "report" },
+        ],
+        approval: { prompt: "Ready?", approvers: ["ada"] },
+        reveal: "names",
+      },
+      { approval: { prompt: "Well?" } },
+    ]);
+  });
+});

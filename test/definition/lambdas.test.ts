@@ -1,0 +1,279 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readRuleText } from "../../src/definition/rules/read-rule.js";
+import { loadRuleLanguage } from "../../src/definition/rules/rule-language.js";
+import type { FieldType } from "../../src/definition/structure.js";
+
+const FIELDS = [
+  { name: "a", type: "integer" },
+  { name: "b", type: "number" },
+  { name: "s", type: "string" },
+  { name: "l", type: "list" },
+  { name: "o", type: "object" },
+  { name: "any-thing", type: "any" },
+] as const;
+
+function translate(lambda: string, about: { readonly type: FieldType } | "evidence" = { type: "any" }): string {
+  const read = readRuleText(lambda, about, FIELDS);
+  return read.ok ? read.cel : `${read.message} (${read.hint})`;
+}
+
+describe("a lambda", () => {
+  it.each([
+    ["lambda x: x > 0", "value > 0"],
+    ["lambda x: len(x) >= 3 and x != []", "(size(value) >= 3) && (value != [])"],
+    ["lambda x: 0 < x <= 10", "(0 < value) && (value <= 10)"],
+    ["lambda x: not x == 1 or x is None", "(!(value == 1)) || (dyn(value) == null)"],
+    ["lambda x: not not x", "!(!value)"],
+    ["lambda x: x is not None", "dyn(value) != null"],
+    ["lambda x: x == None", "dyn(value) == null"],
+    ["lambda x: x != None", "dyn(value) != null"],
+    ["lambda x: x['a'] is not None", '"a" in value && dyn(value["a"]) != null'],
+    ["lambda x: x['a'] is None", '!("a" in value && dyn(value["a"]) != null)'],
+    ["lambda x: x[0] is None", "dyn(value[0]) == null"],
+    ["lambda x: x in ('a', \"b\")", 'value in ["a", "b"]'],
+    ["lambda x: x not in [1, 2,]", "!(value in [1, 2])"],
+    ["lambda x: 'a' in x", '"a" in value'],
+    ["lambda x: x in (1,)", "value in [1]"],
+    ["lambda x: x in ()", "value in []"],
+    ["lambda x: (x)", "value"],
+    ["lambda x: isinstance(x, str)", "(type(value) == string)"],
+    ["lambda x: isinstance(x, (int, float))", "((isInteger(value)) || (type(value) in [int, double]))"],
+    ["lambda x: isinstance(x, bool) or isinstance(x, dict)", "(type(value) == bool) || (type(value) == map)"],
+    ["lambda x: all(y > 0 for y in x)", "value.all(item, item > 0)"],
+    ["lambda x: any(len(y) > 2 for y in x if y)", "value.filter(item, item).exists(item, size(item) > 2)"],
+    ["lambda x: all(all(z > y for z in y) for y in x)", "value.all(item, item.all(item2, item2 > item))"],
+    ["lambda x: x.get('k') == 1", '("k" in value ? dyn(value["k"]) : dyn(null)) == 1'],
+    ["lambda x: x.get('k', 0) > 1", '("k" in value ? dyn(value["k"]) : dyn(0)) > 1'],
+    ["lambda x: x.startswith('v')", 'value.startsWith("v")'],
+    ["lambda x: x.strip().lower().endswith('.md')", 'value.trim().lowerAscii().endsWith(".md")'],
+    ["lambda x: x.upper() == 'A'", 'value.upperAscii() == "A"'],
+    ["lambda x: str(x) == '1'", 'string(value) == "1"'],
+    ["lambda x: x + 1 * 2 - -3 == 4", "((value + (1 * 2)) - (-3)) == 4"],
+    ["lambda x: x / 2 >= .5", "(ratio(value, 2)) >= 0.5"],
+    ["lambda x: x % 2 == 0", "(mod(value, 2)) == 0"],
+    ["lambda x: -x < 0", "(-value) < 0"],
+    ["lambda x: x == True if len(x) > 0 else False", "(size(value) > 0) ? (value == true) : false"],
+    ["lambda x, p: x >= p['min']", 'value >= params["min"]'],
+    ["lambda x, p, e: x == e['a']", 'value == evidence["a"]'],
+    [
+      "lambda x: x > 1_000 and x < 0xff and x < 1e3 and x < 1.",
+      "(value > 1000) && (value < 255) && (value < 1000.0) && (value < 1.0)",
+    ],
+    ["lambda x: x == 'it\\'s' \"\\n\" '''y'''", 'value == "it\'s\\ny"'],
+    ["lambda x: (\n  x > 1  # more than one\n)", "value > 1"],
+    ["  lambda x : x  ", "value"],
+    ["lambda x: all(item > 0 for item in x['size'])", 'value["size"].all(item, item > 0)'],
+  ])("%s", (python, cel) => {
+    expect(translate(python)).toBe(cel);
+  });
+
+  it("knows which fields are texts, where `in` looks for a part", () => {
+    expect(translate("lambda x: 'a' in x", { type: "string" })).toBe('value.contains("a")');
+    expect(translate("lambda x: 'a' not in x.lower()", { type: "string" })).toBe('!(value.lowerAscii().contains("a"))');
+    expect(translate("lambda e: 'a' in e['s'] and 1 in e['l']", "evidence")).toBe(
+      '(evidence["s"].contains("a")) && (1 in evidence["l"])',
+    );
+    expect(translate("lambda x: 'a' in str(x)")).toBe('string(value).contains("a")');
+  });
+
+  it("of the whole gate is about the evidence, and may look at the session", () => {
+    expect(translate("lambda e: e['a'] == e['any-thing']", "evidence")).toBe('evidence["a"] == evidence["any-thing"]');
+    expect(translate("lambda e, s: s['attempt'] < 3", "evidence")).toBe('session["attempt"] < 3');
+  });
+
+  it.each([
+    ["lambda x: sum(x) > 3", '"sum(…)", at its character 11', "size(value) >= 3"],
+    ["lambda x: re.match('a', x)", '".match(…)"', 'value.matches("^[a-z]+$")'],
+    ["lambda x: x.count('a') > 1", '".count(…)"', 'value.contains("part")'],
+    ["lambda x: all(x)", '"all(…)"', "value.all(item, item == true)"],
+    ["lambda x: [y for y in x] == []", '"for"', "value.map"],
+    ["lambda x: x // 2 == 1", '"//"', "value"],
+    ["lambda x: x ** 2 == 1", '"**"', "value"],
+    ["lambda x: x[1:] == ''", '":"', "value"],
+    ["lambda x: x is True", "is with anything but None", "value"],
+    ["lambda x: __import__('os').system('x')", '".system(…)"', "value"],
+    ["lambda x: open(x)", '"open(…)"', "value"],
+    ["lambda x: y > 1", '"the name y"', "value"],
+    ["lambda x: x.__class__", '".__class__"', "value"],
+    ["lambda x: x.y.z() == 1", '".z(…)"', "value"],
+    ["lambda x: {'a': 1} == x", '"a dict"', "value"],
+    ["lambda x: (y for y in x)", '"for"', "value"],
+    ["lambda x: lambda y: y", '"lambda"', "value"],
+    ["lambda x: f'{x}' == 'a'", "a text with f before its quotes", "value"],
+    ["lambda x: x == '\\x41'", "the escape", "value"],
+    ["lambda x: x == 'a\nb'", "doesn't end on its line", "value"],
+    ["lambda x: x == 'a", "the character", "value"],
+    ["lambda x: x == 'ä' and ä", "the character", "value"],
+    ["lambda x: x == '\ud800'", "no Unicode", "value"],
+    ["lambda x: x == 99999999999999999999", "too large", "value"],
+    ["lambda x: x == 1e999", '"1e999"', "value"],
+    ["lambda x:", "what is missing at its end", "value"],
+    ["lambda x: x >", "what is missing at its end", "value"],
+    ["lambda x: (x", "what is missing at its end", "value"],
+    ["lambda x: x not 3", '"3"', "value"],
+    ["lambda x: x)", '")"', "value"],
+    ["lambda: True", '":"', "value"],
+    ["lambda *a: True", '"*"', "value"],
+    ["lambda a, b, c, d: True", "a lambda of 4 parameters", "value"],
+    ["lambda x: len(x, 1) > 1", '"len(…)"', "value"],
+    ["lambda x: x.lower(1) == ''", '".lower(…)"', "value"],
+    ["lambda x: x.get() == 1", '".get(…)"', "value"],
+    ["lambda x: isinstance(x, set)", "isinstance with set", "value"],
+    ["lambda x: isinstance(x, ())", "isinstance without a type", "value"],
+    ["lambda x: isinstance(x, 1)", "isinstance with this", "value"],
+    ["lambda x: isinstance(x, (y for y in x))", '"for"', "value"],
+    ["lambda x: len(y for y in x) > 1", '"for … in"', "value"],
+    ["lambda x: x()", '"x"', "value"],
+    ["lambda x: len()", '"len"', "value"],
+    ["lambda x: x[0]()", '"this"', "value"],
+    ["lambda x: x := 3", '":="', "value"],
+    ["lambda x: x if x", "what is missing at its end", "value"],
+    [`lambda x: ${"(".repeat(100)}x${")".repeat(100)}`, "more than 20 levels", "value"],
+  ])("that has no twin, %s, is an error that says where, and what to write", (python, what, instead) => {
+    const said = translate(python);
+    expect(said).toContain("can't be read as a rule");
+    expect(said).toContain(what);
+    expect(said.slice(said.lastIndexOf("Write the rule in CEL"))).toContain(instead);
+  });
+
+  it("says for a rule of the whole gate what one looks like", () => {
+    expect(translate("lambda e: sum(e)", "evidence")).toContain("evidence.passed == evidence.total");
+  });
+
+  it("comes out as something that the language can read, whatever it is", async () => {
+    const compiler = (await loadRuleLanguage()).forFields(FIELDS);
+    const leaf = fc.constantFrom(
+      "x",
+      "p",
+      "1",
+      "2.5",
+      "'a'",
+      '"it\'s"',
+      "True",
+      "None",
+      "[]",
+      "-3",
+      "x['k']",
+      "x[0]",
+      "p['min']",
+    );
+    const { python } = fc.letrec<{ python: string }>((tie) => ({
+      python: fc.oneof(
+        { depthSize: "small", withCrossShrink: true },
+        leaf,
+        fc
+          .tuple(
+            tie("python"),
+            fc.constantFrom("+", "-", "*", "/", "%", "<", "<=", "==", "!=", "in", "not in", "and", "or"),
+            tie("python"),
+          )
+          .map(([a, sign, b]) => `${a} ${sign} (${b})`),
+        tie("python").map((a) => `(${a})`),
+        tie("python").map((a) => `not ${a}`),
+        tie("python").map((a) => `-(${a})`),
+        tie("python").map((a) => `len(${a})`),
+        tie("python").map((a) => `(${a}) is not None`),
+        tie("python").map((a) => `(${a})['k'] is None`),
+        tie("python").map((a) => `(${a}).get('k', ${a})`),
+        tie("python").map((a) => `(${a}).strip()`),
+        tie("python").map((a) => `isinstance(${a}, (int, str))`),
+        fc.tuple(tie("python"), tie("python")).map(([a, b]) => `all(${a} > y for y in ${b} if y != 1)`),
+        fc.tuple(tie("python"), tie("python"), tie("python")).map(([a, b, c]) => `(${a} if ${b} else ${c})`),
+        fc.tuple(tie("python"), tie("python")).map(([a, b]) => `[${a}, ${b}]`),
+      ),
+    }));
+    let read = 0;
+    fc.assert(
+      fc.property(python, (body) => {
+        const rule = readRuleText(`lambda x, p: ${body}`, { type: "any" }, FIELDS);
+        if (!rule.ok) return;
+        read += 1;
+        const compiled = compiler.compile(rule.cel, { value: "any", params: { min: 1 } });
+        // Types may not fit, and a rule may be too long: it is never a fault of syntax.
+        if (!compiled.ok)
+          expect(compiled.message).not.toMatch(/unexpected|expected [A-Z]|unterminated|invalid|unknown/i);
+      }),
+      { numRuns: 1500 },
+    );
+    expect(read).toBeGreaterThan(700);
+  });
+
+  it("of any text never throws", () => {
+    const pieces = fc.constantFrom(
+      "lambda x: ",
+      "x",
+      "(",
+      ")",
+      "[",
+      "]",
+      "'",
+      '"',
+      "'''",
+      "\\",
+      "\n",
+      "#",
+      " ",
+      "for ",
+      "in ",
+      "if ",
+      "else ",
+      "not ",
+      "is ",
+      "1",
+      ".",
+      "e",
+      "_",
+      "0x",
+      ":",
+      ",",
+      "**",
+      "é",
+      "all(",
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 30 }), (found) => {
+        const rule = readRuleText(`lambda x: ${found.join("")}`, { type: "any" }, FIELDS);
+        expect(typeof (rule.ok ? rule.cel : rule.message)).toBe("string");
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe("a lambda and its twin", () => {
+  const CASES: readonly (readonly [lambda: string, good: unknown[], bad: unknown[]])[] = [
+    [
+      "lambda x: len(x) >= 3 and all(isinstance(y, str) for y in x)",
+      [["a", "b", "c"]],
+      [
+        ["a", "b"],
+        ["a", "b", 3],
+      ],
+    ],
+    ["lambda x: x % 3 == 2", [2, -1, 5.0], [1, -2, 1.5]],
+    ["lambda x: x / 2 == 1.5", [3, 3.0], [2]],
+    ["lambda x: x.get('ok', False) == True", [{ ok: true }], [{}, { ok: false }, { ok: "true" }]],
+    ["lambda x: x['a'] is not None and x['a'] > 1", [{ a: 2 }], [{}, { a: null }, { a: 1 }]],
+    ["lambda x: isinstance(x, int) and not isinstance(x, bool)", [3, 3.0], [true, "3", 3.5]],
+    ["lambda x: x in [1, 2]", [1, 2.0], [3, "1"]],
+  ];
+
+  it.each(CASES)("%s", async (lambda, good, bad) => {
+    const compiler = (await loadRuleLanguage()).forFields([]);
+    const rule = readRuleText(lambda, { type: "any" }, []);
+    if (!rule.ok) throw new Error(rule.message);
+    const compiled = compiler.compile(rule.cel, { value: "any" });
+    if (!compiled.ok) throw new Error(compiled.message);
+    for (const value of good) expect(compiled.run({ value })).toBe(true);
+    for (const value of bad) {
+      let result: unknown;
+      try {
+        result = compiled.run({ value });
+      } catch (error) {
+        result = error;
+      }
+      expect(result).not.toBe(true);
+    }
+  });
+});

@@ -1,0 +1,70 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import type { JsonObject } from "../../src/definition/json.js";
+import { VALIDATOR_NAMES } from "../../src/definition/rules/named-validators.js";
+import { readRuleText } from "../../src/definition/rules/read-rule.js";
+import { requiredFormat } from "../../src/gate/required-format.js";
+import { complaints, gateOf } from "./rules.js";
+
+const page = await readFile(new URL("../../docs/gates.md", import.meta.url), "utf8");
+const fence = (info: string) => new RegExp(`^\`\`\`${info}\n([\\s\\S]*?)^\`\`\`$`, "m").exec(page)?.[1] ?? "";
+const EVIDENCE: JsonObject = JSON.parse(fence("json evidence"));
+
+it("is read with every key, and lets the page's evidence through", async () => {
+  const gate = await gateOf(fence("yaml gate"));
+  expect(gate).toMatchObject({
+    strict: true,
+    allowOverride: false,
+    verify: [
+      { verifier: "file_matches", params: { pattern: "^## Results", at_least: 1 }, field: "report" },
+      { verifier: "git_clean", params: {} },
+      { verifier: "command", params: { run: ["npm", "test"] } },
+    ],
+    approval: { prompt: "Is this ready to be released?", approvers: ["ada", "grace"] },
+    reveal: "fields",
+  });
+  expect(await complaints(gate, EVIDENCE)).toEqual([]);
+  expect(requiredFormat(gate)).toMatchObject({
+    verified_by: ["git_clean", "command"],
+    required: Object.keys(EVIDENCE),
+  });
+});
+
+it.each([
+  [{ tests_passed: 1000, tests_total: 1000 }, "no project has so many tests"],
+  [{ tests_passed: 11 }, "some tests failed"],
+  [{ tests_total: 11 }, "value >= evidence.tests_passed"],
+  [{ coverage: 79 }, "percent_gte_80"],
+  [{ coverage: 85 }, "needs a note"],
+  [{ changed_files: [] }, "len(x) > 0"],
+  [{ changed_files: ["a.js"] }, "endswith"],
+  [{ notes: "short" }, "min_length_20"],
+])("stops %j with words of its own", async (change, says) => {
+  const found = await complaints(await gateOf(fence("yaml gate")), { ...EVIDENCE, ...change });
+  expect(found.join("\n")).toContain(says);
+});
+
+it("needs no note where there is a long one", async () => {
+  const notes = { coverage: 85, notes: "generated code is left out of it" };
+  expect(await complaints(await gateOf(fence("yaml gate")), { ...EVIDENCE, ...notes })).toEqual([]);
+});
+
+it("names every validator on the page", () => {
+  for (const name of VALIDATOR_NAMES) expect(page).toContain(`\`${name}\``);
+});
+
+it("has a table of lambdas that is true", () => {
+  const rows = [...page.matchAll(/^\| `(.+?)`.* \| `(.+?)`/gm)].filter(([row]) => /\bx\b|e\[/.test(row));
+  const checked = rows.flatMap(([, python = "", cel = ""]) => {
+    const read = readRuleText(
+      `lambda x, p, e: ${python}`,
+      { type: python.startsWith("'a' in") ? "string" : "any" },
+      [],
+    );
+    return read.ok && !cel.includes("…") && !python.startsWith("x.get") && !python.startsWith("isinstance")
+      ? [[read.cel, cel]]
+      : [];
+  });
+  expect(checked.length).toBeGreaterThanOrEqual(8);
+  for (const [found, said] of checked) expect(found).toBe(said);
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject, JsonValue } from "../../src/definition/json.js";
+import { complaints, validated } from "./rules.js";
+
+type Case = readonly [
+  type: string,
+  validator: string,
+  params: JsonObject | undefined,
+  good: JsonValue[],
+  bad: JsonValue[],
+];
+
+const CASES: readonly Case[] = [
+  ["boolean", "is_true", undefined, [true], [false, "true", 1]],
+  ["integer", "greater_than_0", undefined, [1, 99], [0, -1, -0, "1", 1.5, true]],
+  ["number", "positive", undefined, [0.1, 3], [0, -0.1, "3", null]],
+  ["string", "positive", undefined, ["x"], ["", "  ", "\u00a0\u2003"]],
+  ["list", "greater_than_0", undefined, [["a"], [0]], [[], {}, "a"]],
+  ["string", "non_empty", undefined, ["x"], ["", " \t\n", "\ufeff"]],
+  ["list", "non_empty", undefined, [[null]], [[]]],
+  ["object", "non_empty", undefined, [{ a: 1 }], [{}, []]],
+  ["string", "min_length_3", undefined, ["abc", " abcd "], ["ab", "  a  ", "   "]],
+  ["list", "min_length_2", undefined, [[1, 2]], [[1], []]],
+  ["number", "percent_gte_80", undefined, [80, 80.5, 100], [79.99, 0, 101, 8e9]],
+  ["integer", "percent_gte_80", undefined, [80, 100], [79, 101]],
+  ["string", "equals_yes", undefined, ["yes"], ["Yes", "yes ", "у\u0435s", "no"]],
+  ["integer", "equals_0", undefined, [0], [1, "0", false]],
+  ["number", "equals_1.5", undefined, [1.5], [1.4, 15]],
+  ["boolean", "equals_true", undefined, [true], [false, "true"]],
+  ["integer", "in_range", { min: 1, max: 5 }, [1, 5], [0, 6]],
+  ["number", "in_range", { min: 0, max: 0.5 }, [0, 0.25, 0.5], [-1, 0.51]],
+];
+
+describe("named validators", () => {
+  it.each(CASES)("of a %s: %s %j", async (type, validator, params, good, bad) => {
+    const gate = await validated(type, validator, params);
+    for (const x of good) expect(await complaints(gate, { x })).toEqual([]);
+    for (const x of bad) expect(await complaints(gate, { x })).not.toEqual([]);
+  });
+
+  it("are undefined for types that they don't go with", async () => {
+    for (const [type, name] of [
+      ["boolean", "positive"],
+      ["integer", "non_empty"],
+      ["integer", "min_length_2"],
+      ["string", "percent_gte_80"],
+      ["list", "equals_a"],
+      ["boolean", "equals_yes"],
+      ["integer", "equals_yes"],
+      ["number", "equals_true"],
+      ["string", "in_range"],
+      ["string", "is_true"],
+      ["string", "equals_\ud800"],
+    ] as const) {
+      await expect(validated(type, name)).rejects.toThrow(`doesn't go with a field of type ${type}`);
+    }
+  });
+
+  it("say what was probably meant", async () => {
+    await expect(validated("list", "min_lenght_4")).rejects.toThrow("Did you mean min_length_4?");
+    await expect(validated("string", "nonempty")).rejects.toThrow("Did you mean non_empty?");
+    await expect(validated("string", "file_exist")).rejects.toThrow("Did you mean file_exists?");
+    await expect(validated("string", "entirely_different")).rejects.toThrow('Define it below "validators:"');
+    await expect(validated("string", "x")).rejects.toThrow("evidence.x");
+  });
+
+  it("need their parameters", async () => {
+    await expect(validated("integer", "in_range", { min: 1 })).rejects.toThrow("Give it in validator_params");
+    await expect(validated("integer", "in_range", { min: 1, maxi: 2 })).rejects.toThrow('Did you mean "maxi"?');
+    await expect(validated("integer", "in_range", { min: "a", max: "b" })).rejects.toThrow("can't be run");
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import type { WorkflowStructure } from "../../src/definition/structure.js";
+import { conceal, revealOf } from "../../src/gate/reveal.js";
+import type { Problem } from "../../src/gate/verdict.js";
+import { problemSchema } from "../../src/gate/verdict.js";
+import { verifierNames } from "../../src/gate/verifier-names.js";
+import { field, fieldGate } from "./fields.js";
+
+const PROBLEMS: Problem[] = [
+  { field: "count", problem: "missing", message: "Required evidence 'count' not provided: secret", expected: "secret" },
+  { field: "notes", problem: "wrong_type", message: "secret", got: "5", example: "secret" },
+  { field: "notes", problem: "invalid", message: "secret", expected: "size(value) > 7" },
+  { field: "", problem: "invalid", message: "secret" },
+];
+
+describe("conceal", () => {
+  it("leaves problems as they are where the gate hides nothing", () => {
+    expect(conceal(PROBLEMS, "fields")).toBe(PROBLEMS);
+    expect(conceal([], "none")).toEqual([]);
+  });
+
+  it("tells only names, each once, and what is missing", () => {
+    const found = conceal(PROBLEMS, "names");
+    expect(found).toEqual([
+      { field: "count", problem: "missing", message: "Required evidence 'count' not provided" },
+      { field: "notes", problem: "invalid", message: "'notes' doesn't meet the gate" },
+      { field: "", problem: "invalid", message: "The evidence as a whole doesn't meet the gate" },
+    ]);
+    expect(JSON.stringify(found)).not.toContain("secret");
+  });
+
+  it("tells only how many there are", () => {
+    const found = conceal(PROBLEMS, "none");
+    expect(found).toMatchObject([{ field: "", message: expect.stringContaining("4 things are missing or wrong") }]);
+    expect(JSON.stringify(found)).not.toMatch(/secret|count|notes/);
+    expect(conceal(PROBLEMS.slice(0, 1), "none")).toMatchObject([{ message: expect.stringContaining("1 thing is") }]);
+    for (const problem of found) expect(problemSchema.parse(problem)).toEqual(problem);
+  });
+});
+
+describe("what a gate says of itself", () => {
+  it("is all, if it doesn't say otherwise", () => {
+    expect(revealOf({ kind: "open", allowOverride: false })).toBe("fields");
+    expect(revealOf(fieldGate([field()]))).toBe("fields");
+    expect(revealOf(fieldGate([field()], { reveal: undefined }))).toBe("fields");
+    expect(revealOf(fieldGate([field()], { reveal: "none" }))).toBe("none");
+  });
+
+  it("names the verifiers of all its phases once", () => {
+    const phase = (number: number, gate: WorkflowStructure["phases"][number]["gate"]) => {
+      return { number, name: "", skippable: false, tasks: [], gate };
+    };
+    const structure: WorkflowStructure = {
+      type: "t",
+      version: "1",
+      revision: "1",
+      name: "n",
+      description: "d",
+      startPhase: 1,
+      phases: [
+        phase(
+          1,
+          fieldGate([field()], {
+            verify: [
+              { verifier: "command", params: {} },
+              { verifier: "a", params: {} },
+            ],
+          }),
+        ),
+        phase(2, { kind: "schema", allowOverride: false, verify: [{ verifier: "command", params: {} }] }),
+        phase(3, { kind: "open", allowOverride: false }),
+        phase(4, fieldGate([])),
+        phase(5, fieldGate([], { verify: undefined })),
+      ],
+    };
+    expect(verifierNames(structure)).toEqual(["command", "a"]);
+  });
+});

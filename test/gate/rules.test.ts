@@ -1,0 +1,398 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonObject, JsonValue } from "../../src/definition/json.js";
+import { checkGate } from "../../src/gate/check-gate.js";
+import { compileRules } from "../../src/gate/rules/compile-rules.js";
+import { field, fieldGate } from "./fields.js";
+import { complaints, gateOf, judge, validated } from "./rules.js";
+
+const TESTS = `
+evidence_schema:
+  passed: {type: integer}
+  failed: {type: integer}
+  total: {type: integer, required: false}
+  coverage: {type: number, validator: "value >= 80"}
+  names: {type: list, required: false, validator: ["non_empty", "value.all(n, size(n) > 2)"]}
+  report: {type: object, required: false}
+  anything: {type: any, required: false}
+cross_field_validation:
+  - {rule: "evidence.passed + 1 == 13", error_message: "twelve tests must pass"}
+  - rule: "lambda e: e['failed'] == 0"
+`;
+const HONEST: JsonObject = { passed: 12, failed: 0, coverage: 80 };
+
+describe("rules", () => {
+  it("let honest evidence through, with whole numbers and others side by side", async () => {
+    const gate = await gateOf(TESTS);
+    for (const more of [
+      {},
+      { coverage: 80.5 },
+      { names: ["abc", "defg"] },
+      { total: 12 },
+      { stranger: 1 },
+      { names: null },
+    ]) {
+      expect(await complaints(gate, { ...HONEST, ...more })).toEqual([]);
+    }
+  });
+
+  it("say which one doesn't hold, in the author's words", async () => {
+    const verdict = await judge(await gateOf(TESTS), { passed: 11, failed: 1, coverage: 12, names: ["ab"] });
+    expect(verdict.passed ? [] : verdict.problems).toEqual([
+      {
+        field: "coverage",
+        problem: "invalid",
+        message: "'coverage': the rule \"value >= 80\" doesn't hold",
+        got: "12",
+        expected: "value >= 80",
+      },
+      {
+        field: "names",
+        problem: "invalid",
+        message: "'names': the rule \"value.all(n, size(n) > 2)\" doesn't hold",
+        got: '["ab"]',
+        expected: "value.all(n, size(n) > 2)",
+      },
+      {
+        field: "",
+        problem: "invalid",
+        message: 'The rule "evidence.passed + 1 == 13" doesn\'t hold: twelve tests must pass',
+        expected: "evidence.passed + 1 == 13",
+      },
+      {
+        field: "",
+        problem: "invalid",
+        message: "The rule \"lambda e: e['failed'] == 0\" doesn't hold",
+        expected: "lambda e: e['failed'] == 0",
+      },
+    ]);
+  });
+
+  it("shows the author's example where a field's rule doesn't hold", async () => {
+    const gate = await gateOf(
+      'evidence_schema:\n  x: {type: string, example: "v1.2", validator: "value.startsWith(\'v\')"}\n',
+    );
+    const verdict = await judge(gate, { x: "1.2" });
+    expect(verdict).toMatchObject({ passed: false, problems: [{ example: "v1.2" }] });
+  });
+
+  it("aren't run on what is missing, wrong or not handed in: that has been said", async () => {
+    const gate = await gateOf(TESTS);
+    expect(await complaints(gate, { failed: 0, coverage: "80" })).toEqual([
+      "Required evidence 'passed' not provided",
+      "'coverage' must be a number",
+    ]);
+  });
+
+  it("keep the gate shut where nobody has run them", async () => {
+    for (const gate of [await gateOf(TESTS), await gateOf(`checkpoint: {strict: false}${TESTS}`)]) {
+      const verdict = checkGate(gate, HONEST);
+      expect(verdict).toMatchObject({ passed: false, problems: [{ field: "", problem: "invalid" }] });
+    }
+    expect(compileRules(fieldGate([field()]))).toBeUndefined();
+    expect(compileRules({ kind: "open", allowOverride: false })).toBeUndefined();
+  });
+
+  it("only warn in a gate that isn't strict, whatever the enforcement", async () => {
+    const gate = await gateOf(`checkpoint: {strict: false}${TESTS}`);
+    for (const enforcement of ["strict", "as-defined"] as const) {
+      const verdict = await judge(gate, { ...HONEST, passed: 1, names: [1] }, { enforcement });
+      expect(verdict.passed).toBe(true);
+      expect(verdict.warnings.map(({ field: name }) => name)).toEqual(["names", ""]);
+    }
+    expect((await judge(gate, { ...HONEST, coverage: "high" })).passed).toBe(false);
+    const lenient = await judge(gate, { ...HONEST, coverage: "high" }, { enforcement: "as-defined" });
+    expect(lenient).toMatchObject({ passed: true, warnings: [{ field: "coverage", problem: "wrong_type" }] });
+    expect((await judge(await gateOf(TESTS), { ...HONEST, passed: 1 }, { enforcement: "as-defined" })).passed).toBe(
+      false,
+    );
+  });
+
+  it("see earlier phases, the plan and the session", async () => {
+    const rules = [
+      "artifacts['1'].count + 1 == 4",
+      "artifacts[1].count == 3",
+      "plan.goal == 'ship'",
+      "session.phase == 2 && session.attempt < 3",
+      "session.target.endsWith('.ts') && session.id != '' && session.workflow_type == 'garden_v1'",
+    ];
+    const gate = await gateOf(
+      `evidence_schema: {ok: {type: bool}}\ncross_field_validation: ${JSON.stringify(rules)}\n`,
+    );
+    const session = { id: "s", workflowType: "garden_v1", target: "a.ts", phase: 2, attempt: 1 };
+    const surroundings = { artifacts: { "1": { count: 3 } }, plan: { goal: "ship" }, session };
+    expect(await complaints(gate, { ok: true }, { surroundings })).toEqual([]);
+    // Where a host gives none of it, a rule that needs it holds the gate shut.
+    expect(await complaints(gate, { ok: true })).toHaveLength(rules.length);
+  });
+
+  it("are compiled once for gates of the same content", async () => {
+    const [one, other] = [await gateOf(TESTS), await gateOf(TESTS)];
+    expect(compileRules(one)).toBe(compileRules(one));
+    expect(compileRules(one)).toBe(compileRules(other));
+    const changed = await gateOf(TESTS.replace("13", "14"));
+    expect(compileRules(changed)).not.toBe(compileRules(one));
+  });
+
+  it("forget the gate that hasn't been used for longest", async () => {
+    const gateNumber = (number: number) => {
+      return fieldGate([field({ name: `f${number}`, rules: [{ source: "x", cel: "value" }] })]);
+    };
+    const first = compileRules(gateNumber(0));
+    for (let number = 1; number < 300; number += 1) await compileRules(gateNumber(number));
+    expect(compileRules(gateNumber(0))).not.toBe(first);
+    expect(compileRules(gateNumber(299))).toBe(compileRules(gateNumber(299)));
+  });
+
+  it("that can't be compiled any more keep the gate shut", async () => {
+    const gate = fieldGate([field({ rules: [{ source: "gone()", cel: "gone()" }] })]);
+    expect(await complaints(gate, { done: true })).toMatchObject([expect.stringContaining("can't be run")]);
+  });
+});
+
+describe("a lie", () => {
+  const LIES: readonly (readonly [what: string, type: string, rule: string, value: JsonValue, says: string])[] = [
+    ["a word for a flag", "any", "value == true", "true", "doesn't hold"],
+    ["a number for a flag", "any", "value == true", 1, "doesn't hold"],
+    ["a digit for a number", "any", "value > 0", "5", "can't be worked out: no such overload"],
+    ["a flag for a number", "any", "value > 0", true, "can't be worked out"],
+    ["nothing of it", "any", "value > 0", 0, "doesn't hold"],
+    ["minus nothing of it", "number", "value > 0", -0, "doesn't hold"],
+    ["blanks", "any", "value.trim() != ''", "\u3000 ", "is empty"],
+    ["a look-alike", "string", "value == 'main'", "m\u0430in", "doesn't hold"],
+    ["a zero-width space", "string", "value == 'main'", "main\u200b", "doesn't hold"],
+    ["a list for a text", "any", "value.contains('a')", ["a"], "can't be worked out"],
+    ["a size of a number", "any", "size(value) > 2", 300, "can't be worked out"],
+    ["a length that isn't there", "object", "value.length > 2", { size: 3 }, "No such key: length"],
+    ["a key of the prototype", "object", "value['__proto__'] != null", {}, "No such key"],
+    ["a constructor", "object", "value.constructor != null", {}, "No such key"],
+    ["a method", "object", "value['toString'] != null", {}, "No such key"],
+    ["a method of a list", "list", "value[0].push != null", [{}], "No such key"],
+    ["a key in the prototype", "object", "'constructor' in value", {}, "doesn't hold"],
+    ["has of the prototype", "object", "has(value.toString)", {}, "doesn't hold"],
+    ["an empty list, all of which holds", "list", "size(value) > 0 && value.all(v, v == 'ok')", [], "doesn't hold"],
+    ["a part of the list", "list", "value.all(v, v.ok == true)", [{ ok: true }, { ok: "true" }], "doesn't hold"],
+    ["an index beyond", "list", "value[3] == 1", [1], "can't be worked out"],
+    ["a division by zero", "integer", "10 / value > 1", 0, "division by zero"],
+    ["a ratio to zero", "number", "ratio(10, value) > 1", 0, "division by zero"],
+    ["a remainder of zero", "number", "mod(10, value) == 0", 0, "division by zero"],
+    ["a sum of texts", "any", "value + 1 == 13", "12", "can't be worked out"],
+    ["null inside", "object", "value.a > 0", { a: null }, "can't be worked out"],
+    ["a whole for a half", "any", "isInteger(value)", 1.5, "doesn't hold"],
+    ["a text for a whole number", "any", "isInteger(value)", "1", "doesn't hold"],
+    ["a pattern inside of more", "string", "value.matches('^v[0-9]+$')", "v1\nv", "doesn't hold"],
+  ];
+
+  it.each(LIES)("%s is refused, and said why", async (_, type, rule, x, says) => {
+    const found = await complaints(await validated(type, rule), { x });
+    expect(found.join()).toContain(says);
+  });
+
+  it("that a broken rule was meant otherwise is no way through either side of it", async () => {
+    const gate = await gateOf(
+      'evidence_schema: {a: {type: any}, b: {type: any}}\ncross_field_validation: ["evidence.a > 1 && evidence.b > 1"]\n',
+    );
+    expect(await complaints(gate, { a: "x", b: 2 })).toHaveLength(1);
+    expect(await complaints(gate, { a: 2, b: [] })).not.toEqual([]);
+    expect(await complaints(gate, { a: 2, b: 2 })).toEqual([]);
+  });
+});
+
+describe("what takes too long", () => {
+  const list = (length: number) => Array.from({ length }, (_, index) => index);
+  const limited = async (type: string, rule: string, x: JsonValue) => {
+    const gate = await validated(type, rule);
+    const start = performance.now();
+    const found = await complaints(gate, { x });
+    expect(performance.now() - start).toBeLessThan(2000);
+    return found.join();
+  };
+
+  it.each([
+    ["macros in macros", "list", "value.all(a, value.all(b, value.all(c, a + b + c >= 0)))", list(3000)],
+    [
+      "macros over lists that double",
+      "list",
+      "[value].map(v, v + v).map(v, v + v)[0].all(a, value.all(b, a != b))",
+      list(2000),
+    ],
+    [
+      "a text that is doubled over and over",
+      "string",
+      `cel.bind(a, ${"value + ".repeat(40)}value, cel.bind(b, ${"a + ".repeat(40)}a, ${"b + ".repeat(40)}b != ""))`,
+      "x".repeat(100_000),
+    ],
+    ["a search in every element", "list", "value.all(a, value.exists(b, b.contains(a)))", list(2000).map(String)],
+    [
+      "a long text matched again and again",
+      "list",
+      "value.all(a, value[0].matches('(x+x+)+y'))",
+      ["x".repeat(50_000), ...list(500).map(String)],
+    ],
+    ["lists compared with one another", "list", "value.all(a, a == value[0])", list(1200).map(() => list(1000))],
+    ["membership in each", "list", "value.all(a, a in value)", list(5000)],
+    ["texts split and joined", "string", "value.split('').map(c, value).join(value) != ''", "x".repeat(5000)],
+    [
+      "maps of maps",
+      "object",
+      "value.all(k, value.all(l, value.all(m, k != l + m)))",
+      Object.fromEntries(list(500).map((n) => [`k${n}`, n])),
+    ],
+  ])("%s is refused before it runs", async (_, type, rule, x) => {
+    expect(await limited(type, rule, x)).toContain("could take more than 1000000 steps");
+  });
+
+  it.each([
+    ["two lists side by side", "list", "value.all(a, a >= 0) && value.exists(b, b == 9)", list(20_000)],
+    ["a short list in a long one", "list", "value.all(a, [1, 2, 3].exists(b, b != a))", list(10_000)],
+    [
+      "lists of their own in each element",
+      "list",
+      "value.all(a, a.items.all(b, b > 0))",
+      list(500).map(() => ({ items: [1, 2, 3] })),
+    ],
+    ["an evil pattern, in linear time", "string", "!value.matches('^(a+)+$')", `${"a".repeat(50_000)}!`],
+    ["an evil pattern of alternatives", "string", "!value.matches('^(a|aa)+$')", `${"a".repeat(50_000)}!`],
+    ["a bound name", "list", "cel.bind(n, size(value), n > 3 ? n < 9999 : n == 1)", list(100)],
+    ["results that are kept", "list", "value.filter(v, v > 1).map(v, v * 2).exists_one(v, v == 4)", list(100)],
+    [
+      "maps and lists of constants",
+      "list",
+      "{'a': [1, 2]}.all(k, k == 'a') && -value[1] < 0 && !(value[0] in [7])",
+      list(10),
+    ],
+    ["a text's parts", "string", "value.split(',').map(p, p.trim()).join('') == 'ab' && dyn(value) != ''", "a, b"],
+    ["a name beside the value", "list", "cel.bind(n, size(value), value.all(v, v < n))", list(100)],
+    ["parts joined by nothing", "string", "value.split('-').join() == 'ab'", "a-b"],
+    ["either of two lists", "list", "(size(value) > 3 ? value : [1, 2]).all(v, v >= 0)", list(100)],
+    ["either of two that grow", "list", "(size(value) > 3 ? value + value : value).all(v, v >= 0)", list(100)],
+    ["either of two that don't", "list", "(size(value) > 3 ? value : value + value).all(v, v >= 0)", list(100)],
+    [
+      "keys that not all have",
+      "list",
+      "value.all(v, has(v.a) ? v.a.all(w, w > 0) : size(v) == 0)",
+      [...list(300).map(() => ({ a: [1] })), {}],
+    ],
+    ["keys at the name of another", "object", "value.all(k, value[k].all(v, v > 0))", { a: [1], b: [2] }],
+  ])("%s is run", async (_, type, rule, x) => {
+    expect(await limited(type, rule, x)).toBe("");
+  });
+
+  it("looks at the evidence as a whole, where a rule does", async () => {
+    const rules = (rule: string) => {
+      return gateOf(`evidence_schema: {a: {type: list}, b: {type: list}}\ncross_field_validation: ["${rule}"]\n`);
+    };
+    const small = { a: list(500), b: list(100) };
+    const large = { a: list(5000), b: list(5000) };
+    const pairs = "evidence.a.all(x, evidence.b.exists(y, y == y + x - x))";
+    expect(await complaints(await rules(pairs), small)).toEqual([]);
+    expect((await complaints(await rules(pairs), large)).join()).toContain("steps");
+    const any = "['a', 'b'].all(k, evidence[k].all(x, x >= 0))";
+    expect(await complaints(await rules(any), small)).toEqual([]);
+    const either = "(size(evidence.a) > 9 ? evidence.a : evidence.b).all(x, x >= 0)";
+    expect(await complaints(await rules(either), small)).toEqual([]);
+    const known = "evidence['a'].all(x, x >= 0) && evidence.b.map(x, x < 9, x).size() == 9";
+    expect(await complaints(await rules(known), small)).toEqual([]);
+  });
+
+  it("says of what is no list that it is none, whatever it could have cost", async () => {
+    const rule = "value.all(a, a.all(b, b.all(c, c > 0)))";
+    expect(await limited("list", rule, [...list(200), [[1]]])).toContain("can't be worked out");
+  });
+
+  it("is said when the definition is read, where the rule itself is too long", async () => {
+    const long = Array(400).fill("value > 0").join(" && ");
+    await expect(validated("integer", long)).rejects.toThrow(/Make it shorter/i);
+    await expect(validated("integer", `${"(".repeat(500)}value > 0${")".repeat(500)}`)).rejects.toThrow(
+      /Make it shorter/,
+    );
+    const middling = await validated("integer", Array(40).fill("value > 0").join(" && "));
+    expect(await complaints(middling, { x: 1 })).toEqual([]);
+  });
+});
+
+describe("definition errors", () => {
+  it.each([
+    ["integer", "valu > 3", "Did you mean value?"],
+    ["integer", "x > 3", "Write evidence.x."],
+    ["integer", "evidence.passed > 3", "There is x."],
+    ["integer", "has(evidence.xx)", 'Did you mean "x"?'],
+    ["integer", "evidence.constructor == 1", "there is no evidence.constructor"],
+    ["integer", "sise(value) > 3", "Did you mean size?"],
+    ["integer", "len(value) > 3", "Write size(…)."],
+    ["integer", "size(value) > 3", "size doesn't take values of these types"],
+    ["integer", "quux(value)", "docs/gates.md"],
+    ["string", "value.match('a')", "Write text.matches(pattern)."],
+    ["string", "value.startWith('a')", "Did you mean startsWith?"],
+    ["string", "value.matches('a', 'b')", "matches doesn't take"],
+    ["string", "value > 3", "types that go together"],
+    ["string", "value == null", "has(evidence.field)"],
+    ["string", "'a' in value", 'text.contains("part")'],
+    ["number", "value in [80, 90]", "with a point"],
+    ["integer", "value in [80.0, 90.0]", "without a point"],
+    ["integer", "value >", "docs/gates.md"],
+    ["integer", "value = 3", "docs/gates.md"],
+    ["integer", "import os", "docs/gates.md"],
+    ["integer", "value + 1", "must be true or false, and this one is a int"],
+    ["any", "value.size()", "must be true or false"],
+    ["object", "value.ok", "value.ok == true"],
+    ["integer", "session.idd == ''", 'Did you mean "id"?'],
+    ["integer", "sesion.id == ''", "Did you mean session?"],
+    ["integer", "nobody == 1", "A rule can use value, evidence"],
+    ["string", "value.matches('(')", "the pattern can't be matched in linear time, or is none"],
+    ["string", "value.matches('(?=a)')", "lookaround"],
+    ["string", "value.matches('(a{1000}){1000}')", "linear time"],
+    ["string", `value.matches('${"a".repeat(1001)}')`, "longer than 1000"],
+  ])("of a %s: %j", async (type, rule, says) => {
+    await expect(validated(type, rule)).rejects.toThrow(says);
+  });
+
+  it("stand where the rule does", async () => {
+    const text =
+      'evidence_schema:\n  x:\n    type: int\n    validator: "valu > 3"\ncross_field_validation:\n  - rule: "evidence.z > 1"\n';
+    const { readWorkflow } = await import("../../src/definition/folder/read-workflow.js");
+    const { texts } = await import("../definition/workflow-texts.js");
+    const { diagnostics } = await readWorkflow("garden_v1", texts({ "phases/1/gate-definition.yaml": text }));
+    const errors = diagnostics.filter(({ severity }) => severity === "error");
+    expect(errors.map(({ file, line, column, code }) => `${file}:${line}:${column} ${code}`)).toEqual([
+      "phases/1/gate-definition.yaml:4:5 RULE_INVALID",
+      "phases/1/gate-definition.yaml:6:5 RULE_INVALID",
+    ]);
+  });
+
+  it("of a rule of the whole gate know that it has no value, and near names of fields", async () => {
+    const gate = (rule: string) =>
+      gateOf(`evidence_schema: {passed: {type: int}}\ncross_field_validation: [${rule}]\n`);
+    await expect(gate("value > 1")).rejects.toThrow("has no value");
+    await expect(gate("passd > 1")).rejects.toThrow("Did you mean evidence.passed?");
+    await expect(gate("params.x > 1")).rejects.toThrow("can't be run");
+  });
+});
+
+it("rules never throw out of a gate, and no value that the gate has no room for passes", async () => {
+  const gate = await gateOf(TESTS);
+  const rules = await compileRules(gate);
+  if (rules === undefined) throw new Error("no rules");
+  const evidence = fc.dictionary(
+    fc.constantFrom("passed", "failed", "total", "coverage", "names", "report", "anything", "else"),
+    fc.jsonValue({ maxDepth: 3 }),
+  );
+  fc.assert(
+    fc.property(evidence, (found) => {
+      const given: JsonObject = JSON.parse(JSON.stringify(found));
+      const verdict = checkGate(gate, given, { rules });
+      if (!verdict.passed) return;
+      expect(given).toMatchObject({ passed: 12, failed: 0 });
+      expect(given.coverage).toBeGreaterThanOrEqual(80);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+it("a number has nothing inside that could cost anything", async () => {
+  const found = await complaints(
+    await validated("any", "[value].all(v, v.a.all(w, w > 0)) && value.a.map(w, w) == []"),
+    { x: 7 },
+  );
+  expect(found.join()).toContain("can't be worked out");
+});

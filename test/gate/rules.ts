@@ -1,0 +1,34 @@
+import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
+import type { JsonObject } from "../../src/definition/json.js";
+import type { FieldGate } from "../../src/definition/structure.js";
+import { checkGate, type GateContext } from "../../src/gate/check-gate.js";
+import { compileRules } from "../../src/gate/rules/compile-rules.js";
+import { texts } from "../definition/workflow-texts.js";
+
+/** The gate that a gate file's text is; throws what is wrong with it. */
+export async function gateOf(text: string): Promise<FieldGate> {
+  const { definition, diagnostics } = await readWorkflow("garden_v1", texts({ "phases/1/gate-definition.yaml": text }));
+  const gate = definition?.structure.phases[0]?.gate;
+  if (gate?.kind !== "fields") {
+    throw new Error(diagnostics.map(({ message, hint }) => `${message} (${hint})`).join("\n"));
+  }
+  return gate;
+}
+
+/** A gate with one field called `x`, and a validator. */
+export function validated(type: string, validator: string, params?: JsonObject): Promise<FieldGate> {
+  const rest = params === undefined ? "" : `, validator_params: ${JSON.stringify(params)}`;
+  return gateOf(`evidence_schema:\n  x: {type: ${type}, validator: ${JSON.stringify(validator)}${rest}}\n`);
+}
+
+/** The verdict on evidence, rules and all. */
+export async function judge(gate: FieldGate, evidence: JsonObject, context: GateContext = {}) {
+  const rules = await compileRules(gate);
+  return checkGate(gate, evidence, { ...context, ...(rules === undefined ? {} : { rules }) });
+}
+
+/** The messages of what blocks. */
+export async function complaints(gate: FieldGate, evidence: JsonObject, context: GateContext = {}): Promise<string[]> {
+  const verdict = await judge(gate, evidence, context);
+  return verdict.passed ? [] : verdict.problems.map(({ message }) => message);
+}
