@@ -3,6 +3,7 @@
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
 import { mentionedPhase } from "./identify.js";
 import { type Field, type Label, NO_TASKS } from "./labels.js";
+import { addText, openGateOf, staysInGate } from "./read-gate.js";
 import type { ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn } from "./task-line.js";
@@ -31,11 +32,6 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
   if (task !== undefined) return ofTask(state, task, label, row);
   if (state.phase !== undefined) return ofPhase(state, state.phase, label, row);
   openOther(state, label, row);
-}
-
-/** In the section of a gate other labels group its items, or lead up to them. */
-function staysInGate(open: boolean, { field }: Label): boolean {
-  return open && (field === "other" || field === "gate" || field === "success" || field === "criteria");
 }
 
 /** The task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
@@ -122,18 +118,6 @@ function openGate(state: ReaderState, label: Label, row: Row): void {
   state.tell(row);
   openGateOf(state, phase, label.name, row.depth, false);
   addText(state, label, row);
-}
-
-/** The list that follows is the gate of a phase. */
-export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, depth: number, section: boolean): void {
-  state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
-}
-
-/** `**Checkpoint**: …`: where no list follows, the sentence is what must hold. */
-function addText(state: ReaderState, { name, text }: Label, row: Row): void {
-  const { block } = state;
-  if (block === undefined || text === "" || /quality|exit/i.test(name)) return;
-  state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
 }
 
 /** A label that means nothing to a plan: the checkboxes below it are no tasks, and no criteria. */

@@ -18,7 +18,7 @@ export interface Section {
 }
 
 /** The longest piece between two headings, in characters. */
-export const SECTION_MAX = 64 * 1024;
+const SECTION_MAX = 64 * 1024;
 /** How deep lists and quotes may be nested in one line. */
 const NESTING_MAX = 50;
 /** So many characters a piece has at least, if anything follows: parsing many small ones costs more. */

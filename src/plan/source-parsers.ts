@@ -7,7 +7,7 @@ import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick-task.js";
 
 /** Reads Markdown: in one dialect, or in whichever it is. */
-export function markdownParser(dialect?: string): SourceParser {
+function markdownParser(dialect?: string): SourceParser {
   return {
     parse: (text, file) => parsePlan(text, { file, ...(dialect === undefined ? {} : { dialect }) }),
     tick: (text, plan, request) => tickTasks(text, tasksOf(plan, request), request),
