@@ -4,7 +4,7 @@ import type { PhaseDraft, TaskDraft } from "./drafts.js";
 import { mentionedPhase } from "./identify.js";
 import { type Field, type Label, NO_TASKS } from "./labels.js";
 import { addText, openGateOf, staysInGate } from "./read-gate.js";
-import type { ReaderState } from "./reader-state.js";
+import type { Block, ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn } from "./task-line.js";
 
@@ -26,12 +26,19 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
     if (label.field === "gate") addText(state, label, row);
     return;
   }
+  if (block?.kind === "criteria" && label.field === "other" && label.text === "" && groups(block)) return;
   state.close();
   const task = taskOf(state, label, row);
   if (label.field === "gate") return openGate(state, label, row);
   if (task !== undefined) return ofTask(state, task, label, row);
   if (state.phase !== undefined) return ofPhase(state, state.phase, label, row);
   openOther(state, label, row);
+}
+
+/** A label that stands where the first criterion would be names a group of them, and so do those after it. */
+function groups(block: Block): boolean {
+  if (block.items.length + block.bullets.length === 0) block.grouped = true;
+  return block.grouped === true;
 }
 
 /** The task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */

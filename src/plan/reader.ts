@@ -54,7 +54,7 @@ function readHeading(state: ReaderState, row: Row): void {
 /** The section of a gate: of the phase that its title names, else of the last one that was begun. */
 function startGate(state: ReaderState, row: Row, mentioned: string | undefined): void {
   state.endTask(row.line);
-  const phase = mentioned === undefined ? state.lastPhase : state.phaseOf(mentioned);
+  const phase = mentioned === undefined ? state.lastPhase : (state.phaseOf(mentioned) ?? state.phase);
   if (mentioned === undefined && /\bgates\b/i.test(row.text)) {
     state.gates = row.depth;
     state.endPhase(row.line);
