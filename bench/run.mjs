@@ -9,6 +9,7 @@ const SUITES = [
   "durable",
   "listing",
   "memory",
+  "plans",
   "planned",
   "retrieval",
   "import-time",

@@ -53,7 +53,7 @@ export class Containers {
 
 /** Whether a line stands outside of a container, which ends there. */
 export function leaves(text: string, { column, quoted }: Container): boolean {
-  if (quoted) return !QUOTED.test(text);
+  if (quoted && !QUOTED.test(text)) return true;
   return column > 0 && text.trim() !== "" && indentOf(text) < column;
 }
 

@@ -8,7 +8,7 @@ export interface Named {
   readonly unread?: string;
 }
 
-const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d{2,}[a-z]?`;
+const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
 const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
 /** `Phase 1`, `Phases 1-3`, `Phases 1, 2 and 3`. */
 const PHASES = new RegExp(

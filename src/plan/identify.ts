@@ -23,8 +23,8 @@ const PART_OF_PHASE =
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
-  task: /^[*_~\s]*task\s+#?(\d+(?:\.\d+)*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)(.*)$/i,
-  T: /^[*_~\s]*(T(?:\d{2,}[a-z]?|XXX))(?=[\s:.)*_–—-]|$)(.*)$/,
+  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?:\.\d+)*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)(.*)$/i,
+  T: /^[*_~\s]*(T(?:\d+(?:\.\d+)*[a-z]?|XXX))(?=[\s:.)*_–—-]|$)(.*)$/,
   number: /^[*_~\s]*(\d+(?:\.\d+)+|\d+(?=[.)]))(?=[\s:.)*_–—-]|$)(.*)$/,
 };
 
@@ -64,9 +64,12 @@ export function isGateTitle(title: string): boolean {
   );
 }
 
-/** The phase that a title speaks of, by its key; `final` for the last one. */
+/** What comes after a gate: `before Phase 2`, `→ Phase 2`. */
+const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w+/gi;
+
+/** The phase that a title speaks of, by its key; `final` for the last one. A phase that it leads to is none. */
 export function mentionedPhase(title: string): string | undefined {
-  const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title) ?? [];
+  const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
   if (key !== undefined) return key.toLowerCase();
   return /\bfinal\b/i.test(title) ? "final" : undefined;
 }

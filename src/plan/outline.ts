@@ -2,19 +2,12 @@
  * Which headings begin a phase. Plans name their phases more than once: in an overview, in summaries, in
  * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
  */
+import { type Candidate, candidates, chosen, type PhaseStart, type Weight } from "./candidates.js";
 import type { Dialect } from "./dialects.js";
 import { isGateTitle, loosePhaseTitle, numberedTitle, type PhaseTitle, phaseTitle } from "./identify.js";
 import { fieldOf, NO_TASKS } from "./labels.js";
 import type { Row } from "./rows.js";
 import { type TaskRows, taskRowsOf } from "./task-rows.js";
-
-/** Where a phase begins. */
-export interface PhaseStart {
-  /** The number or letter as it is written; missing where there is none. */
-  readonly key?: string;
-  readonly name: string;
-  readonly level: number;
-}
 
 /** The shape of a plan. */
 export interface Outline extends TaskRows {
@@ -29,15 +22,6 @@ export interface Outline extends TaskRows {
 }
 
 type Ids = readonly (string | undefined)[];
-/** What makes a row a task of its section: its id, or, where there are none, its line. */
-type Weight = (index: number) => string | undefined;
-
-interface Candidate extends PhaseStart {
-  readonly index: number;
-  readonly parent: number;
-  /** Ids of tasks below it; for plans without ids, one for each checkbox. */
-  readonly tasks: readonly string[];
-}
 
 /** Finds the phases of a plan. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
@@ -120,57 +104,6 @@ function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
   const field = fieldOf(row.text);
   if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
   return { name: row.text.replace(/\*\*|__/g, "").trim(), level: row.depth };
-}
-
-/**
- * Headings with what is below them: up to the next candidate, or to a heading that isn't deeper and belongs
- * to no task and no gate. `direct`: up to the next heading of any kind.
- */
-function candidates(
-  rows: readonly Row[],
-  weight: Weight,
-  startAt: (row: Row) => PhaseStart | undefined,
-  direct = false,
-): Candidate[] {
-  const found: (Candidate & { readonly tasks: string[] })[] = [];
-  const parents: { readonly level: number; readonly index: number }[] = [];
-  let open: (Candidate & { readonly tasks: string[] }) | undefined;
-  for (const [index, row] of rows.entries()) {
-    const start = startAt(row);
-    if (row.kind === "heading") {
-      while ((parents.at(-1)?.level ?? 0) >= row.depth) parents.pop();
-      const task = weight(index) !== undefined;
-      if (!task && (direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text))))
-        open = undefined;
-    }
-    if (start !== undefined && weight(index) === undefined) {
-      open = { ...start, index, parent: parents.at(-1)?.index ?? -1, tasks: [] };
-      found.push(open);
-    }
-    if (row.kind === "heading") parents.push({ level: row.depth, index });
-    const task = weight(index);
-    if (task !== undefined) open?.tasks.push(task);
-  }
-  return found;
-}
-
-/** Of the headings with one number, the first with tasks, and those that have others; empty ones beside them. */
-function chosen(all: readonly Candidate[]): Candidate[] {
-  const seen = new Set<string>();
-  const full = all.filter(({ tasks }) => {
-    const fresh = tasks.filter((id) => !seen.has(id));
-    for (const id of fresh) seen.add(id);
-    return fresh.length > 0;
-  });
-  const taken = new Set(full.map(({ key }) => key));
-  const empty = all.filter((candidate) => {
-    const beside =
-      full.length === 0 || full.some(({ level, parent }) => level === candidate.level && parent === candidate.parent);
-    if (!beside || taken.has(candidate.key)) return false;
-    taken.add(candidate.key);
-    return true;
-  });
-  return [...full, ...empty].sort((a, b) => a.index - b.index);
 }
 
 function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {

@@ -3,7 +3,8 @@
 import type { PhaseDraft, TaskDraft } from "./drafts.js";
 import { mentionedPhase } from "./identify.js";
 import { type Field, type Label, NO_TASKS } from "./labels.js";
-import type { ReaderState } from "./reader-state.js";
+import { addText, openGateOf, staysInGate } from "./read-gate.js";
+import type { Block, ReaderState } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn } from "./task-line.js";
 
@@ -25,6 +26,7 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
     if (label.field === "gate") addText(state, label, row);
     return;
   }
+  if (block?.kind === "criteria" && label.field === "other" && label.text === "" && groups(block)) return;
   state.close();
   const task = taskOf(state, label, row);
   if (label.field === "gate") return openGate(state, label, row);
@@ -33,9 +35,10 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
   openOther(state, label, row);
 }
 
-/** In the section of a gate other labels group its items, or lead up to them. */
-function staysInGate(open: boolean, { field }: Label): boolean {
-  return open && (field === "other" || field === "gate" || field === "success" || field === "criteria");
+/** A label that stands where the first criterion would be names a group of them, and so do those after it. */
+function groups(block: Block): boolean {
+  if (block.items.length + block.bullets.length === 0) block.grouped = true;
+  return block.grouped === true;
 }
 
 /** The task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
@@ -122,18 +125,6 @@ function openGate(state: ReaderState, label: Label, row: Row): void {
   state.tell(row);
   openGateOf(state, phase, label.name, row.depth, false);
   addText(state, label, row);
-}
-
-/** The list that follows is the gate of a phase. */
-export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, depth: number, section: boolean): void {
-  state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
-}
-
-/** `**Checkpoint**: …`: where no list follows, the sentence is what must hold. */
-function addText(state: ReaderState, { name, text }: Label, row: Row): void {
-  const { block } = state;
-  if (block === undefined || text === "" || /quality|exit/i.test(name)) return;
-  state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
 }
 
 /** A label that means nothing to a plan: the checkboxes below it are no tasks, and no criteria. */

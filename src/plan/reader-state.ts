@@ -18,6 +18,8 @@ export interface Block extends ItemBlock {
   readonly name: string;
   /** How deep its first item is nested. */
   first?: number;
+  /** Whether labels name groups of its items. */
+  grouped?: boolean;
   /** Takes what the block holds when it ends. */
   readonly done: (items: readonly PlanItem[]) => void;
 }

@@ -70,19 +70,29 @@ function regionAt(source: SourceText, line: number, containers: Containers, befo
   const text = source.text(line);
   const fence = fenceOf(text);
   if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
-  if (COMMENT.test(text)) return until(source, line, "comment", /-->/, text.indexOf("<!--") + 2);
-  const raw = RAW.exec(text);
-  if (raw !== null && indentOf(text) <= containers.around(text).column + 3)
-    return until(source, line, "code", new RegExp(`</${raw[1]}>`, "i"), 0);
-  return undefined;
+  if (COMMENT.test(text)) return comment(source, line, text.indexOf("<!--") + 2);
+  const raw = RAW.exec(text)?.[1];
+  const container = containers.around(text);
+  if (raw === undefined || indentOf(text) > container.column + 3) return undefined;
+  return tagged(source, line, new RegExp(`</${raw}>`, "i"), container);
 }
 
-function until(source: SourceText, start: number, kind: RegionKind, close: RegExp, from: number): Region {
+function comment(source: SourceText, start: number, from: number): Region {
   for (let line = start; line < source.lines.length; line += 1) {
     const text = line === start ? source.text(line).slice(from) : source.text(line);
-    if (close.test(text)) return { kind, start, end: line + 1, unclosed: false };
+    if (text.includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
   }
-  return { kind, start, end: source.lines.length, unclosed: true };
+  return { kind: "comment", start, end: source.lines.length, unclosed: true };
+}
+
+/** `<pre>` and the like: up to the end of the tag, or of the item or quote that it stands in. */
+function tagged(source: SourceText, start: number, close: RegExp, container: Container): Region {
+  for (let line = start; line < source.lines.length; line += 1) {
+    const text = source.text(line);
+    if (line > start && leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
+    if (close.test(text)) return { kind: "code", start, end: line + 1, unclosed: false };
+  }
+  return { kind: "code", start, end: source.lines.length, unclosed: true };
 }
 
 /**

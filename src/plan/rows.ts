@@ -1,6 +1,6 @@
 /** The blocks of a source as a list of rows: a heading, a list item or a line of text each. */
 import type { BlockContent, DefinitionContent, List, Paragraph, RootContent } from "mdast";
-import { checkboxAt, type FoundCheckbox } from "./checkboxes.js";
+import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./checkboxes.js";
 import type { Section } from "./sections.js";
 import type { SourceText } from "./source-text.js";
 
@@ -97,17 +97,23 @@ function markerLength(text: string): number {
     .length;
 }
 
-/** In a list a heading is a line like others. */
+/** In a list a heading is a line like others. Its checkbox may stand at its end. */
 function addHeading(line: number, level: number, { source, rows }: Reading, depth: number): void {
-  const text = source.text(line);
-  const column = HEADING.exec(text)?.[0].length ?? 0;
-  const checkbox = checkboxAt(text, column);
-  const title = text
-    .slice(checkbox?.end ?? column)
+  const text = source
+    .text(line)
     .trimEnd()
-    .replace(/[ \t]#+$/, "");
+    .replace(/[ \t]#+$/, "")
+    .trimEnd();
+  const column = HEADING.exec(text)?.[0].length ?? 0;
+  const first = checkboxAt(text, column);
+  const last = first ?? checkboxesIn(text).findLast(({ end }) => end === text.length);
+  const title = first === undefined ? text.slice(column, startOf(last)) : text.slice(first.end);
   const place = depth === -1 ? ({ kind: "heading", depth: level } as const) : ({ kind: "text", depth } as const);
-  rows.push({ ...place, line, column, text: title.trim(), ...(checkbox === undefined ? {} : { checkbox }) });
+  rows.push({ ...place, line, column, text: title.trim(), ...(last === undefined ? {} : { checkbox: last }) });
+}
+
+function startOf(checkbox: FoundCheckbox | undefined): number | undefined {
+  return checkbox && checkbox.end - checkbox.width - 2;
 }
 
 /** A line over one of `=`, or a title of a plan over one of `-`, which otherwise is a rule. */

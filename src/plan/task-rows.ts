@@ -12,7 +12,7 @@ export interface TaskRows {
 
 /** A line that begins with `**Task 1.1**`, or is all in bold: it may be a task, or speak of one. */
 const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
-const PLAIN_TASK = /^(?:\*\*|__)?Task\b/i;
+const PLAIN_TASK = /^(?:\*\*|__)?Task[ \t]/i;
 
 /**
  * Finds the ids. A heading or an item with a checkbox is a task by its id; a line without either only where no

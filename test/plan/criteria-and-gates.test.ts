@@ -41,6 +41,13 @@ describe("acceptance criteria", () => {
     expect(taskOf(HEAD + beside).acceptanceCriteria).toMatchObject([{ text: "it works", checked: false }]);
   });
 
+  it("may be in groups, if the first label stands where the first criterion would be", () => {
+    const group = "### Task 1.1: B\n\n**Acceptance Criteria:**\n\n*Functional:*\n- [x] a\n\n**Speed**\n- [ ] b\n";
+    expect(outline(`${HEAD}${group}`)).toEqual(["1 A @1", "[ ] 1.1 B @3 1/2"]);
+    const other = "### Task 1.1: B\n\n**Acceptance Criteria:**\n- [x] a\n\n**Checklist**\n- [ ] b\n";
+    expect(outline(`${HEAD}${other}`)).toEqual(["1 A @1", "[x] 1.1 B @3 1/1", "! CHECKBOX_UNPLACED 9"]);
+  });
+
   it("end where the next task or another label begins", () => {
     const text = `${HEAD}- [ ] **Task 1.1**: B
 
@@ -81,6 +88,8 @@ describe("validation gates", () => {
     ["### Phase 1 Validation Gate"],
     ["### Phase 1 Gate"],
     ["### ✅ Gate 1: Ready"],
+    ["### Validation Gate before Phase 2"],
+    ["### Validation Gate: Phase 1 → Phase 2"],
     ["### Phase 1 Checkpoint"],
     ["## Final Validation Gate"],
     ["## 🚦 Phase 1: Validation Gate"],

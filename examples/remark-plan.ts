@@ -1,0 +1,43 @@
+/** A plan in a remark pipeline: the plan is on the file's data, what is unsure about it in the file's messages. */
+import assert from "node:assert/strict";
+import { planOrder } from "phasegate";
+import { remarkPlan } from "phasegate/remark";
+import remarkParse from "remark-parse";
+import { unified } from "unified";
+import { VFile } from "vfile";
+
+const value = `# Plan
+
+## Phase 1: Reader
+
+- [x] **Task 1.1**: Write the tests
+- [ ] **Task 1.2**: Write the reader
+  - **Dependencies**: Task 1.1
+  - **Acceptance Criteria**:
+    - [ ] all tests pass
+
+**Validation Gate:**
+- [ ] somebody has read it
+
+## Notes
+
+- [ ] ask about tabs
+`;
+
+// #region pipeline
+const file = new VFile({ path: "specs/tasks.md", value });
+const processor = unified().use(remarkParse).use(remarkPlan);
+await processor.run(processor.parse(file), file);
+
+for (const message of file.messages) console.log(`${message.ruleId}: ${message}`);
+// checkbox-unplaced: specs/tasks.md:16:4: a checkbox that belongs to no task and no gate, below 'Notes' (…)
+// #endregion pipeline
+
+const { plan } = file.data;
+assert(plan);
+assert.deepEqual(planOrder(plan).waves, [["1.1"], ["1.2"]]);
+assert.equal(plan.phases[0]?.validationGate[0]?.text, "somebody has read it");
+assert.deepEqual(
+  file.messages.map(({ ruleId, line, column }) => [ruleId, line, column]),
+  [["checkbox-unplaced", 16, 4]],
+);
