@@ -14,41 +14,70 @@ export interface TaskRows {
 const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
 const PLAIN_TASK = /^(?:\*\*|__)?Task[ \t]/i;
 
+/** A row that begins with the id of a task. */
+interface Mention {
+  readonly id: string;
+  readonly row: Row;
+  /** Whether it is a heading, or has a checkbox. */
+  readonly marked: boolean;
+  /** How many rows stand below it. */
+  said: number;
+}
+
 /**
- * Finds the ids. A heading or an item with a checkbox is a task by its id; a line without either only where no
- * such row has the id, and only one of them.
+ * Finds the ids. A heading or an item with a checkbox is a task by its id. Of the lines without either one is,
+ * where no such row has the id, or where those that do, further down, say nothing more: a list to check them off.
  */
 export function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
   const idOf = new Map<Row, string>();
   const mentions = new Map<string, number>();
-  const forms = headingForms(rows, dialect);
-  for (const row of rows) {
-    const id = row.kind === "heading" ? headingId(row, forms) : checkedId(row, dialect);
-    if (id === undefined) continue;
-    idOf.set(row, id);
-    mentions.set(id, (mentions.get(id) ?? 0) + 1);
+  for (const [id, { marked, bare }] of byId(mentionsIn(rows, dialect))) {
+    const first = marked[0]?.row.line ?? Number.POSITIVE_INFINITY;
+    const said = bare !== undefined && (marked.length === 0 || (bare.said > 0 && bare.row.line < first));
+    if (bare !== undefined && said && marked.every((mention) => mention.said === 0)) {
+      idOf.set(bare.row, id);
+    } else {
+      for (const { row } of marked) idOf.set(row, id);
+      if (marked.length > 0) mentions.set(id, marked.length);
+    }
   }
-  for (const [id, row] of bareTasks(rows, dialect)) if (!mentions.has(id)) idOf.set(row, id);
   return { idOf, mentions };
 }
 
-/** Of the lines with one id and without a checkbox, the one below which the most is said; of equals the first. */
-function bareTasks(rows: readonly Row[], dialect: Dialect): Map<string, Row> {
-  const found = new Map<string, { readonly row: Row; readonly said: number }>();
-  let open: { readonly id: string; readonly row: Row; said: number } | undefined;
-  const close = () => {
-    if (open !== undefined && open.said > (found.get(open.id)?.said ?? -1)) found.set(open.id, open);
-    open = undefined;
-  };
-  for (const row of rows) {
-    const id = bareId(row, dialect);
-    const isBelow = row.kind === "item" ? row.depth > (open?.row.depth ?? 0) : row.kind === "text";
-    if (open !== undefined && id === undefined && isBelow) open.said += 1;
-    else close();
-    if (id !== undefined) open = { id, row, said: 0 };
+/** The mentions of each id; of those without a mark the one below which the most is said, of equals the first. */
+function byId(mentions: readonly Mention[]) {
+  const found = new Map<string, { readonly marked: Mention[]; bare?: Mention }>();
+  for (const mention of mentions) {
+    const entry = found.get(mention.id) ?? { marked: [] };
+    found.set(mention.id, entry);
+    if (mention.marked) entry.marked.push(mention);
+    else if (mention.said > (entry.bare?.said ?? -1)) entry.bare = mention;
   }
-  close();
-  return new Map([...found].map(([id, { row }]) => [id, row]));
+  return found;
+}
+
+function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
+  const found: Mention[] = [];
+  const forms = headingForms(rows, dialect);
+  let open: Mention | undefined;
+  for (const row of rows) {
+    const marked = row.kind === "heading" ? headingId(row, forms) : checkedId(row, dialect);
+    const id = marked ?? bareId(row, dialect);
+    if (id !== undefined) {
+      open = { id, row, marked: marked !== undefined, said: 0 };
+      found.push(open);
+    } else if (open !== undefined && isBelow(row, open.row)) {
+      open.said += 1;
+    } else {
+      open = undefined;
+    }
+  }
+  return found;
+}
+
+/** Whether a row is said of the one before: deeper in its list, or a line of text. */
+function isBelow({ kind, depth }: Row, above: Row): boolean {
+  return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
 }
 
 function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | undefined {
