@@ -33,8 +33,9 @@ function regionAt(source: SourceText, line: number, containers: Containers, befo
   if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
   if (COMMENT.test(text)) return comment(source, line, text.indexOf("<!--") + 2);
   const raw = RAW.exec(text)?.[1];
+  if (raw === undefined) return undefined;
   const container = containers.around(text);
-  if (raw === undefined || indentOf(text) > container.column + 3) return undefined;
+  if (indentOf(text) > container.column + 3) return undefined;
   return tagged(source, line, new RegExp(`</${raw}>`, "i"), container);
 }
 
