@@ -2,7 +2,10 @@
 
 const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
 const LATER = /^[ \t]*(?!1[.)])\d/;
-const HEADING = /^ {0,3}#{1,6}(?:[ \t]|$)/;
+/** Headings, fences, comments and rules end a text; what begins an item or a quote is no part of the text before. */
+const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|<)/;
+const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
+const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
 const QUOTED = /^[ \t]*>/;
 const TAB = 4;
 
@@ -22,12 +25,14 @@ export class Containers {
 
   /** Takes in the next line outside of code. */
   follow(text: string): void {
-    const goesOn = this.#text && this.#open.length === 0;
-    this.#text = text.trim() !== "" && !HEADING.test(text);
-    if (text.trim() === "") return;
+    const goesOn = this.#text;
+    this.#text = text.trim() !== "" && !NO_TEXT.test(text) && !RULE.test(text);
+    // A text goes on in lines that aren't indented as it is.
+    if (text.trim() === "" || (goesOn && this.#text && !BEGINS.test(text))) return;
+    const outside = this.#open.length === 0;
     this.#close(text);
     // A list that interrupts a text must begin with 1.
-    if (goesOn && LATER.test(text)) return;
+    if (goesOn && outside && LATER.test(text)) return;
     let rest = text;
     let column = 0;
     for (let match = MARKER.exec(rest); match !== null; match = MARKER.exec(rest)) {

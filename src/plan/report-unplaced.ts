@@ -1,6 +1,6 @@
 /** The checkboxes of a source that are nothing in its plan: each is reported, so that none is lost in silence. */
 import { checkboxAt, checkboxesIn } from "./checkboxes.js";
-import type { Region } from "./regions.js";
+import type { Region } from "./region.js";
 import type { PlanReport } from "./report.js";
 import type { Row } from "./rows.js";
 import type { SourceText } from "./source-text.js";

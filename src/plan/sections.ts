@@ -7,7 +7,7 @@
 import type { RootContent } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { planError } from "./plan-error.js";
-import type { Region } from "./regions.js";
+import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";
 
 /** The blocks of one piece. */

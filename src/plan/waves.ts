@@ -3,7 +3,7 @@
  * of JSON. The tasks of a wave wait for all of the wave before.
  */
 import * as z from "zod";
-import type { Region } from "./regions.js";
+import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";
 
 /** What tasks wait for, by their ids. */

@@ -49,6 +49,11 @@ describe("code and comments", () => {
       "[ ] 1.1 B @3",
       "[ ] 1.2 C @9",
     ]);
+    expect(outline(`${HEAD}- note\n\n  \`\`\`\n  do()\n${LAST}\n> \`\`\`\n`).slice(0, 3)).toEqual([
+      "1 A @1",
+      "[ ] 1.1 B @3",
+      "[ ] 1.2 C @10",
+    ]);
     expect(outline(`${HEAD}> \`\`\`\n> do()\n${LAST}`)).toEqual(["1 A @1", "[ ] 1.1 B @3", "[ ] 1.2 C @8"]);
   });
 
