@@ -8,12 +8,52 @@ import { storedObjectSchema, storedValueSchema } from "./json.js";
 /** What a field of evidence may be. `any` is a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
 
+/** How much of what a gate asks for is shown to agents: all of it, the names of its fields, or nothing. */
+export const REVEALS = ["fields", "names", "none"] as const;
+
+/** A rule that must hold. Its text is pinned, and compiled when it is first used. */
+const ruleSchema = z.object({
+  /** As its author wrote it. */
+  source: z.string(),
+  /** The same in CEL: what is run. */
+  cel: z.string(),
+  /** What `params` is in it. */
+  params: storedObjectSchema.optional(),
+  /** What is said where it doesn't hold. */
+  message: z.string().optional(),
+});
+
+/** A check against reality, by a verifier that the host has registered. */
+const verifySchema = z.object({
+  verifier: z.string(),
+  params: storedObjectSchema,
+  /** The field whose value is looked at; the gate itself asks for the check where there is none. */
+  field: z.string().optional(),
+});
+
+const approvalSchema = z.object({
+  /** What the person is asked. */
+  prompt: z.string(),
+  /** Who may answer, by the names that the host knows them by; any approver if not given. */
+  approvers: z.array(z.string()).optional(),
+});
+
+/** What a gate may ask for beside evidence of the right form. */
+const demandsShape = {
+  verify: z.array(verifySchema).optional(),
+  approval: approvalSchema.optional(),
+  /** `fields` if not given. */
+  reveal: z.enum(REVEALS).optional(),
+};
+
 const fieldSchema = z.object({
   name: z.string(),
   type: z.enum(FIELD_TYPES),
   required: z.boolean(),
   description: z.string().optional(),
   example: storedValueSchema.optional(),
+  /** What its value must fulfil, where there is one. */
+  rules: z.array(ruleSchema).optional(),
 });
 
 const fieldGateSchema = z.object({
@@ -23,8 +63,11 @@ const fieldGateSchema = z.object({
   /** Whether the host may let a session pass without evidence. */
   allowOverride: z.boolean(),
   fields: z.array(fieldSchema),
+  /** What the evidence as a whole must fulfil. */
+  rules: z.array(ruleSchema).optional(),
+  ...demandsShape,
   /** Where the requirements were found. */
-  source: z.enum(["gate-file", "metadata"]),
+  source: z.enum(["gate-file", "document", "metadata"]),
 });
 
 const schemaGateSchema = z.object({
@@ -33,6 +76,7 @@ const schemaGateSchema = z.object({
   /** What the Standard Schema in code says of itself, where it gives a JSON Schema. */
   jsonSchema: storedObjectSchema.optional(),
   example: storedObjectSchema.optional(),
+  ...demandsShape,
 });
 
 const openGateSchema = z.object({ kind: z.literal("open"), allowOverride: z.boolean() });
@@ -170,6 +214,14 @@ export const structureSchema = structureShape.refine(
 
 /** What a field of evidence may be. */
 export type FieldType = (typeof FIELD_TYPES)[number];
+/** How much of what a gate asks for is shown to agents. */
+export type Reveal = (typeof REVEALS)[number];
+/** A rule that must hold, as its text. */
+export type RuleDefinition = z.infer<typeof ruleSchema>;
+/** A check against reality, by the name of a verifier. */
+export type VerifyDefinition = z.infer<typeof verifySchema>;
+/** A person that must say yes. */
+export type ApprovalDefinition = z.infer<typeof approvalSchema>;
 /** One field that a gate asks for. */
 export type FieldDefinition = z.infer<typeof fieldSchema>;
 /** A gate that asks for named fields: from a gate file, metadata or code. */

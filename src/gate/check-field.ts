@@ -1,18 +1,9 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
+import { isOfType } from "../definition/field-types.js";
+import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { FieldDefinition, FieldType } from "../definition/structure.js";
 import type { Problem } from "./verdict.js";
-
-const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {
-  boolean: (value) => typeof value === "boolean",
-  integer: (value) => Number.isSafeInteger(value),
-  number: (value) => typeof value === "number",
-  string: (value) => typeof value === "string",
-  object: isJsonObject,
-  list: Array.isArray,
-  any: () => true,
-};
 
 const EXAMPLES: Record<FieldType, JsonValue> = {
   boolean: true,
@@ -40,7 +31,7 @@ export function checkField(
 ): Problem | undefined {
   const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
   if (value === undefined || value === null) return field.required ? missing(field, value, strangers) : undefined;
-  if (!HOLDS[field.type](value)) {
+  if (!isOfType(value, field.type)) {
     return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
   }
   if (!field.required) return undefined;

@@ -5,12 +5,17 @@ import type { FieldGate, GateDefinition, SchemaGate } from "../definition/struct
 import { checkField } from "./check-field.js";
 import { checkPlanGate } from "./check-plan-gate.js";
 import { exampleBy, expectedBy, schemaAt } from "./json-schema-hints.js";
+import { type CompiledRules, hasRules, type RuleSurroundings } from "./rules/rule-set.js";
 import type { Enforcement, Problem, Verdict } from "./verdict.js";
 
 /** What a gate needs beside the evidence: results of checks that were run outside, and how to read it. */
 export interface GateContext {
   /** What the Standard Schema of the phase said; a schema gate stays shut without it. */
   readonly schemaResult?: StandardSchemaV1.Result<unknown>;
+  /** The gate's rules, from `compileRules`; a gate that has rules stays shut without them. */
+  readonly rules?: CompiledRules;
+  /** What the rules see beside the evidence. */
+  readonly surroundings?: RuleSurroundings;
   /** `strict` if not given. */
   readonly enforcement?: Enforcement;
 }
@@ -28,7 +33,7 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
     case "open":
       return { passed: true, warnings: [] };
     case "fields":
-      return checkFields(gate, evidence, context.enforcement ?? "strict");
+      return checkFields(gate, evidence, context);
     case "schema":
       return checkSchema(gate, evidence, context.schemaResult);
     case "plan":
@@ -36,13 +41,18 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
   }
 }
 
-function checkFields(gate: FieldGate, evidence: JsonObject, enforcement: Enforcement): Verdict {
+function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext): Verdict {
   const names = new Set(gate.fields.map(({ name }) => name));
   const strangers = Object.keys(evidence).filter((key) => !names.has(key));
   const found = gate.fields.flatMap((field) => checkField(field, evidence, strangers) ?? []);
-  const lenient = enforcement === "as-defined" && !gate.strict;
-  const problems = lenient ? found.filter(({ problem }) => problem === "missing") : found;
-  return verdict(problems, lenient ? found.filter((problem) => !problems.includes(problem)) : []);
+  const lenient = context.enforcement === "as-defined" && !gate.strict;
+  const blocking = lenient ? found.filter(({ problem }) => problem === "missing") : found;
+  const softened = lenient ? found.filter((problem) => !blocking.includes(problem)) : [];
+  if (!hasRules(gate)) return verdict(blocking, softened);
+  if (context.rules === undefined)
+    return verdict([...blocking, whole("The gate's rules were not run, so it stays shut")]);
+  const unmet = context.rules.check(evidence, context.surroundings ?? {}, new Set(found.map(({ field }) => field)));
+  return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
 }
 
 function checkSchema(

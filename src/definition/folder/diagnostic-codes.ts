@@ -49,7 +49,10 @@ export const DIAGNOSTIC_CODES = {
   GATE_FILE_MISNAMED: "a file or folder that looks like a gate's but has not its name or place, and is not read",
   GATE_DIFFERS: "gate file and metadata ask for different fields",
   FIELD_TYPE_UNKNOWN: "a field of evidence has a type that isn't known",
-  RULE_UNSUPPORTED: "a rule or verifier that this version can't run",
+  RULE_MISPLACED: "a field asks for what only a gate can ask for",
+  RULE_INVALID: "a rule that can't be read, or doesn't fit the evidence that it is about",
+  VALIDATOR_UNKNOWN: "a field names a validator that there isn't",
+  VALIDATOR_UNUSED: "a validator is defined that no field names",
 } as const;
 
 /** Which check found something. */

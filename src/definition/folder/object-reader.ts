@@ -15,14 +15,14 @@ export class ObjectReader {
   private readonly asked = new Set<string>();
 
   private readonly source: ParsedSource;
-  private readonly fields: JsonObject;
+  private readonly entries: JsonObject;
   private readonly path: KeyPath;
   private readonly report: Report;
 
   /** `fields` is what stands at `path` in the source. */
   constructor(source: ParsedSource, fields: JsonObject, path: KeyPath, report: Report) {
     this.source = source;
-    this.fields = fields;
+    this.entries = fields;
     this.path = path;
     this.report = report;
   }
@@ -35,7 +35,7 @@ export class ObjectReader {
   /** Any value; undefined for none, which is what `null` and a blank text are, too. */
   value(key: string): JsonValue | undefined {
     this.asked.add(key);
-    const value = Object.hasOwn(this.fields, key) ? this.fields[key] : undefined;
+    const value = Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
     if (value === null || (typeof value === "string" && value.trim() === "")) return undefined;
     return value;
   }
@@ -61,6 +61,11 @@ export class ObjectReader {
   /** A whole number from 0 on. */
   whole(key: string): number | undefined {
     return this.typed(key, WHOLE);
+  }
+
+  /** An object as it is, to be kept whole. */
+  fields(key: string): JsonObject | undefined {
+    return this.typed(key, OBJECT);
   }
 
   object(key: string): ObjectReader | undefined {
@@ -112,7 +117,7 @@ export class ObjectReader {
 
   /** The keys that nobody has asked for, each with a warning; undefined if there are none. */
   rest(): JsonObject | undefined {
-    const unknown = Object.entries(this.fields).filter(([key]) => !this.asked.has(key));
+    const unknown = Object.entries(this.entries).filter(([key]) => !this.asked.has(key));
     for (const [key] of unknown) {
       const meant = nearest(key, this.asked);
       const hint =

@@ -66,7 +66,7 @@ async function readPhase({ number, entry }: PhaseSeed, { files, report }: Readin
     validationCriteria: entry?.texts("validation_criteria"),
     skippable: entry?.flag("skippable") ?? false,
     tasks,
-    gate: await chooseGate(number, entry, { files, report, folders, texts }),
+    gate: await chooseGate(number, entry, { files, report, folders, file, texts }),
     ...(text === undefined ? {} : { textRevision: revisionOf(text) }),
     extra: entry?.rest(),
   };

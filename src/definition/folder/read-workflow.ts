@@ -7,6 +7,7 @@ import { type Diagnostic, hasErrors } from "../diagnostic.js";
 import { revisionOf } from "../digest.js";
 import { isJsonObject } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";
+import type { InferredRequirement } from "../requirements/requirement.js";
 import { type PhaseDefinition, structureSchema, type WorkflowStructure } from "../structure.js";
 import type { WorkflowDefinition } from "../workflow-definition.js";
 import { checkCounts } from "./check-counts.js";
@@ -27,6 +28,8 @@ const STRUCTURE_MAX = 4 * 1024 * 1024;
 export interface ReadWorkflow {
   readonly definition?: WorkflowDefinition;
   readonly diagnostics: readonly Diagnostic[];
+  /** What was read out of the texts of phases without a gate file: their gates rest on it. */
+  readonly inferred?: readonly InferredRequirement[];
 }
 
 /**
@@ -42,8 +45,10 @@ export async function readWorkflow(
   const report = createReport(unreadable);
   const structure = await readStructure(type, takeFiles(files, unreadable, report), report);
   const diagnostics = report.sorted();
-  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics };
-  return { definition: { structure, schemas: new Map() }, diagnostics };
+  const found = report.inferred();
+  const inferred = found.length === 0 ? {} : { inferred: found };
+  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics, ...inferred };
+  return { definition: { structure, schemas: new Map() }, diagnostics, ...inferred };
 }
 
 async function readStructure(type: string, files: WorkflowFiles, report: Report) {

@@ -1,13 +1,18 @@
 import type { SourcePosition } from "../../errors.js";
 import type { Diagnostic } from "../diagnostic.js";
+import type { InferredRequirement } from "../requirements/requirement.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 
 /** Collects what is wrong, so that all of it can be said at once, each with a hint of what to write instead. */
 export interface Report {
   error(code: DiagnosticCode, place: SourcePosition, message: string, hint: string): void;
   warn(code: DiagnosticCode, place: SourcePosition, message: string, hint: string): void;
+  /** Takes down what was read out of a phase's text. */
+  infer(requirement: InferredRequirement): void;
   /** By file, line and column. */
   sorted(): Diagnostic[];
+  /** In the order in which they were taken down. */
+  inferred(): readonly InferredRequirement[];
 }
 
 /** An empty report, or one that begins with what others have found. */
@@ -18,7 +23,14 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
       diagnostics.push({ ...place, severity, code, message: printable(message), hint: printable(hint) });
     };
   };
-  return { error: add("error"), warn: add("warning"), sorted: () => [...diagnostics].sort(byPlace) };
+  const inferred: InferredRequirement[] = [];
+  return {
+    error: add("error"),
+    warn: add("warning"),
+    infer: (requirement) => void inferred.push(requirement),
+    sorted: () => [...diagnostics].sort(byPlace),
+    inferred: () => inferred,
+  };
 }
 
 /** What a parser says of a text can hold parts of that text. */

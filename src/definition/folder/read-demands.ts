@@ -1,0 +1,74 @@
+import { isJsonObject, type JsonValue } from "../json.js";
+import { shown } from "../names.js";
+import { nearest } from "../nearest.js";
+import { type ApprovalDefinition, REVEALS, type Reveal, type VerifyDefinition } from "../structure.js";
+import type { ObjectReader } from "./object-reader.js";
+
+/** What a gate asks for beside evidence. */
+export interface Demands {
+  readonly verify: readonly VerifyDefinition[];
+  readonly approval?: ApprovalDefinition;
+  readonly reveal?: Reveal;
+}
+
+/** Reads `verify`, `approval` and `reveal`, from the top of a gate and from its checkpoint; the first counts. */
+export function readDemands(readers: readonly ObjectReader[]): Demands {
+  const verify = readers.flatMap(readVerify);
+  const [approval] = readers.flatMap((reader) => readApproval(reader) ?? []);
+  const [reveal] = readers.flatMap((reader) => readReveal(reader) ?? []);
+  return { verify, ...(approval === undefined ? {} : { approval }), ...(reveal === undefined ? {} : { reveal }) };
+}
+
+const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its parameters}, or a list of these.";
+
+/** Reads `verify`: a verifier's name, an object with it and its parameters, or a list of these. */
+export function readVerify(reader: ObjectReader): VerifyDefinition[] {
+  const value = reader.value("verify");
+  if (value === undefined || value === false) return [];
+  const items = Array.isArray(value) ? value : [value];
+  return items.flatMap((item, index) => {
+    const check = verifyOf(item);
+    if (check !== undefined) return [check];
+    const keys = Array.isArray(value) ? ["verify", index] : ["verify"];
+    reader.wrong(keys, item, "a verifier's name, or an object with one", VERIFY_HINT);
+    return [];
+  });
+}
+
+function verifyOf(item: JsonValue): VerifyDefinition | undefined {
+  if (typeof item === "string" && item.trim() !== "") return { verifier: item.trim(), params: {} };
+  if (!isJsonObject(item)) return undefined;
+  const { verifier, ...params } = item;
+  return typeof verifier === "string" && verifier.trim() !== "" ? { verifier: verifier.trim(), params } : undefined;
+}
+
+/** Reads `approval`: what the person is asked, alone or with who may answer. */
+function readApproval(reader: ObjectReader): ApprovalDefinition | undefined {
+  const value = reader.value("approval");
+  if (value === undefined || value === false) return undefined;
+  if (typeof value === "string") return { prompt: value };
+  const hint = 'Write approval: {prompt: "what the person is asked"}.';
+  if (!isJsonObject(value)) {
+    reader.wrong(["approval"], value, "an object with a prompt", hint);
+    return undefined;
+  }
+  const approval = reader.object("approval");
+  const prompt = approval?.required("prompt", approval.text("prompt"), 'prompt: "what the person is asked"');
+  const approvers = approval?.texts("approvers");
+  if (approvers?.length === 0) {
+    approval?.wrong(["approvers"], approvers, "a list of at least one name", "Name somebody, or leave it out.");
+  }
+  approval?.rest();
+  return prompt === undefined ? undefined : { prompt, ...(approvers === undefined ? {} : { approvers }) };
+}
+
+function readReveal(reader: ObjectReader): Reveal | undefined {
+  const value = reader.value("reveal");
+  if (value === undefined) return undefined;
+  const reveal = REVEALS.find((candidate) => candidate === value);
+  if (reveal !== undefined) return reveal;
+  const meant = nearest(String(value), REVEALS);
+  const hint = `Write one of ${REVEALS.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  reader.wrong(["reveal"], value, `one of ${REVEALS.map(shown).join(", ")}`, hint);
+  return undefined;
+}

@@ -1,0 +1,58 @@
+/**
+ * The language of rules: CEL (cel.dev), with declared types for what a gate's rules can see. Loaded when the
+ * first definition has a rule, so that nobody else pays for it.
+ */
+import type { Environment } from "@marcbachmann/cel-js";
+import { compileRule } from "./compile-rule.js";
+import { registerFunctions, registerOperators } from "./operators.js";
+import { Patterns } from "./patterns.js";
+import type { RuleField, RuleLanguage, RuleSubject } from "./rule-types.js";
+import { EvidenceValue, ParamsValue, RULE_TYPES, ruleParams, SESSION_TYPES, SessionValue } from "./values.js";
+
+/** Bounds on one rule's text. The time that it takes is bounded when it runs. */
+const LIMITS = { maxAstNodes: 500, maxDepth: 100, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 16 };
+
+let loaded: Promise<RuleLanguage> | undefined;
+
+/** Loads the language once. */
+export function loadRuleLanguage(): Promise<RuleLanguage> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<RuleLanguage> {
+  const [cel, re2] = await Promise.all([import("@marcbachmann/cel-js"), import("@bufbuild/re2")]);
+  const patterns = new Patterns(re2);
+  const base = new cel.Environment({ limits: LIMITS, homogeneousAggregateLiterals: false });
+  registerOperators(base);
+  registerFunctions(base);
+  patterns.register(base);
+  base.registerType("session", { ctor: SessionValue, fields: SESSION_TYPES });
+  base.registerVariable("session", "session");
+  base.registerVariable("artifacts", "map<dyn, dyn>");
+  base.registerVariable("plan", "map<string, dyn>");
+  return {
+    forFields(fields) {
+      const environment = withEvidence(base.clone(), fields);
+      return {
+        compile: (text, subject) =>
+          compileRule(text, { environment: withSubject(environment.clone(), subject), fields, subject }, patterns),
+      };
+    },
+  };
+}
+
+function withEvidence(environment: Environment, fields: readonly RuleField[]) {
+  const types = Object.fromEntries(fields.map(({ name, type }) => [name, RULE_TYPES[type]]));
+  environment.registerType("evidence", { ctor: EvidenceValue, fields: types });
+  environment.registerVariable("evidence", "evidence");
+  environment.registerOperator("string in evidence", (name: string, evidence: EvidenceValue) => evidence.has(name));
+  return environment;
+}
+
+function withSubject(environment: Environment, { value, params }: RuleSubject): Environment {
+  if (value !== undefined) environment.registerVariable("value", RULE_TYPES[value]);
+  if (params === "any") return environment.registerVariable("params", "map<string, dyn>");
+  environment.registerType("params", { ctor: ParamsValue, fields: ruleParams(params ?? {}).types });
+  return environment.registerVariable("params", "params");
+}
