@@ -5,8 +5,11 @@ import type { WorkflowListing } from "../ports/content-provider.js";
 import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
+import type { ApprovalRequest, AwaitedApproval } from "./approval/awaited.js";
+import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
 import type { CleanupRequest, CleanupResult } from "./cleanup.js";
-import type { CompleteRequest, CompleteResult } from "./complete-phase.js";
+import type { CompleteRequest } from "./complete-phase.js";
+import type { CompleteResult } from "./gate-answer.js";
 import type { OperationMetrics } from "./metrics.js";
 import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
 import { Operations } from "./operations.js";
@@ -115,6 +118,26 @@ export class Engine {
   async completePhase(sessionId: string, { phase, evidence, ...request }: CompleteRequest): Promise<CompleteResult> {
     const session: Session<number, Record<number, unknown>> = this.session(sessionId);
     return session.completePhase(phase, evidence, request);
+  }
+
+  /** What all sessions wait for, where they wait for a person: evidence that is complete. */
+  approvals(): Promise<readonly AwaitedApproval[]> {
+    return this.#operations.run("approvals", (phased, context) => phased.listApprovals(context));
+  }
+
+  /** What a person is asked in a session, with the evidence that it is about; undefined while nothing waits for one. */
+  async getApproval(sessionId: string): Promise<ApprovalRequest | undefined> {
+    return this.session(sessionId).approval();
+  }
+
+  /** A person's yes to what a session waits for: its phase passes. For the host alone. */
+  async approve(sessionId: string, request: ApproveRequest): Promise<ApprovalResult> {
+    return this.session(sessionId).approve(request);
+  }
+
+  /** A person's no: a failed attempt, with their note as what is to be mended. For the host alone. */
+  async deny(sessionId: string, request: DenyRequest): Promise<ApprovalResult> {
+    return this.session(sessionId).deny(request);
   }
 
   /** Where a session stands, from its head alone. */

@@ -5,6 +5,9 @@
 import { Kernel } from "../kernel/kernel.js";
 import { gateFailures, phaseHistory } from "../session/history.js";
 import { announce } from "./announce.js";
+import { viewRequest } from "./approval/awaited.js";
+import { decide } from "./approval/decide.js";
+import { listApprovals } from "./approval/list-approvals.js";
 import { ArtifactNames } from "./artifact-names.js";
 import { readEvents } from "./artifacts.js";
 import { cleanup } from "./cleanup.js";
@@ -24,8 +27,10 @@ import { startOptions, viewFullState, viewState } from "./state-view.js";
 export const phased = {
   cleanup,
   completePhase,
+  decide,
   deleteSession,
   gateFailures,
+  listApprovals,
   loadSession,
   migrate,
   movePast,
@@ -40,6 +45,7 @@ export const phased = {
   startSession,
   viewFullState,
   viewPhase,
+  viewRequest,
   viewState,
   viewTask,
 };

@@ -10,7 +10,9 @@ const EXPORTS = {
     "MemoryStorage",
     "PhasegateError",
     "Session",
+    "approvalMessage",
     "checkGate",
+    "createApproverKeys",
     "createEngine",
     "createWorkflowTool",
     "defineWorkflow",
@@ -20,6 +22,7 @@ const EXPORTS = {
     "parseSessionId",
     "planOrder",
     "renderTemplate",
+    "signApproval",
     "tickTask",
   ],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "createProjectRoot"],
@@ -37,6 +40,7 @@ const EXPORTS = {
 
 /** Every code that an error can have. Codes are matched on by hosts: none is renamed or taken away. */
 const ERROR_CODES = [
+  "APPROVAL_REFUSED",
   "ATTEMPTS_EXHAUSTED",
   "BUSY",
   "CONFLICT",
