@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { cpus } from "node:os";
 
-const SUITES = ["transitions", "long-sessions", "durable", "listing", "memory", "import-time"];
+const SUITES = ["transitions", "long-sessions", "durable", "listing", "memory", "planned", "import-time"];
 const chosen = process.argv.slice(2);
 const rows = [];
 for (const suite of SUITES.filter((name) => chosen.length === 0 || chosen.includes(name))) {

@@ -19,14 +19,19 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   readonly idempotencyKey?: string;
 }
 
+/** A request whose evidence was copied when it came; a copy that can't be made throws when it is asked for. */
+interface TakenRequest extends Omit<CompleteRequest, "evidence"> {
+  readonly takeEvidence: () => SafeEvidence;
+}
+
 /** Takes evidence to the gate of the current phase, and the session on if it passes. */
 export async function completePhase(
   context: EngineContext,
   sessionId: string,
-  { phase, evidence, idempotencyKey }: CompleteRequest,
+  { phase, takeEvidence, idempotencyKey }: TakenRequest,
 ): Promise<CompleteResult> {
   const id = parseSessionId(sessionId);
-  const submission = checkEvidenceSafety(evidence, context.options.evidenceLimits);
+  const submission = takeEvidence();
   const request =
     idempotencyKey === undefined
       ? undefined

@@ -1,4 +1,5 @@
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import type { EvidenceLimits } from "../gate/evidence-safety.js";
 import type { EngineContext } from "./engine-context.js";
 import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";
@@ -20,8 +21,13 @@ export class Operations {
   readonly metrics = new Metrics();
   readonly #options: ResolvedOptions;
   readonly #notifications: Notifications;
-  #loaded: Promise<Loaded> | undefined;
+  #loaded: Loaded | undefined;
   #running = 0;
+
+  /** How large and deep evidence may be. */
+  get evidenceLimits(): EvidenceLimits {
+    return this.#options.evidenceLimits;
+  }
 
   constructor(options: ResolvedOptions, notifications: Notifications) {
     this.#options = options;
@@ -40,8 +46,8 @@ export class Operations {
     const begun = performance.now();
     let success = false;
     try {
-      this.#loaded ??= this.#load();
-      const { phased, context } = await this.#loaded;
+      // Without a pause once it is there: an operation begins with the call.
+      const { phased, context } = this.#loaded ?? (await this.#load());
       const outcome = await work(phased, context);
       success = succeeded?.(outcome) ?? true;
       return outcome;
@@ -55,7 +61,9 @@ export class Operations {
 
   async #load(): Promise<Loaded> {
     const { phased, createContext } = await import("./phased.js");
-    return { phased, context: createContext(this.#options, this.#notifications) };
+    // Calls that came together share one context.
+    this.#loaded ??= { phased, context: createContext(this.#options, this.#notifications) };
+    return this.#loaded;
   }
 
   #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {

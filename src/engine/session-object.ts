@@ -1,5 +1,6 @@
 import type { JsonObject } from "../definition/json.js";
 import { parseSessionId, type SessionId } from "../definition/names.js";
+import { checkEvidenceSafety } from "../gate/evidence-safety.js";
 import type { AuditReport, Receipt } from "../kernel/audit.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
@@ -62,9 +63,11 @@ export class Session<
 
   /** Takes evidence to the gate of the current phase: exactly what that phase's schema takes. */
   completePhase<N extends Phase>(phase: N, evidence: Evidence[N], request: Keyed = {}): Promise<CompleteResult> {
+    // Copied at once: what the caller changes while the call is under way is no evidence.
+    const takeEvidence = settled(() => checkEvidenceSafety(evidence, this.#operations.evidenceLimits));
     return this.#run(
       "completePhase",
-      (phased, context) => phased.completePhase(context, this.id, { phase, evidence, ...request }),
+      (phased, context) => phased.completePhase(context, this.id, { phase, takeEvidence, ...request }),
       (answer) => answer.passed || answer.awaiting !== undefined,
     );
   }
@@ -206,5 +209,17 @@ export class Session<
     const workflowType = this.#workflowType;
     const own = (context: EngineContext) => (workflowType === undefined ? context : { ...context, workflowType });
     return this.#operations.run(operation, (phased, context) => work(phased, own(context)), succeeded);
+  }
+}
+
+/** Does something now; what it gives, or throws, comes when it is asked for. */
+function settled<T>(work: () => T): () => T {
+  try {
+    const value = work();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
