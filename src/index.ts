@@ -31,9 +31,11 @@ export type {
 } from "./definition/structure.js";
 export type { WorkflowDefinition } from "./definition/workflow-definition.js";
 export type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./definition/workflow-input.js";
+export type { SessionAudit } from "./engine/approval/audit-session.js";
 export type { ApprovalRequest, AwaitedApproval, Denial } from "./engine/approval/awaited.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./engine/approval/decide.js";
 export type { ApproverKeys } from "./engine/approval/ed25519.js";
+export type { ApprovedPass } from "./engine/approval/ledger.js";
 export { createApproverKeys, type SignRequest, signApproval } from "./engine/approver.js";
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";

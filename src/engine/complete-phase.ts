@@ -76,6 +76,7 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     const structure = await pinned.structure(session);
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
     if (refusal !== undefined) throw refusal;
+    await context.approvalGuard.check(session, structure);
     const { structureVersion, submission: last, awaiting } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       throw new AlreadyAsked(session, awaiting.version);

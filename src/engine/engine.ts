@@ -1,10 +1,11 @@
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../definition/define-workflow.js";
 import type { JsonObject } from "../definition/json.js";
-import type { AuditReport, Receipt } from "../kernel/audit.js";
+import type { Receipt } from "../kernel/audit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
+import type { SessionAudit } from "./approval/audit-session.js";
 import type { ApprovalRequest, AwaitedApproval } from "./approval/awaited.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
 import type { CleanupRequest, CleanupResult } from "./cleanup.js";
@@ -217,7 +218,7 @@ export class Engine {
   }
 
   /** Checks a session's log, against a receipt kept elsewhere if there is one. */
-  async audit(sessionId: string, receipt?: Receipt): Promise<AuditReport> {
+  async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
     return this.session(sessionId).audit(receipt);
   }
 }

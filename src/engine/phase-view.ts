@@ -50,6 +50,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
+  await context.approvalGuard.check(session, structure);
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await import("./plan/planned.js")).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
@@ -74,6 +75,7 @@ export async function viewTask(
   const { session, structure } = loaded;
   const refusal = readingRefusal(session.head, phaseNumber, structure);
   if (refusal !== undefined) throw refusal;
+  await context.approvalGuard.check(session, structure);
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);

@@ -1,9 +1,10 @@
 import type { JsonObject } from "../definition/json.js";
 import { parseSessionId, type SessionId } from "../definition/names.js";
 import { checkEvidenceSafety } from "../gate/evidence-safety.js";
-import type { AuditReport, Receipt } from "../kernel/audit.js";
+import type { Receipt } from "../kernel/audit.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
+import type { SessionAudit } from "./approval/audit-session.js";
 import type { ApprovalRequest } from "./approval/awaited.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
 import type { EngineContext } from "./engine-context.js";
@@ -180,9 +181,9 @@ export class Session<
   }
 
   /** Checks the session's log, against a receipt kept elsewhere if there is one. */
-  audit(receipt?: Receipt): Promise<AuditReport> {
+  audit(receipt?: Receipt): Promise<SessionAudit> {
     return this.#run("audit", async (phased, context) => {
-      const report = await context.kernel.audit(this.id, receipt);
+      const report = await phased.auditSession(context, this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;
     });
