@@ -54,10 +54,13 @@ export async function makeAsking(options: Partial<EngineOptions> = {}) {
   };
   /** The whole of a signed word, by default Ann's yes to what waits. */
   const signed = async (sessionId: string, word: Word = {}) => {
-    const { by = "ann", note, decision = "approve", privateKey = keys.ann.privateKey, about } = word;
+    const { by = "ann", note, decision = "approve", privateKey = keys.ann.privateKey, about, at } = word;
     const asked = about ?? (await question(sessionId));
     const noted = note === undefined ? {} : { note };
-    const signature = await signApproval(asked, { decision, by, ...noted, privateKey });
+    const signature = await signApproval(asked, {
+      ...{ decision, by, ...noted, privateKey },
+      ...(at === undefined ? {} : { signedAt: at }),
+    });
     return { by, ...noted, evidenceHash: asked.evidenceHash, signature };
   };
   return { ...made, keys, approvers, evidence, start, submit, waiting, question, signed };
@@ -68,5 +71,6 @@ interface Word {
   readonly note?: string;
   readonly decision?: "approve" | "deny";
   readonly privateKey?: string;
+  readonly at?: string;
   readonly about?: Parameters<typeof signApproval>[0];
 }
