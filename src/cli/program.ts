@@ -1,5 +1,8 @@
 import { Command } from "commander";
+import { decideCommand } from "./approve-command.js";
+import { auditCommand } from "./audit-command.js";
 import type { SetExitCode } from "./exit-codes.js";
+import { keygenCommand } from "./keygen-command.js";
 import { packageVersion } from "./package-version.js";
 import { planCommand } from "./plan-command.js";
 import { serveCommand } from "./serve-command.js";
@@ -21,7 +24,20 @@ Examples:
   phasegate plan specs/login/tasks.md
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
-  phasegate show my_workflow_readme_20260101_120000 --state .phasegate`;
+  phasegate show my_workflow_readme_20260101_120000 --state .phasegate
+  phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json`;
+
+const COMMANDS = [
+  serveCommand,
+  validateCommand,
+  planCommand,
+  sessionsCommand,
+  showCommand,
+  keygenCommand,
+  decideCommand("approve"),
+  decideCommand("deny"),
+  auditCommand,
+];
 
 /** The commands and their options. Throws a `CommanderError` where commander would end the process. */
 export function createProgram(terminal: Terminal, setExitCode: SetExitCode): Command {
@@ -30,9 +46,7 @@ export function createProgram(terminal: Terminal, setExitCode: SetExitCode): Com
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
-  for (const command of [serveCommand, validateCommand, planCommand, sessionsCommand, showCommand]) {
-    program.addCommand(command(terminal, setExitCode));
-  }
+  for (const command of COMMANDS) program.addCommand(command(terminal, setExitCode));
   for (const command of [program, ...program.commands]) settle(command, terminal);
   return program;
 }
