@@ -149,5 +149,5 @@ export {
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "./tool/create-workflow-tool.js";
-export type { WorkflowResponse } from "./tool/tool-context.js";
+export type { DispatchOptions, PersonsAnswer, WorkflowResponse } from "./tool/tool-context.js";
 export type { ObjectSchema } from "./tool/tool-schema.js";
