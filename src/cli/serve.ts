@@ -8,6 +8,7 @@ import { createEngine, type Engine } from "../engine/engine.js";
 import { registerWorkflowTool, type WorkflowRegistration } from "../mcp/register-workflow-tool.js";
 import { type StdioConnection, serveOverStdio } from "../mcp/serve-over-stdio.js";
 import { createProjectRoot } from "../walls/project-root.js";
+import { readTrust } from "./approval-options.js";
 import { createLogger } from "./create-logger.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { logEngine, logWorkflows } from "./log-engine.js";
@@ -15,6 +16,7 @@ import { packageVersion } from "./package-version.js";
 import { requireFolder } from "./require-folder.js";
 import type { ServeOptions } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
+import { openVerifiers } from "./verifier-options.js";
 
 /** A message carries evidence, and JSON may write a character in six bytes. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -56,6 +58,9 @@ async function openEngine(options: ServeOptions, content: FileContent): Promise<
     storage: await FileStorage.open(state),
     content,
     enforcement,
+    ...(await readTrust(options)),
+    verifiers: await openVerifiers(options, process.env),
+    allowUnsignedApprovals: options.allowUnsignedApprovals === true,
     limits: {
       maxAttempts,
       maxAttemptsTotal,

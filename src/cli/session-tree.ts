@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { PhaseAttempt } from "../session/history.js";
+import type { Verification } from "../session/verification.js";
 import type { PhaseReport, SessionReport } from "./session-report.js";
 import { STATUS_STYLES } from "./session-table.js";
 import { printable, styled } from "./terminal.js";
@@ -22,6 +23,9 @@ const ATTEMPT_STYLES = {
   overridden: "yellow",
 } as const satisfies Record<PhaseAttempt["status"], string>;
 
+/** As many lines of what a failed check has put out. */
+const OUTPUT_LINES = 5;
+
 /** A session as lines for a terminal: what it is, then its phases, each with its attempts and problems. */
 export function sessionTree(report: SessionReport, stream: Writable): string[] {
   const phases = report.phases.flatMap((phase, index) => phaseLines(phase, index === report.phases.length - 1, stream));
@@ -29,7 +33,8 @@ export function sessionTree(report: SessionReport, stream: Writable): string[] {
 }
 
 function headLines(report: SessionReport, stream: Writable): string[] {
-  const { sessionId, name, workflowType, revision, target, status, phase, note, createdAt, updatedAt } = report;
+  const { sessionId, name, workflowType, revision, target, status, phase, note, awaiting, createdAt, updatedAt } =
+    report;
   const fields: readonly (readonly [string, string])[] = [
     ["workflow", `${printable(name)} (${workflowType}, revision ${printable(revision)})`],
     ["target", printable(target)],
@@ -37,8 +42,14 @@ function headLines(report: SessionReport, stream: Writable): string[] {
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
     ...(note === undefined ? [] : [["note", printable(note)] as const]),
+    ...(awaiting === undefined ? [] : [["waits", waitsText(awaiting)] as const]),
   ];
   return [styled(stream, "bold", sessionId), ...fields.map(([key, value]) => `  ${key.padEnd(9)} ${value}`)];
+}
+
+function waitsText({ prompt, approvers }: NonNullable<SessionReport["awaiting"]>): string {
+  const whom = approvers === undefined ? "an approver" : approvers.map((name) => printable(name)).join(" or ");
+  return `for ${whom}: ${printable(prompt)}`;
 }
 
 function phaseLines({ number, name, status, attempts }: PhaseReport, last: boolean, stream: Writable): string[] {
@@ -49,9 +60,24 @@ function phaseLines({ number, name, status, attempts }: PhaseReport, last: boole
 }
 
 function attemptLines(attempt: PhaseAttempt, before: string, stream: Writable): string[] {
-  const { attempt: number, status, startedAt, durationSeconds, problems = [] } = attempt;
+  const { attempt: number, status, startedAt, durationSeconds, problems = [], verification = [] } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   const line = `${before}  attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`;
-  return [line, ...problems.map(({ message }) => `${before}    · ${printable(message)}`)];
+  const found = verification.flatMap((result) => resultLines(result, stream));
+  return [
+    line,
+    ...problems.map(({ message }) => `${before}    · ${printable(message)}`),
+    ...found.map((text) => `${before}    ${text}`),
+  ];
+}
+
+/** What a verifier has looked at; what it wants mended stands among the problems. */
+export function resultLines({ verifier, field, ok, ran, exit, output = [] }: Verification, stream: Writable): string[] {
+  const mark = ok ? styled(stream, "green", "✓") : styled(stream, "red", "✗");
+  const about = [verifier, ...(field === undefined ? [] : [`for ${field}`])].join(" ");
+  const what = ran === undefined ? "" : `: ${ran}`;
+  const end = exit === undefined ? "" : ` (${exit})`;
+  const lines = ok ? [] : output.slice(0, OUTPUT_LINES).map((text) => `    ${printable(text)}`);
+  return [`${mark} ${printable(`${about}${what}${end}`)}`, ...lines];
 }

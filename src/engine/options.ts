@@ -1,4 +1,5 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence-safety.js";
 import type { Enforcement } from "../gate/verdict.js";
@@ -8,7 +9,10 @@ import type { PlanSource } from "../ports/plan-source.js";
 import type { SourceParser } from "../ports/source-parser.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { TargetGuard } from "../ports/target-guard.js";
+import type { Verifier } from "../ports/verifier.js";
 import type { AttemptLimits } from "../session/commands.js";
+
+const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
 
 /** How much an engine takes on. */
 export interface EngineLimits extends AttemptLimits {
@@ -20,6 +24,10 @@ export interface EngineLimits extends AttemptLimits {
   readonly maxActiveSessions: number;
   /** Operations at once; beyond it calls are refused with `BUSY`. Default 100. */
   readonly maxConcurrent: number;
+  /** Verifiers of one gate that run side by side. Default 4. */
+  readonly maxVerifiersAtOnce: number;
+  /** How long the verifiers of one gate may take together, in milliseconds. Default 120,000. */
+  readonly verifyDeadlineMs: number;
 }
 
 /** The limits of an engine that is given none. */
@@ -30,6 +38,8 @@ export const DEFAULT_LIMITS: EngineLimits = {
   maxEvidenceDepth: 64,
   maxActiveSessions: 100,
   maxConcurrent: 100,
+  maxVerifiersAtOnce: 4,
+  verifyDeadlineMs: 120_000,
 };
 
 /** What an engine is made of. */
@@ -48,10 +58,29 @@ export interface EngineOptions {
   readonly plans?: PlanSource;
   /** Parsers of plans by name, beside the built-in ones; one of the same name comes before it. */
   readonly parsers?: Readonly<Record<string, SourceParser>>;
+  /**
+   * Verifiers by the names that gates use: `createVerifiers` of `phasegate/verify` makes the built-in ones. A workflow
+   * whose gates name one that is not here can't be started.
+   */
+  readonly verifiers?: Readonly<Record<string, Verifier>>;
   /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
   readonly hashKey?: string | Uint8Array;
+  /**
+   * Who may say yes at gates that ask for a person: Ed25519 public keys by name, each 32 bytes as `ed25519:`
+   * and base64url. Keep an approver's key until the sessions that were approved with it are done.
+   */
+  readonly approvers?: Readonly<Record<string, string>>;
+  /** Whether approvals that nobody has signed count too; false if not given. They are recorded as such. */
+  readonly allowUnsignedApprovals?: boolean;
   /** Where the time comes from; the system's clock if not given. */
   readonly clock?: Clock;
+}
+
+/** Whose word counts at gates that ask for a person. */
+export interface ApprovalOptions {
+  /** Public keys by name. */
+  readonly approvers: ReadonlyMap<string, string>;
+  readonly unsigned: boolean;
 }
 
 /** Options with every default filled in. */
@@ -65,7 +94,9 @@ export interface ResolvedOptions {
   readonly targets?: TargetGuard;
   readonly plans?: PlanSource;
   readonly parsers: Readonly<Record<string, SourceParser>>;
+  readonly verifiers: Readonly<Record<string, Verifier>>;
   readonly hashKey?: Uint8Array;
+  readonly approvals: ApprovalOptions;
 }
 
 /** Fills in the defaults. */
@@ -88,10 +119,23 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     enforcement,
     clock,
     parsers: options.parsers ?? {},
+    verifiers: options.verifiers ?? {},
+    approvals: resolveApprovals(options),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
+}
+
+function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
+  for (const [name, key] of Object.entries(approvers)) {
+    if (name.trim() !== "" && typeof key === "string" && PUBLIC_KEY.test(key)) continue;
+    throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is no Ed25519 public key`, {
+      remedy: "Give the key as `phasegate keygen` has printed it: ed25519: and 43 characters of base64url.",
+      details: { field: `approvers.${name}`, expected: "ed25519:<base64url of 32 bytes>" },
+    });
+  }
+  return { approvers: new Map(Object.entries(approvers)), unsigned: allowUnsignedApprovals === true };
 }
 
 /** Limits that were not given, or given as undefined, have their defaults; what is no limit is refused. */

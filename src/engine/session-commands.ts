@@ -10,6 +10,7 @@ import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import type { PhasedSession } from "./pinned.js";
 import { requireWorkflow } from "./start-session.js";
 import { type StateView, viewState } from "./state-view.js";
+import { requireVerifiers } from "./verify/require-verifiers.js";
 
 /** A call that may be repeated: the same key gives the same answer. */
 export interface Keyed {
@@ -146,6 +147,7 @@ export async function migrate(
   const { session, structure: pinned } = await loadSession(context, id);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const structure = await withPlan(context, session, pinned, newest);
+  requireVerifiers(structure, context.options.verifiers);
   await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }
@@ -184,14 +186,17 @@ export async function deleteSession(
 }
 
 /**
- * The text of the phase that the answer will show can be had: else the call would change the session and
+ * The phase that the answer will show may be seen, and its text can be had: else the call would change the session and
  * then fail. A phase that there is not is left to the transition to refuse.
  */
 async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
   const { session, structure } = await loadSession(context, id);
   const number = phase ?? session.head.phase;
-  const found = structure.phases.find((candidate) => candidate.number === number);
-  if (found !== undefined) await viewText(context, structure, found);
+  const position = structure.phases.findIndex((candidate) => candidate.number === number);
+  const found = structure.phases[position];
+  if (found === undefined) return;
+  await context.approvalGuard.check(session, structure, phase === undefined ? undefined : position);
+  await viewText(context, structure, found);
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {

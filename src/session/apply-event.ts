@@ -22,7 +22,14 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
   const facts = factsOf(head);
   switch (event.type) {
     case "phase_entered":
-      return { status: "active", ...facts, ...enter(event, at) };
+      return { status: "active", ...facts, ...enter(event, context) };
+    case "approval_requested": {
+      const awaiting = { version, evidenceHash: event.evidenceHash };
+      return { status: "active", ...facts, awaiting, submission: { version, merge: false } };
+    }
+    case "approved":
+    case "denied":
+      return { status: "active", ...facts };
     case "gate_passed":
       return {
         status: "active",
@@ -38,11 +45,22 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "phase_skipped":
       return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position), attempts: 0 };
     case "paused":
-      return { status: "paused", ...facts, pausedAt: at, ...(event.note === undefined ? {} : { note: event.note }) };
+      return {
+        status: "paused",
+        ...facts,
+        ...waiting(head),
+        pausedAt: at,
+        ...(event.note === undefined ? {} : { note: event.note }),
+      };
     case "resumed":
-      return { status: "active", ...facts };
+      return { status: "active", ...facts, ...waiting(head) };
     case "retried":
-      return { status: "active", ...facts, ...retried(facts, event.resetEvidence, event.by) };
+      return {
+        status: "active",
+        ...facts,
+        ...retried(facts, event.resetEvidence, event.by),
+        ...rebased(event, context),
+      };
     case "rolled_back":
       return { status: "active", ...facts, ...rolledBack(facts, event.position), ...dueAfterRollback(facts, event) };
     case "completed":
@@ -50,8 +68,9 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "failed":
       return { status: "failed", ...facts, failedAt: at };
     case "migrated":
+      return { ...head, awaiting: undefined, ...migrated(facts, event, version), ...rebased(event, context) };
     case "plan_synced":
-      return { ...head, ...migrated(facts, event, version) };
+      return { ...head, awaiting: undefined, ...migrated(facts, event, version) };
     case "plan_ticked":
       return { ...head, ...dueAfterTicks(facts, event) };
     case "deleted":
@@ -85,9 +104,13 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
   };
 }
 
+/**
+ * What is carried on when something happens. Not what is waited for: a person's word is on one piece of
+ * evidence, in a phase as it stands, so whatever else is done takes the question back.
+ */
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
-  const { completed, skipped, attempts, spent, submission, due, createdAt, phaseStartedAt } = head;
+  const { completed, skipped, attempts, spent, submission, due, baseline, createdAt, phaseStartedAt } = head;
   return {
     workflowType,
     revision,
@@ -102,13 +125,24 @@ function factsOf(head: SessionHead): HeadFacts {
     spent,
     ...(submission === undefined ? {} : { submission }),
     ...(due === undefined ? {} : { due }),
+    ...(baseline === undefined ? {} : { baseline }),
     createdAt,
     phaseStartedAt,
   };
 }
 
-function enter(place: { phase: number; position: number }, at: string) {
-  return { phase: place.phase, position: place.position, attempts: 0, submission: undefined, phaseStartedAt: at };
+/** What a pause leaves as it is. */
+function waiting({ awaiting }: SessionHead): Pick<HeadFacts, "awaiting"> {
+  return awaiting === undefined ? {} : { awaiting };
+}
+
+function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
+  return { phase, position, attempts: 0, submission: undefined, baseline: version, phaseStartedAt: at };
+}
+
+/** Where an event brings snapshots with it, they are all that count from then on. */
+function rebased({ snapshots }: EventOf<"retried"> | EventOf<"migrated">, { version }: EventContext) {
+  return snapshots === undefined ? {} : { baseline: version };
 }
 
 function passed(facts: HeadFacts, position: number) {

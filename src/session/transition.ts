@@ -1,7 +1,8 @@
 import type { PhaseDefinition } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import { applyEvent } from "./apply-event.js";
-import type { CommandOf, SessionCommand, TransitionContext } from "./commands.js";
+import { approvalOf, decidedEvent, decisionRefusal, denialProblem } from "./approval.js";
+import { begunOf, type CommandOf, type SessionCommand, type TransitionContext } from "./commands.js";
 import { secondsBetween } from "./duration.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
@@ -30,7 +31,8 @@ export function transition(
   return { ok: true, events: decided, head: others.reduce((next, event) => applyEvent(next, event, context), begun) };
 }
 
-type Decided = readonly [SessionEvent, ...SessionEvent[]] | AnyPhasegateError;
+type Events = readonly [SessionEvent, ...SessionEvent[]];
+type Decided = Events | AnyPhasegateError;
 
 /** The longest note or reason, in characters: it stands in the head, which stays small. */
 const NOTE_MAX = 2000;
@@ -41,6 +43,9 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
   switch (command.type) {
     case "completePhase":
       return completePhase(head, command, context);
+    case "approve":
+    case "deny":
+      return decideApproval(head, command, context);
     case "pause":
       return pause(head, command, context);
     case "resume":
@@ -65,34 +70,70 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
   }
 }
 
-function start(command: CommandOf<"start">, { structure }: TransitionContext): Decided {
+function start(command: CommandOf<"start">, context: TransitionContext): Decided {
+  const { structure } = context;
   const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
   return [
     { type: "started", target: command.target, options: command.options, structure },
-    { type: "phase_entered", phase: structure.startPhase, position },
+    entered(structure.startPhase, position, context),
   ];
 }
 
 function completePhase(head: SessionHead, command: CommandOf<"completePhase">, context: TransitionContext): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output } = command;
+  const { phase, evidence, verdict, output, verification } = command;
   const attempt = head.attempts + 1;
-  if (!verdict.passed) return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems] }, context);
+  const verified = verification === undefined ? {} : { verification: [...verification] };
+  if (!verdict.passed) {
+    return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems], ...verified }, context);
+  }
   const { position } = head;
   const extras = {
+    ...verified,
     ...(output === undefined ? {} : { output }),
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
   };
-  const ticks = isTicked(position, context) ? ({ ticks: true } as const) : {};
-  return [{ type: "gate_passed", phase, position, attempt, evidence, ...extras, ...ticks }, ahead(position, context)];
+  const accepted = { phase, position, attempt, evidence, ...extras };
+  const approval = approvalOf(context.structure.phases[position]?.gate);
+  if (approval === undefined) return gatePassed(accepted, context);
+  const { evidenceHash } = command;
+  if (evidenceHash === undefined) throw new Error("an approval must be bound to the hash of its evidence");
+  return [{ type: "approval_requested", ...accepted, ...approval, evidenceHash }];
+}
+
+function gatePassed(accepted: Omit<EventOf<"gate_passed">, "type" | "ticks">, context: TransitionContext): Events {
+  const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
+  return [{ type: "gate_passed", ...accepted, ...ticks }, ahead(accepted.position, context)];
+}
+
+/**
+ * A yes passes the gate with the evidence that was seen. A no is a failed attempt with the person's words
+ * as its problem: it was the submission that did not do, so it counts like any other refusal.
+ */
+function decideApproval(
+  head: SessionHead,
+  command: CommandOf<"approve"> | CommandOf<"deny">,
+  context: TransitionContext,
+): Decided {
+  const refusal = decisionRefusal(head, context.structure, command.type, command.evidenceHash);
+  if (refusal !== undefined) return refusal;
+  const { note = "" } = command;
+  if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
+  const word = decidedEvent(command);
+  if (command.type === "approve") return [word, ...gatePassed(accepted, context)];
+  const { phase, attempt, evidence, verification } = accepted;
+  const verified = verification === undefined ? {} : { verification };
+  const failure = { phase, attempt, evidence, problems: [denialProblem(command)], ...verified };
+  return [word, ...gateFailed(head, failure, context)];
 }
 
 function gateFailed(
   head: SessionHead,
   event: Omit<EventOf<"gate_failed">, "type">,
   { limits }: TransitionContext,
-): Decided {
+): Events {
   const spent = spentAt(head, head.position) + 1;
   const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
   const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
@@ -105,10 +146,13 @@ function isTicked(position: number, { structure }: TransitionContext): boolean {
 }
 
 /** The event that follows when a phase is left: the next one is entered, or the workflow is done. */
-function ahead(position: number, { structure }: TransitionContext): SessionEvent {
-  const next = structure.phases[position + 1];
-  if (next === undefined) return { type: "completed" };
-  return { type: "phase_entered", phase: next.number, position: position + 1 };
+function ahead(position: number, context: TransitionContext): SessionEvent {
+  const next = context.structure.phases[position + 1];
+  return next === undefined ? { type: "completed" } : entered(next.number, position + 1, context);
+}
+
+function entered(phase: number, position: number, context: TransitionContext): EventOf<"phase_entered"> {
+  return { type: "phase_entered", phase, position, ...begunOf(context) };
 }
 
 function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure }: TransitionContext): Decided {
@@ -133,7 +177,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   if (refusal === undefined && head.status === "active" && head.attempts === 0) {
     return invalidTransition(head, structure, "retryPhase", `no attempt at phase ${phase} has failed`);
   }
-  return [{ type: "retried", phase, resetEvidence, by }];
+  return [{ type: "retried", phase, resetEvidence, by, ...begunOf(context) }];
 }
 
 function rollback(head: SessionHead, command: CommandOf<"rollback">, context: TransitionContext): Decided {
@@ -148,7 +192,7 @@ function rollback(head: SessionHead, command: CommandOf<"rollback">, context: Tr
   const unticks = from < 0 ? {} : { unticksFrom: from };
   return [
     { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by, ...unticks },
-    { type: "phase_entered", phase: command.to, position },
+    entered(command.to, position, context),
   ];
 }
 

@@ -2,7 +2,7 @@ import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../err
 import { type Action, isAction } from "./actions.js";
 import { phaseCall, taskCall } from "./next-call.js";
 import { planWords } from "./plan-errors.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** Seed 000's words for kinds of errors. */
 type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
@@ -24,6 +24,7 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   INVALID_TRANSITION: "StateError",
   ATTEMPTS_EXHAUSTED: "StateError",
   NOT_ALLOWED: "StateError",
+  APPROVAL_REFUSED: "StateError",
   EVIDENCE_UNSAFE: "ValueError",
   EVIDENCE_TOO_LARGE: "ValueError",
   IDEMPOTENCY_KEY_REUSED: "ValueError",
@@ -141,6 +142,7 @@ function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): Wir
       if (sessionId !== undefined && error.details.status === "paused")
         return { action: "resume", session_id: sessionId };
       return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
+    case "APPROVAL_REFUSED":
     case "CONFLICT":
     case "STORAGE_FAILED":
       return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };

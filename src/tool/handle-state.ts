@@ -1,10 +1,12 @@
 import type { StateView } from "../engine/state-view.js";
 import type { ParametersOf } from "./actions.js";
+import { approvalNews, denialNews } from "./approval-on-wire.js";
 import { blockedBy, nextCall, phaseCall } from "./next-call.js";
 import { planNews, planNewsInShort } from "./plan-on-wire.js";
 import { rangesText } from "./ranges-text.js";
 import type { ToolContext } from "./tool-context.js";
-import { brief, compact, historyEntry, type WireObject } from "./wire.js";
+import { historyEntry } from "./wire.js";
+import { brief, compact, type WireObject } from "./wire-object.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
   if (params.brief === true) return briefState(context, await context.engine.getState(params.session_id));
@@ -22,6 +24,8 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
+    ...approvalNews(state.awaiting),
+    ...denialNews(state.denied),
     ...planNews(context, state.sessionId, state.plan),
     resume_capable: head.status === "active" || head.status === "paused",
     blocked: blockedBy(state),
@@ -35,6 +39,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   const [state, history, options] = await Promise.all([engine.getState(id), engine.history(id), engine.getOptions(id)]);
   const { head } = state;
   const session = compact({
+    ...approvalNews(state.awaiting),
     session_id: state.sessionId,
     workflow_type: head.workflowType,
     target_file: head.target,
@@ -66,6 +71,8 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
+    ...approvalNews(state.awaiting),
+    ...denialNews(state.denied),
     ...planNewsInShort(context, state.sessionId, state.plan),
     blocked: blockedBy(state),
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,
