@@ -10,7 +10,8 @@ import type { EngineContext } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
 import type { PhasedSession } from "../pinned.js";
 import { authenticate, type Word } from "./authenticate.js";
-import { awaitedBy, loadAsked } from "./awaited.js";
+import { awaitedBy } from "./awaited.js";
+import { loadAsked } from "./view-awaited.js";
 
 /** A person's yes. */
 export interface ApproveRequest {
