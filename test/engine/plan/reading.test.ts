@@ -96,6 +96,15 @@ describe("a phase out of a plan", () => {
     expect(errors).toEqual([new Error("EIO: /secret/place")]);
   });
 
+  it("tells none of a foreign error's words, whatever the error carries", async () => {
+    const { engine, start, plans } = makePlanned();
+    const sessionId = await start(1);
+    plans.fault = () => {
+      throw Object.assign(new Error("EIO: /secret/place"), { remedy: "Look into /secret/place.", code: "EIO" });
+    };
+    expect((await engine.getState(sessionId)).plan?.unreadable).toBe("the host could not read or write it");
+  });
+
   it("is parsed once for each state of the file", async () => {
     let parsed = 0;
     const parser: SourceParser = {
