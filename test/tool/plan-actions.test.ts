@@ -218,6 +218,19 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("names a call that failed as agents know it, and what the plan names as it stands there", async () => {
+    const plan = PLAN.replace("Phase 2: Print", "Phase 2: syncPlan is not possible");
+    const { refused, start, content, edit } = makeTool({ plan });
+    const session_id = await start(2);
+    edit((text) => text.replace(/### Phase 2.*/s, ""));
+    const gone = await refused({ action: "sync_plan", session_id });
+    expect(gone.error).toContain("'syncPlan is not possible'");
+    content.text = () => Promise.reject(new Error("EIO"));
+    const task = { session_id, phase: 2, task_number: 1 };
+    expect((await refused({ action: "get_task", ...task })).error).toMatch(/^get_task failed for a reason/);
+    expect((await refused({ action: "get_phase", session_id })).error).toMatch(/^get_phase failed for a reason/);
+  });
+
   it("names no call that agents are not given", async () => {
     const { engine, start, edit } = makeTool();
     const session_id = await start(1);
