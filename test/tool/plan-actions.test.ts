@@ -218,6 +218,21 @@ describe("the tool on a session with a plan", () => {
     });
   });
 
+  it("says of a phase that there is not in which plan to look", async () => {
+    const { refused, start } = makeTool();
+    const session_id = await start(1);
+    const body = {
+      error: "phase_out_of_range_error",
+      code: "PHASE_OUT_OF_RANGE",
+      message: "there is no phase 99 in spec",
+      hint: "Use one of the phases 0, 1, 2.",
+      source_path: PLAN_PATH,
+    };
+    expect(await refused({ action: "get_phase", session_id, phase: 99 })).toMatchObject(body);
+    expect(await refused({ action: "get_task", session_id, phase: 99, task_number: 1 })).toMatchObject(body);
+    expect(await refused({ action: "complete_phase", session_id, phase: 99, evidence: {} })).toMatchObject(body);
+  });
+
   it("names a call that failed as agents know it, and what the plan names as it stands there", async () => {
     const plan = PLAN.replace("Phase 2: Print", "Phase 2: syncPlan is not possible");
     const { refused, start, content, edit } = makeTool({ plan });
