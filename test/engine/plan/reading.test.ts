@@ -17,6 +17,16 @@ describe("a phase out of a plan", () => {
     expect((await engine.getTask(sessionId, 1, 2)).content).toBe(task.content);
   });
 
+  it("names the phase after it by its number, and none after the last", async () => {
+    const plan = "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n\n### Phase 4: B\n\n- [ ] **Task 4.1**: Two\n";
+    const files = { "phases/dynamic/phase-template.md": "Next: [NEXT_PHASE_NUMBER]\n" };
+    const { engine, start, pass } = makePlanned({ plan, files });
+    const sessionId = await start(1);
+    expect((await engine.getPhase(sessionId)).content.text).toBe("Next: 4\n");
+    await pass(sessionId, 1, { tasks_completed: ["1.1"] });
+    expect((await engine.getPhase(sessionId)).content.text).toBe("Next: None\n");
+  });
+
   it("follows its template, and says that it has changed", async () => {
     const made = makePlanned();
     const sessionId = await made.start(1);
