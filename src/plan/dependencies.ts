@@ -4,7 +4,7 @@
 export interface Named {
   readonly tasks: readonly string[];
   readonly phases: readonly string[];
-  /** Words that name nothing, where the whole text does. */
+  /** Words that name nothing: the whole text, or a range that is too long to be meant. */
   readonly unread?: string;
 }
 

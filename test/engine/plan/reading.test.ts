@@ -85,6 +85,31 @@ describe("a phase out of a plan", () => {
     expect((await engine.getPhase(sessionId)).plan?.tasks[0]).toMatchObject({ id: "2.1", open: [], ready: true });
   });
 
+  it("shows a task that was left out as what it is, and lets nothing wait for it", async () => {
+    const plan =
+      "# Implementation Plan\n\n## Phase 1: A\n\n- [ ] 1. One\n- [ ]* 2. Two\n\n## Phase 2: B\n\n- [ ] 3. Three (depends on 2)\n- [ ]* 4. Four\n- [ ]* 5. Five\n";
+    const { engine, start, pass } = makePlanned({ plan, config: { parser: "kiro", enforce_dependencies: true } });
+    const sessionId = await start(1);
+    await pass(sessionId, 1, { tasks_completed: ["1"] });
+    const states = async (phase: number) =>
+      (await engine.getPhase(sessionId, phase)).plan?.tasks.map(({ id, state, ready }) => [id, state, ready]);
+    expect(await states(1)).toEqual([
+      ["1", "done", false],
+      ["2", "pending", false],
+    ]);
+    expect((await engine.getTask(sessionId, 2, 1)).plan?.task).toMatchObject({
+      dependencies: ["2"],
+      open: [],
+      ready: true,
+    });
+    await pass(sessionId, 2, { tasks_completed: ["3", "4"] });
+    expect(await states(2)).toEqual([
+      ["3", "done", false],
+      ["4", "done", false],
+      ["5", "pending", false],
+    ]);
+  });
+
   it("is shown as it was pinned where its file can't be read, and says so", async () => {
     const { engine, start, memory, plans } = makePlanned();
     const sessionId = await start(1);
