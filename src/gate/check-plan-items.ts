@@ -10,6 +10,8 @@ const EXPECTED = 'an object such as {"1": true}';
 
 /** What is claimed of one item. */
 interface Claims {
+  readonly number: number;
+  readonly text: string;
   readonly values: JsonValue[];
   /** A text that may mean it, and another item too. */
   unsure?: string;
@@ -26,11 +28,11 @@ export function itemProblems(items: readonly string[], given: JsonValue | undefi
 }
 
 function unclaimed(items: readonly string[], given: JsonObject): Problem[] {
-  const claims = items.map((): Claims => ({ values: [] }));
-  const texts = items.map(bare);
+  const claims = items.map((text, index): Claims => ({ number: index + 1, text, values: [] }));
+  const known = byName(claims);
   const strangers: Problem[] = [];
   for (const [key, value] of Object.entries(given)) {
-    const meant = claims.filter((_, index) => names(key, index, texts));
+    const meant = known.get(nameOf(key)) ?? [];
     if (meant.length === 0 && value === false) strangers.push(stranger(key));
     for (const claim of meant) {
       // Two items may have one text: what is true of one of them says nothing of the other.
@@ -38,18 +40,30 @@ function unclaimed(items: readonly string[], given: JsonObject): Problem[] {
       else claim.values.push(value);
     }
   }
-  return [...items.flatMap((text, index) => itemProblem(index + 1, text, claims[index]) ?? []), ...strangers];
+  return [...claims.flatMap((claim) => itemProblem(claim) ?? []), ...strangers];
 }
 
-/** Whether a key means an item: its number as it is written, or its text, where that is one. */
-function names(key: string, index: number, texts: readonly string[]): boolean {
-  if (/^\d+$/.test(key)) return key === `${index + 1}`;
+/** Items by what they are called: the number, and the text where it is one. */
+function byName(claims: readonly Claims[]): Map<string, Claims[]> {
+  const known = new Map(claims.map((claim) => [`${claim.number}`, [claim]]));
+  for (const claim of claims) {
+    const text = bare(claim.text);
+    if (!/[^\d ]/.test(text)) continue;
+    const same = known.get(text);
+    if (same === undefined) known.set(text, [claim]);
+    else same.push(claim);
+  }
+  return known;
+}
+
+/** A number is one exactly as it is written: `1.` and `01` are texts, which no item has. */
+function nameOf(key: string): string {
+  if (/^\d+$/.test(key)) return key;
   const text = bare(key);
-  return /[^\d ]/.test(text) && text === texts[index];
+  return /[^\d ]/.test(text) ? text : "";
 }
 
-function itemProblem(number: number, text: string, claims: Claims | undefined): Problem | undefined {
-  const { values = [], unsure } = claims ?? {};
+function itemProblem({ number, text, values, unsure }: Claims): Problem | undefined {
   const field = `${ITEMS_FIELD}.${number}`;
   const what = `item ${number} of the validation gate: ${text}`;
   const other = values.find((value) => value !== true);

@@ -30,7 +30,7 @@ async function dispatch(context: ToolContext, input: unknown): Promise<WireObjec
   } catch (error) {
     made = await refusalAnswer(context, request, error);
   }
-  return shrinkAnswer(restrict(context, made), context.room);
+  return shrinkAnswer(restrict(context, made), context.room, context.actions);
 }
 
 /** Whether an action can be asked for page by page: it changes nothing. */

@@ -266,6 +266,29 @@ describe("answers about long plans stay in their budget", () => {
     expect(failed).toMatchObject({ missing_tasks: { length: 60 }, unclaimed_items: { 1: "All is well" } });
   });
 
+  it("a refusal that says more than fits leads to where all of it is said", async () => {
+    const tasks = Array.from({ length: 500 }, (_, index) => `- [ ] **Task 1.${index + 1}**: Do it\n`).join("");
+    const words = "and this is shown to somebody who has not written it, in writing, with the date and the place of it";
+    const items = Array.from({ length: 200 }, (_, index) => `- [ ] Thing ${index + 1} works, ${words}\n`).join("");
+    const plan = `### Phase 1: Big\n\n${tasks}\n#### Validation Gate\n\n${items}`;
+    const { call, refused, start, engine } = makeTool({ plan });
+    const session_id = await start(1);
+    const failed = { action: "complete_phase", session_id, phase: 1, evidence: {} };
+    const answer = await refused(failed);
+    expect(answer.left_out).toContain("unclaimed_items");
+    expect(answer.next).toEqual({ action: "get_errors", session_id });
+    let page = await call({ action: "get_errors", session_id });
+    let said = JSON.stringify(page);
+    while (page.cursor !== undefined) {
+      page = await call({ action: "get_errors", session_id, cursor: page.cursor });
+      said += JSON.stringify(page);
+    }
+    expect(said).toContain("Task 1.500 is not");
+    expect(said).toContain("item 200 of the validation gate: Thing 200 works");
+    const tool = createWorkflowTool(engine, { actions: ["complete_phase"] });
+    expect((await tool.dispatch(failed)).next).toMatchObject({ action: "complete_phase" });
+  });
+
   it("or in pages, which put together are the whole", async () => {
     const { call, start } = makeTool({ plan: chain(150) }, 1000);
     const session_id = await start(1);
