@@ -313,6 +313,44 @@ describe("answers about long plans stay in their budget", () => {
     });
   });
 
+  it("a preview of it names every one of them, in pages that are good as long as the plan is the same", async () => {
+    const { call, refused, start, edit, engine } = makeTool({ plan: chain(10) }, 2000);
+    const session_id = await start(0);
+    edit(() => chain(300).replaceAll("thing", "other thing"));
+    const { version } = await engine.getState(session_id);
+    let page = await call({ action: "sync_plan", session_id, preview: true });
+    expect(page).toMatchObject({ change_counts: { added: 290, renamed: 10 }, more_changes: expect.any(Number) });
+    const second = page.next;
+    const named: string[] = [];
+    for (;;) {
+      for (const entries of Object.values(Object(page.changes))) {
+        named.push(...Array.from(Object(entries), ({ id }: { id: string }) => id));
+      }
+      if (page.cursor === undefined) break;
+      page = await call(JSON.parse(JSON.stringify(page.next)));
+    }
+    expect(named.sort()).toEqual(Array.from({ length: 300 }, (_, index) => `1.${index + 1}`).sort());
+    expect(page).not.toHaveProperty("more_changes");
+    expect(page.next).toEqual({ action: "sync_plan", session_id });
+    const { cursor } = JSON.parse(JSON.stringify(second));
+    expect(await refused({ action: "sync_plan", session_id, cursor })).toMatchObject({ code: "INVALID_INPUT" });
+    expect((await engine.getState(session_id)).version).toBe(version);
+    edit((text) => text.replace("thing number 7 ", "anything "));
+    const stale = await refused({ action: "sync_plan", session_id, preview: true, cursor });
+    expect(stale).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("has changed") });
+  });
+
+  it("the ticks of a long phase are counted where not all are listed", async () => {
+    const { call, start } = makeTool({ plan: chain(150) });
+    const session_id = await start(1);
+    const ids = Array.from({ length: 150 }, (_, index) => `1.${index + 1}`);
+    const evidence = { tasks_completed: ids, validation_gate: { 1: true } };
+    expect(await call({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
+      plan_ticked: { length: 100 },
+      plan_ticked_in_all: 150,
+    });
+  });
+
   it("the state in short is short whatever the plan has to say", async () => {
     const { call, start, edit, plans } = makeTool({ plan: chain(100) });
     const session_id = await start(1);

@@ -27,6 +27,7 @@ export interface SyncResult extends Standing {
   readonly preview: boolean;
   /** Whether the session's phases are others now; of a preview, whether they would be. */
   readonly changed: boolean;
+  /** All differences of a preview; of a sync, those that the session's log keeps, and how many there were. */
   readonly changes: PlanChanges;
   /** What is added to the plan's own phase numbers. */
   readonly shift: number;
@@ -99,7 +100,7 @@ function foundOf(
     path: structure.plan?.path ?? "",
     preview,
     changed: matters,
-    changes: changesByKind(changes),
+    changes: changesByKind(changes, Number.POSITIVE_INFINITY),
     shift: arrangement.shift,
   };
 }

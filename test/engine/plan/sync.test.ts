@@ -301,7 +301,7 @@ describe("a migration of a session with a plan", () => {
 });
 
 describe("a plan with more differences than are listed", () => {
-  it("lists a hundred of a kind, and counts them all", async () => {
+  it("keeps a hundred of a kind in the log, shows all of them in a preview, and counts them", async () => {
     const many: SourceParser = {
       parse: (text, file) => {
         const { plan, diagnostics } = parsePlan(text, { file });
@@ -315,7 +315,9 @@ describe("a plan with more differences than are listed", () => {
     const { engine, start, edit } = makePlanned({ engine: { parsers: { spec_tasks_parser: many } } });
     const sessionId = await start(0);
     edit((text) => text.replace("# Tasks", "# MANY tasks"));
+    const preview = await engine.syncPlan(sessionId, { preview: true });
+    expect([preview.changes.added.length, preview.changes.count]).toEqual([150, 150]);
     const { changes } = await engine.syncPlan(sessionId);
-    expect([changes.added.length, changes.count]).toEqual([100, 150]);
+    expect([changes.added.length, changes.count, changes.counts.added]).toEqual([100, 150, 150]);
   });
 });
