@@ -49,13 +49,14 @@ async function openContent({ workflows }: ServeOptions): Promise<FileContent> {
 }
 
 async function openEngine(options: ServeOptions, content: FileContent): Promise<Engine> {
-  const { state, project, enforcement, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
+  const { state, project, enforcement, agentSync, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
   const targets =
     project === undefined ? undefined : await createProjectRoot(await requireFolder(project, "the project folder"));
   return createEngine({
     storage: await FileStorage.open(state),
     content,
     enforcement,
+    agentSync,
     limits: {
       maxAttempts,
       maxAttemptsTotal,

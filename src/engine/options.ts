@@ -32,6 +32,9 @@ export const DEFAULT_LIMITS: EngineLimits = {
   maxConcurrent: 100,
 };
 
+/** Which syncs of a plan agents may ask for. */
+export type AgentSync = "keeps-gates" | "any";
+
 /** What an engine is made of. */
 export interface EngineOptions {
   /** Where sessions are kept. */
@@ -48,6 +51,11 @@ export interface EngineOptions {
   readonly plans?: PlanSource;
   /** Parsers of plans by name, beside the built-in ones; one of the same name comes before it. */
   readonly parsers?: Readonly<Record<string, SourceParser>>;
+  /**
+   * What an agent may sync by itself: `keeps-gates`, the default, leaves a sync after which gates ask for less to
+   * the host; `any` lets it sync whatever its plan says.
+   */
+  readonly agentSync?: AgentSync;
   /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /** Where the time comes from; the system's clock if not given. */
@@ -65,6 +73,7 @@ export interface ResolvedOptions {
   readonly targets?: TargetGuard;
   readonly plans?: PlanSource;
   readonly parsers: Readonly<Record<string, SourceParser>>;
+  readonly agentSync: AgentSync;
   readonly hashKey?: Uint8Array;
 }
 
@@ -88,6 +97,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     enforcement,
     clock,
     parsers: options.parsers ?? {},
+    agentSync: options.agentSync ?? "keeps-gates",
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),

@@ -42,6 +42,8 @@ export const planChangesSchema = z.object({
     gate: count,
     other: count,
   }),
+  /** What the gates from the current phase on ask for no more: tasks with their ids, items of gates by their texts. */
+  takenAway: list,
 });
 
 /** What is different between the plan that a session has pinned and its source. Ticks are no difference. */
@@ -58,6 +60,6 @@ export const PLAN_CHANGE_KINDS = [
   "criteria",
   "gate",
   "other",
-] as const satisfies readonly Exclude<keyof PlanChanges, "count" | "counts">[];
+] as const satisfies readonly Exclude<keyof PlanChanges, "count" | "counts" | "takenAway">[];
 /** A kind of difference. */
 export type PlanChangeKind = (typeof PLAN_CHANGE_KINDS)[number];

@@ -21,9 +21,9 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     by: "agent",
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
-  const { changes, changed, shift, path } = result;
+  const { changes, changed, shift, path, needsHost } = result;
   const page = preview ? changesPage(changes, context.room - ENVELOPE, cursor) : listed(changes);
-  const done = preview && changed ? syncCall(sessionId) : nextCall(result, () => phaseCall(sessionId));
+  const done = preview && changed && !needsHost ? syncCall(sessionId) : nextCall(result, () => phaseCall(sessionId));
   return compact({
     status: "success",
     action: "sync_plan",
@@ -35,6 +35,8 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     summary: summary(preview, changed, changes.count),
     change_counts: Object.fromEntries(kindsIn(changes.counts).map((kind) => [kind, changes.counts[kind]])),
     changes: page.changes,
+    needs_host: needsHost ? "gates would ask for less: only the person who runs this can sync it" : undefined,
+    taken_away: changes.takenAway.length === 0 ? undefined : changes.takenAway.slice(0, LISTED_MAX).map(changeEntry),
     more_changes: page.left === 0 ? undefined : page.left,
     cursor: page.cursor,
     phases_shifted: shift === 0 ? undefined : shift,

@@ -204,6 +204,21 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("plan_changed");
   });
 
+  it("leads to no sync that only the host may ask for", async () => {
+    const { call, refused, start, edit } = makeTool();
+    const session_id = await start(1);
+    edit((text) => text.replace("- [ ] All tests pass\n", ""));
+    expect(await call({ action: "sync_plan", session_id, preview: true })).toMatchObject({
+      needs_host: expect.stringContaining("only the person who runs this"),
+      taken_away: [{ phase: 1, name: "All tests pass" }],
+      next: { action: "get_phase", session_id },
+    });
+    expect(await refused({ action: "sync_plan", session_id })).toMatchObject({
+      code: "NOT_ALLOWED",
+      error: expect.stringContaining("'All tests pass'"),
+    });
+  });
+
   it("says in a word that nothing has changed, and refuses a sync of what is complete", async () => {
     const { call, refused, start, pass } = makeTool();
     const session_id = await start(2);

@@ -1,11 +1,20 @@
-import { PLAN_CHANGE_KINDS, type PlanChangeKind, type PlanChanges } from "../../session/plan-changes.js";
+import {
+  PLAN_CHANGE_KINDS,
+  type PlanChange,
+  type PlanChangeKind,
+  type PlanChanges,
+} from "../../session/plan-changes.js";
 import type { KindOfChange } from "./diff-plan.js";
 
 /** How many differences of a kind a session's log has. */
 const KEPT_MAX = 100;
 
 /** The differences by kind, as they are kept in the log: all counted, so many of them listed. */
-export function changesByKind(changes: readonly KindOfChange[], max = KEPT_MAX): PlanChanges {
+export function changesByKind(
+  changes: readonly KindOfChange[],
+  takenAway: readonly PlanChange[],
+  max = KEPT_MAX,
+): PlanChanges {
   const of = (kind: PlanChangeKind) => changes.filter((change) => change.kind === kind);
   const list = (kind: PlanChangeKind) =>
     of(kind)
@@ -31,12 +40,13 @@ export function changesByKind(changes: readonly KindOfChange[], max = KEPT_MAX):
       gate: of("gate").length,
       other: of("other").length,
     },
+    takenAway: takenAway.slice(0, max),
   };
 }
 
 /** The differences in a line: `2 added, 1 renamed`. */
 export function summaryOf(changes: readonly KindOfChange[]): string {
-  const { counts } = changesByKind(changes, 0);
+  const { counts } = changesByKind(changes, [], 0);
   const words: Partial<Record<PlanChangeKind, string>> = {
     dependencies: "with other dependencies",
     criteria: "with other criteria",

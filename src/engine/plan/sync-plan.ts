@@ -1,4 +1,5 @@
 import { parseSessionId } from "../../definition/names.js";
+import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import type { Actor } from "../../session/commands.js";
 import type { PlanChanges } from "../../session/plan-changes.js";
@@ -9,6 +10,9 @@ import type { PhasedSession } from "../pinned.js";
 import { type Standing, standingOf } from "../standing.js";
 import { changesByKind } from "./change-lists.js";
 import { type Rebuilt, rereadPlan } from "./rebuild.js";
+
+/** As many of the things that are taken away as a refusal names. */
+const NAMED_MAX = 10;
 
 /** How a session's plan is to be synced. */
 export interface SyncRequest {
@@ -29,6 +33,8 @@ export interface SyncResult extends Standing {
   readonly changed: boolean;
   /** All differences of a preview; of a sync, those that the session's log keeps, and how many there were. */
   readonly changes: PlanChanges;
+  /** Of a preview: whether who asks may not sync, since gates would ask for less, and the host may. */
+  readonly needsHost: boolean;
   /** What is added to the plan's own phase numbers. */
   readonly shift: number;
   /** What was written into the plan. */
@@ -46,7 +52,8 @@ export async function syncPlan(
 ): Promise<SyncResult> {
   if (preview) {
     const { session, ticks } = await loadSession(context, id);
-    const found = foundOf(context, session, await reread(context, session), preview);
+    const rebuilt = await reread(context, session);
+    const found = { ...foundOf(context, session, rebuilt, preview), needsHost: needsHost(context, by, rebuilt) };
     return { ...found, ...(ticks === undefined ? {} : { ticks }) };
   }
   const sessionId = parseSessionId(id);
@@ -56,11 +63,12 @@ export async function syncPlan(
     checkWorkflow(context, session);
     const rebuilt = await reread(context, session);
     if (!rebuilt.matters) throw new UnchangedError(session, rebuilt);
+    if (needsHost(context, by, rebuilt)) throw hostWanted(session, rebuilt);
     const command = {
       type: "syncPlan",
       structure: rebuilt.structure,
       by,
-      changes: changesByKind(rebuilt.changes),
+      changes: changesByKind(rebuilt.changes, rebuilt.takenAway),
     } as const;
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };
@@ -73,7 +81,7 @@ export async function syncPlan(
     const { ticks } = outcome;
     return {
       ...standingOf(context, outcome),
-      ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift },
+      ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift, needsHost: false },
       ...(ticks === undefined ? {} : { ticks }),
     };
   } catch (error) {
@@ -88,11 +96,31 @@ async function reread(context: EngineContext, session: PhasedSession): Promise<R
   return rereadPlan(context, session, pinned, pinned, "syncPlan");
 }
 
+/** Whether a sync would make gates ask for less, and whoever asks is not the one who may do that. */
+function needsHost({ options }: EngineContext, by: Actor, { takenAway }: Rebuilt): boolean {
+  return by === "agent" && options.agentSync === "keeps-gates" && takenAway.length > 0;
+}
+
+/** An agent that can edit the plan must not get past a gate by taking out of it what it asks for. */
+function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Rebuilt): PhasegateError<"NOT_ALLOWED"> {
+  const named = takenAway.slice(0, NAMED_MAX).map(({ id, name }) => `'${id === undefined ? name : `${id} ${name}`}'`);
+  const more = takenAway.length - named.length;
+  const what = `${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`;
+  return new PhasegateError(
+    "NOT_ALLOWED",
+    `the plan asks for less than is pinned: ${what} would be asked for no more`,
+    {
+      remedy: `Put it back into the plan, or ask the person who runs this: the host can take it over with engine.syncPlan('${sessionId}').`,
+      details: { phase: head.phase, operation: "syncPlan" },
+    },
+  );
+}
+
 /** The answer where nothing was written: for a preview, or since nothing ahead has changed. */
 function foundOf(
   context: EngineContext,
   session: PhasedSession,
-  { structure, arrangement, changes, matters }: Rebuilt,
+  { structure, arrangement, changes, matters, takenAway }: Rebuilt,
   preview: boolean,
 ): SyncResult {
   return {
@@ -100,8 +128,9 @@ function foundOf(
     path: structure.plan?.path ?? "",
     preview,
     changed: matters,
-    changes: changesByKind(changes, Number.POSITIVE_INFINITY),
+    changes: changesByKind(changes, takenAway, Number.POSITIVE_INFINITY),
     shift: arrangement.shift,
+    needsHost: false,
   };
 }
 
