@@ -1,4 +1,4 @@
-import { parsePlan, type SourceParser } from "phasegate";
+import { PhasegateError, parsePlan, type SourceParser } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
@@ -138,6 +138,21 @@ describe("a phase out of a plan", () => {
       throw Object.assign(new Error("EIO: /secret/place"), { remedy: "Look into /secret/place.", code: "EIO" });
     };
     expect((await engine.getState(sessionId)).plan?.unreadable).toBe("the host could not read or write it");
+  });
+
+  it("tells the host of a path that leads out of the project now, wherever the call goes on without it", async () => {
+    const { engine, start, plans, pass } = makePlanned();
+    const sessionId = await start(1);
+    const told: unknown[] = [];
+    engine.on("security", ({ operation, code }) => told.push([operation, code]));
+    plans.fault = () => {
+      const details = { reason: "it leads out" };
+      throw new PhasegateError("PATH_REFUSED", "it leads out", { remedy: "Mend the link.", details });
+    };
+    expect(await engine.getPhase(sessionId)).toMatchObject({ plan: { unreadable: "it leads out" } });
+    expect(told).toEqual([["read plan", "PATH_REFUSED"]]);
+    expect(await pass(sessionId, 1)).toMatchObject({ passed: true, ticks: { pending: "it leads out" } });
+    expect(told).toContainEqual(["write plan", "PATH_REFUSED"]);
   });
 
   it("is parsed once for each state of the file", async () => {
