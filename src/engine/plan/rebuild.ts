@@ -3,7 +3,7 @@ import { PhasegateError } from "../../errors.js";
 import type { PlanChange } from "../../session/plan-changes.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
-import { buildPhases, checkSize } from "./build-phases.js";
+import { buildPhases, checkPinned } from "./build-phases.js";
 import { type Comparison, comparePlan } from "./compare-plan.js";
 import { planPin, type UsablePlan, usablePlan } from "./pin-plan.js";
 import { takenAway } from "./taken-away.js";
@@ -28,7 +28,7 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
   const phases = [...statics, ...done, ...buildPhases(ahead, shift, usable.revisions)];
   const startPhase = statics.length === 0 ? pinned.startPhase : base.startPhase;
   const structure = { ...rest, startPhase, phases, plan: planPin(usable, shift) };
-  checkSize(structure, usable.source.path);
+  checkPinned(structure, usable.source.path);
   return { ...comparison, structure, takenAway: takenAway(pinned, structure, position) };
 }
 
