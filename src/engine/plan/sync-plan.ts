@@ -1,5 +1,4 @@
 import { parseSessionId } from "../../definition/names.js";
-import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import type { Actor } from "../../session/commands.js";
 import type { PlanChanges } from "../../session/plan-changes.js";
@@ -9,10 +8,8 @@ import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import { type Standing, standingOf } from "../standing.js";
 import { changesByKind } from "./change-lists.js";
+import { hostWanted, needsHost } from "./needs-host.js";
 import { type Rebuilt, rereadPlan } from "./rebuild.js";
-
-/** As many of the things that are taken away as a refusal names. */
-const NAMED_MAX = 10;
 
 /** How a session's plan is to be synced. */
 export interface SyncRequest {
@@ -94,26 +91,6 @@ async function reread(context: EngineContext, session: PhasedSession): Promise<R
   const pinned = await context.pinned.structure(session);
   if (session.head.status === "completed") throw invalidTransition(session.head, pinned, "syncPlan");
   return rereadPlan(context, session, pinned, pinned, "syncPlan");
-}
-
-/** Whether a sync would make gates ask for less, and whoever asks is not the one who may do that. */
-function needsHost({ options }: EngineContext, by: Actor, { takenAway }: Rebuilt): boolean {
-  return by === "agent" && options.agentSync === "keeps-gates" && takenAway.length > 0;
-}
-
-/** An agent that can edit the plan must not get past a gate by taking out of it what it asks for. */
-function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Rebuilt): PhasegateError<"NOT_ALLOWED"> {
-  const named = takenAway.slice(0, NAMED_MAX).map(({ id, name }) => `'${id === undefined ? name : `${id} ${name}`}'`);
-  const more = takenAway.length - named.length;
-  const what = `${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`;
-  return new PhasegateError(
-    "NOT_ALLOWED",
-    `the plan asks for less than is pinned: ${what} would be asked for no more`,
-    {
-      remedy: `Put it back into the plan, or ask the person who runs this: the host can take it over with engine.syncPlan('${sessionId}').`,
-      details: { phase: head.phase, operation: "syncPlan" },
-    },
-  );
 }
 
 /** The answer where nothing was written: for a preview, or since nothing ahead has changed. */
