@@ -63,7 +63,7 @@ export type {
   PersonsDecision,
   SessionNotification,
 } from "./engine/notifications.js";
-export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
+export { type AgentSync, DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
 export type { PhaseView, TaskView, TextView } from "./engine/phase-view.js";
 export type { PlanView } from "./engine/plan/live-plan.js";
 export type { SyncRequest, SyncResult } from "./engine/plan/sync-plan.js";

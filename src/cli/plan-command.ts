@@ -1,16 +1,16 @@
-import { readFile, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { Command, Option } from "commander";
 import { hasErrors } from "../definition/diagnostic.js";
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import { isPhasegateError, type PhasegateError } from "../errors.js";
+import { DIALECT_NAMES } from "../plan/dialects.js";
 import type { PlanReading } from "../plan/plan.js";
 import { planMermaid } from "../plan/plan-mermaid.js";
 import type { SourceParser } from "../plan/source-parser.js";
 import { builtInParsers } from "../plan/source-parsers.js";
 import { diagnosticLines } from "./diagnostic-lines.js";
-import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption } from "./option-values.js";
 import { planJson, planLines } from "./plan-report.js";
+import { readPlanFile } from "./read-plan-file.js";
 import { print, type Terminal } from "./terminal.js";
 
 interface PlanOptions {
@@ -21,9 +21,10 @@ interface PlanOptions {
 
 /** `phasegate plan`. */
 export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  const dialect = new Option("--dialect <name>", "how to read it; recognised if not given").choices(
-    Object.keys(builtInParsers),
-  );
+  const dialect = new Option("--dialect <name>", "how to read it; recognised if not given").choices([
+    ...DIALECT_NAMES,
+    "task-master",
+  ]);
   return new Command("plan")
     .summary("read a tasks.md, and say what is unsure")
     .description("Prints the phases and tasks of a plan, what can be done side by side, and all that found no place.")
@@ -34,32 +35,30 @@ export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .addOption(logLevelOption())
     .addHelpText("after", "\nExit code 1 says that there are errors. Warnings keep no plan from being worked on.")
     .action(async (given: string, options: PlanOptions) => {
-      const { file, text } = await readPlanFile(given);
-      const name = options.dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
-      const parser = builtInParsers[name];
-      if (parser === undefined) throw new Error(`no parser ${name}`);
-      const reading = readPlan(parser, text, file);
-      if (reading instanceof PhasegateError) {
-        printFailure(reading, text, options, terminal);
+      let text = "";
+      try {
+        const found = await readPlanFile(given);
+        text = found.text;
+        const reading = parserOf(found.file, options).parse(text, found.file);
+        printPlan(reading, text, options, terminal);
+        setExitCode(hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok);
+      } catch (error) {
+        if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
+        printFailure(error, text, options, terminal);
         setExitCode(EXIT.problems);
-        return;
       }
-      printPlan(reading, text, options, terminal);
-      setExitCode(hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok);
     });
+}
+
+function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
+  const name = dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
+  const parser = builtInParsers[name];
+  if (parser === undefined) throw new Error(`no parser ${name}`);
+  return parser;
 }
 
 /** So many diagnostics are shown with the code around them. */
 const FRAMES_MAX = 100;
-
-function readPlan(parser: SourceParser, text: string, file: string): PlanReading | PhasegateError<"PLAN_PARSE"> {
-  try {
-    return parser.parse(text, file);
-  } catch (error) {
-    if (isPhasegateError(error, "PLAN_PARSE")) return error;
-    throw error;
-  }
-}
 
 /** What can't be a plan: as a diagnostic with the code around it, or as JSON in the words of specification 001. */
 function printFailure(
@@ -98,17 +97,4 @@ function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOp
     for (const line of diagnosticLines(diagnostic, diagnostic.file, source, terminal.stdout)) print(terminal, line);
   }
   for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
-}
-
-async function readPlanFile(given: string): Promise<{ readonly file: string; readonly text: string }> {
-  try {
-    const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;
-    return { file, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readFile(file)) };
-  } catch (cause) {
-    if (cause instanceof TypeError) {
-      throw new CommandFailure(`${given} is not valid UTF-8`, EXIT.problems, "Save it as UTF-8.", { cause });
-    }
-    const hint = "Name a tasks.md, or the folder that it lies in.";
-    throw new CommandFailure(`there is no plan at ${given} that can be read`, EXIT.environment, hint, { cause });
-  }
 }

@@ -13,6 +13,7 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly toolName: string;
   readonly actions?: readonly Action[];
   readonly enforcement: "strict" | "as-defined";
+  readonly agentSync: "keeps-gates" | "any";
   readonly maxAttempts: number;
   readonly maxAttemptsTotal: number;
   readonly maxSessions: number;
@@ -54,6 +55,13 @@ function toolOptions(): Option[] {
       .env("PHASEGATE_ENFORCEMENT")
       .choices(["strict", "as-defined"])
       .default("strict"),
+    new Option(
+      "--agent-sync <what>",
+      "syncs of a plan that agents may ask for: those that take nothing from gates, or any",
+    )
+      .env("PHASEGATE_AGENT_SYNC")
+      .choices(["keeps-gates", "any"])
+      .default("keeps-gates"),
     limit("--poll <seconds>", "how often changed workflows are looked for; 0 for never", "POLL", 5, 0),
   ];
 }

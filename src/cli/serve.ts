@@ -51,7 +51,7 @@ async function openContent({ workflows }: ServeOptions): Promise<FileContent> {
 }
 
 async function openEngine(options: ServeOptions, content: FileContent): Promise<Engine> {
-  const { state, project, enforcement, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
+  const { state, project, enforcement, agentSync, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
   const targets =
     project === undefined ? undefined : await createProjectRoot(await requireFolder(project, "the project folder"));
   return createEngine({
@@ -61,6 +61,7 @@ async function openEngine(options: ServeOptions, content: FileContent): Promise<
     ...(await readTrust(options)),
     verifiers: await openVerifiers(options, process.env),
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
+    agentSync,
     limits: {
       maxAttempts,
       maxAttemptsTotal,

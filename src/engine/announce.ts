@@ -47,8 +47,10 @@ function announceEvent(
       return notifications.notify("rolledBack", { ...of, from: event.from, to: event.to, by: event.by });
     case "migrated":
       return notifications.notify("migrated", { ...of, revision: event.structure.revision, by: event.by });
-    case "plan_synced":
-      return notifications.notify("planSynced", { ...of, changes: event.changes.count, by: event.by });
+    case "plan_synced": {
+      const { changes: differences, by } = event;
+      return notifications.notify("planSynced", { ...of, changes: differences.count, differences, by });
+    }
     case "plan_ticked": {
       const { ticked, unticked, missing } = event;
       return notifications.notify("planTicked", { ...of, ticked, unticked, missing });

@@ -2,6 +2,7 @@ import { EventEmitter } from "eventemitter3";
 import type { SessionId } from "../definition/names.js";
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
+import type { PlanChanges } from "../session/plan-changes.js";
 
 /** Whose notification it is. */
 export interface SessionNotification {
@@ -47,7 +48,12 @@ export interface EngineNotifications {
   retried: SessionNotification & { readonly phase: number; readonly by: "agent" | "host" };
   rolledBack: SessionNotification & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
   migrated: SessionNotification & { readonly revision: string; readonly by: string };
-  planSynced: SessionNotification & { readonly changes: number; readonly by: "agent" | "host" };
+  /** A session goes on with its plan as it is now; `differences.takenAway` is what its gates ask for no more. */
+  planSynced: SessionNotification & {
+    readonly changes: number;
+    readonly differences: PlanChanges;
+    readonly by: "agent" | "host";
+  };
   /** Tasks were ticked in the plan, or their ticks taken back; `missing` are those that it doesn't have any more. */
   planTicked: SessionNotification & {
     readonly ticked: readonly string[];

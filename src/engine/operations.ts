@@ -1,12 +1,11 @@
-import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
+import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence-safety.js";
 import type { EngineContext } from "./engine-context.js";
 import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Phased } from "./phased.js";
-
-const SECURITY_CODES: ReadonlySet<ErrorCode> = new Set(["PATH_REFUSED", "TAMPERED", "EVIDENCE_UNSAFE"]);
+import { reportSecurity } from "./report-security.js";
 
 interface Loaded {
   readonly phased: Phased;
@@ -76,10 +75,7 @@ export class Operations {
       });
     }
     if (error.code === "INTERNAL") this.#notifications.notify("internalError", { operation, error });
-    const isForged = isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason !== "not_waiting";
-    if (isForged || SECURITY_CODES.has(error.code)) {
-      this.#notifications.notify("security", { operation, code: error.code, message: error.message });
-    }
+    reportSecurity(this.#notifications, operation, error);
     return error;
   }
 }

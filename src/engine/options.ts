@@ -42,6 +42,9 @@ export const DEFAULT_LIMITS: EngineLimits = {
   verifyDeadlineMs: 120_000,
 };
 
+/** Which syncs of a plan agents may ask for. */
+export type AgentSync = "keeps-gates" | "any";
+
 /** What an engine is made of. */
 export interface EngineOptions {
   /** Where sessions are kept. */
@@ -63,6 +66,11 @@ export interface EngineOptions {
    * whose gates name one that is not here can't be started.
    */
   readonly verifiers?: Readonly<Record<string, Verifier>>;
+  /**
+   * What an agent may sync by itself: `keeps-gates`, the default, leaves a sync after which gates ask for less to
+   * the host; `any` lets it sync whatever its plan says.
+   */
+  readonly agentSync?: AgentSync;
   /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /**
@@ -95,6 +103,7 @@ export interface ResolvedOptions {
   readonly plans?: PlanSource;
   readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly verifiers: Readonly<Record<string, Verifier>>;
+  readonly agentSync: AgentSync;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
 }
@@ -121,6 +130,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     parsers: options.parsers ?? {},
     verifiers: options.verifiers ?? {},
     approvals: resolveApprovals(options),
+    agentSync: options.agentSync ?? "keeps-gates",
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),

@@ -8,7 +8,7 @@ import { executeCommand, loadSession, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import type { PhasedSession } from "./pinned.js";
-import { requireWorkflow } from "./start-session.js";
+import { requireWorkflow } from "./require-workflow.js";
 import { type StateView, viewState } from "./state-view.js";
 import { requireVerifiers } from "./verify/require-verifiers.js";
 

@@ -1,21 +1,18 @@
 import type { Diagnostic } from "../definition/diagnostic.js";
 import type { JsonObject } from "../definition/json.js";
-import { isWorkflowType, type SessionId, sessionIdFor, sessionIdPrefix, shown } from "../definition/names.js";
-import { nearest } from "../definition/nearest.js";
+import { type SessionId, sessionIdPrefix } from "../definition/names.js";
 import { parseRelativePath } from "../definition/relative-path.js";
 import type { WorkflowStructure } from "../definition/structure.js";
 import type { WorkflowDefinition } from "../definition/workflow-definition.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence-safety.js";
 import { type KeyedRequest, keyedRequest } from "../kernel/idempotency.js";
-import type { Prepared } from "../kernel/kernel.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { appendStart, keyedId } from "./append-start.js";
+import type { EngineContext } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
-import type { PhasedCommand } from "./phased-machine.js";
-import { beginPhase } from "./verify/begin-phase.js";
-import { withBegun } from "./verify/begun-by.js";
+import { requireWorkflow } from "./require-workflow.js";
 import { requireVerifiers } from "./verify/require-verifiers.js";
 
 /** A new session on a workflow. */
@@ -56,8 +53,6 @@ export interface StartedPlan {
 }
 
 const OPTIONS_MAX_BYTES = 64 * 1024;
-/** So many sessions of one second are told apart by counting. */
-const COUNTED_COPIES = 5;
 
 /** Starts a session. Everything that can fail is done before anything is written. */
 export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
@@ -73,7 +68,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   if (first !== undefined) await viewText(context, structure, first);
   await checkSessionLimit(context, structure.type, target, keyed);
   const others = await openSessionsOn(options, structure.type, target);
-  const started = await append(context, structure, target, settings, keyed);
+  const started = await appendStart(context, structure, target, settings, keyed);
   if (!started.replayed) context.pinned.remember(started, structure);
   const loaded = { session: started, structure: await context.pinned.structure(started) };
   const phase = await viewPhase(context, loaded, started.head.phase);
@@ -124,18 +119,6 @@ async function checkTarget(options: ResolvedOptions, value: string): Promise<str
   return target;
 }
 
-/** The newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the nearest name. */
-export async function requireWorkflow({ content }: ResolvedOptions, type: string): Promise<WorkflowDefinition> {
-  const definition = isWorkflowType(type) ? await content.definition(type) : undefined;
-  if (definition !== undefined) return definition;
-  const types = (await content.list()).map((listing) => listing.type);
-  const similar = nearest(String(type), types);
-  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
-    remedy: similar === undefined ? "List the workflows to see what there is." : `Did you mean '${similar}'?`,
-    details: { workflowType: shown(type), ...(similar === undefined ? {} : { nearest: similar }) },
-  });
-}
-
 /** A repeated start is no new session, so it is let through. */
 async function checkSessionLimit(
   { options, kernel }: EngineContext,
@@ -151,74 +134,6 @@ async function checkSessionLimit(
     remedy: "Complete, pause or delete a session first: list the active ones.",
     details: { limit },
   });
-}
-
-async function append(
-  context: EngineContext,
-  structure: WorkflowStructure,
-  target: string,
-  settings: JsonObject,
-  keyed: KeyedRequest | undefined,
-): Promise<PhasedOutcome> {
-  const { limits, clock } = context.options;
-  const command = { command: { type: "start", target, options: settings } as const, structure, limits };
-  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
-  const prepare = async (sessionId: SessionId) => {
-    const owner = { sessionId, head: { workflowType: structure.type, target } };
-    return withBegun(command, await beginPhase(context, owner, structure, position));
-  };
-  if (keyed !== undefined) return startKeyed(context, keyedId(structure.type, target, keyed), prepare, keyed);
-  const stamp = timeStamp(clock.now());
-  for (let copy = 1; ; copy += 1) {
-    const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy)}`);
-    try {
-      return await context.kernel.execute(id, (current) => {
-        if (current !== undefined) throw new TakenError();
-        return prepare(id);
-      });
-    } catch (error) {
-      if (!(error instanceof TakenError) && !isPhasegateError(error, "CONFLICT")) throw error;
-    }
-  }
-}
-
-/** Throws `CONFLICT` if the session that the key has started was deleted. */
-async function startKeyed(
-  { kernel }: EngineContext,
-  id: SessionId,
-  prepare: (id: SessionId) => Promise<Prepared<PhasedCommand>>,
-  keyed: KeyedRequest,
-): Promise<PhasedOutcome> {
-  try {
-    const started = await kernel.execute(id, () => prepare(id), keyed);
-    if (!started.replayed || (await kernel.find(id)) !== undefined) return started;
-  } catch (error) {
-    if (!isPhasegateError(error, "CONFLICT")) throw error;
-  }
-  throw new PhasegateError("CONFLICT", `the session that the key ${shown(keyed.key)} has started was deleted`, {
-    remedy: "Start with a new idempotency key, or without one.",
-    details: { sessionId: id },
-  });
-}
-
-/** Another session has the id that this one would have had. */
-class TakenError extends Error {}
-
-/** `_2`, `_3` …; where many start in one second, not one by one any more. */
-function copySuffix(copy: number): string {
-  if (copy === 1) return "";
-  return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
-}
-
-/** A key stands where the time would, so that the same call finds the same session. */
-function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
-  return sessionIdFor(type, target, `k${keyed.id.slice(0, 16)}`);
-}
-
-/** `YYYYMMDD_HHMMSS` in UTC. */
-function timeStamp(now: number): string {
-  const digits = new Date(now).toISOString().replace(/[^0-9]/g, "");
-  return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
 }
 
 /** How many other sessions are named. */

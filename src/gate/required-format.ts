@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject } from "../definition/json.js";
 import type { GateDefinition, PlanGate } from "../definition/structure.js";
 import { exampleOf } from "./check-field.js";
-import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./check-plan-gate.js";
+import { planGateExample, TASKS_FIELD } from "./check-plan-gate.js";
+import { ITEMS_FIELD } from "./check-plan-items.js";
 import { fieldsSchema } from "./fields-schema.js";
 import { exampleBy } from "./json-schema-hints.js";
 import { revealOf } from "./reveal.js";

@@ -6,6 +6,8 @@ export interface Named {
   readonly phases: readonly string[];
   /** Words that name nothing, where the whole text does. */
   readonly unread?: string;
+  /** Ranges of which only the ends are named. */
+  readonly tooLong?: readonly string[];
 }
 
 const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
@@ -24,7 +26,7 @@ const NUMBERS = new RegExp(
 );
 const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
 /** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
-const RANGE_MAX = 100;
+export const RANGE_MAX = 100;
 
 /** Reads what is said of dependencies. Remarks in brackets name nothing. */
 export function readDependencies(text: string): Named {
@@ -32,47 +34,53 @@ export function readDependencies(text: string): Named {
   if (said === "" || NOTHING.test(said)) return { tasks: [], phases: [] };
   let rest = said.replace(/\([^()]*\)/g, " ");
   const phases: string[] = [];
+  const tooLong: string[] = [];
   rest = rest.replace(PHASES, (_, list: string) => {
-    phases.push(...numbersIn(list));
+    phases.push(...numbersIn(list, tooLong));
     return " ";
   });
   const tasks: string[] = [];
   rest = rest.replace(IDS, (_, first: string, last?: string) => {
-    tasks.push(...(last === undefined ? [first] : idRange(first, last)));
+    tasks.push(...(last === undefined ? [first] : idRange(first, last, tooLong)));
     return " ";
   });
   rest.replace(NUMBERS, (_, list: string) => {
-    tasks.push(...numbersIn(list));
+    tasks.push(...numbersIn(list, tooLong));
     return " ";
   });
   if (tasks.length + phases.length === 0) {
     const bareNumbers = /^#?\d+(?:\s*(?:,|&|and)\s*#?\d+)*$/.test(rest.trim());
-    return bareNumbers ? { tasks: numbersIn(rest), phases: [] } : { tasks, phases, unread: said };
+    if (!bareNumbers) return { tasks, phases, unread: said };
+    tasks.push(...numbersIn(rest, tooLong));
   }
-  return { tasks, phases };
+  return { tasks, phases, ...(tooLong.length === 0 ? {} : { tooLong }) };
 }
 
 /** `1-3, 5` as 1, 2, 3, 5. */
-function numbersIn(list: string): string[] {
+function numbersIn(list: string, tooLong: string[]): string[] {
   return list.split(/,|&|\band\b/i).flatMap((part) => {
     const [first, last] = part.split(new RegExp(RANGE, "i")).map((text) => text.replace(/[#\s]/g, ""));
     if (first === undefined || first === "") return [];
-    return last === undefined || last === "" ? [first] : countUp("", Number(first), Number(last), first.length);
+    return last === undefined || last === "" ? [first] : countUp(["", first], ["", last], tooLong);
   });
 }
 
 /** `1.2-1.4` as 1.2, 1.3, 1.4; two ends that don't belong together are two ids. */
-function idRange(first: string, last: string): string[] {
+function idRange(first: string, last: string, tooLong: string[]): string[] {
   const [, head = "", from = ""] = /^(.*?)(\d+)$/.exec(first) ?? [];
   const [, tail = "", to = ""] = /^(.*?)(\d+)$/.exec(last) ?? [];
   if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
-  return countUp(head, Number(from), Number(to), from.length);
+  return countUp([head, from], [tail, to], tooLong);
 }
 
-function countUp(head: string, from: number, to: number, width: number): string[] {
-  if (!(to >= from && to - from < RANGE_MAX)) return [`${head}${from}`, `${head}${to}`];
-  return Array.from(
-    { length: to - from + 1 },
-    (_, step) => `${head}${String(from + step).padStart(head === "" || head.endsWith(".") ? 1 : width, "0")}`,
-  );
+/** All numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */
+function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): string[] {
+  const steps = Number(last) - Number(first);
+  if (steps >= RANGE_MAX) tooLong.push(`${head}${first}-${tail}${last}`);
+  if (!(steps >= 0 && steps < RANGE_MAX)) return [`${head}${first}`, `${head}${last}`];
+  const width = head === "" || head.endsWith(".") ? 1 : first.length;
+  return Array.from({ length: steps + 1 }, (_, step) => `${head}${String(Number(first) + step).padStart(width, "0")}`);
 }
+
+/** One end of a range: what stands before its last number, and that number. */
+type Ends = readonly [head: string, number: string];

@@ -28,6 +28,9 @@ const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
   number: /^[*_~\s]*(\d+(?:\.\d+)+|\d+(?=[.)]))(?=[\s:.)*_–—-]|$)(.*)$/,
 };
 
+/** Spaces, a colon and what is left of a bold label; but underscores that a name begins with, `__proto__`, are its own. */
+const AFTER_ID = /^(?:[\s*~]|_+(?![_\p{L}\p{N}]))*[:.)–—-]*(?:[\s*~]|_+(?![_\p{L}\p{N}]))*/u;
+
 /** The title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
 export function phaseTitle(title: string): PhaseTitle | undefined {
   const text = title.replace(/(?:\*\*|__):?/g, "").trim();
@@ -52,7 +55,7 @@ export function numberedTitle(title: string): PhaseTitle | undefined {
 export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
   for (const form of forms) {
     const [, id, rest = ""] = TASK_IDS[form].exec(text) ?? [];
-    if (id !== undefined) return { id, rest: rest.replace(/^[\s*_~]*[:.)–—-]*[\s*_~]*/, "") };
+    if (id !== undefined) return { id, rest: rest.replace(AFTER_ID, "") };
   }
   return undefined;
 }

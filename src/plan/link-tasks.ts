@@ -1,5 +1,5 @@
 /** What tasks depend on, as edges between them. */
-import type { Named } from "./dependencies.js";
+import { type Named, RANGE_MAX } from "./dependencies.js";
 import type { PlanPosition } from "./plan.js";
 import { findCycle } from "./plan-order.js";
 import type { PlanReport } from "./report.js";
@@ -55,7 +55,15 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   return links;
 }
 
-function reportUnread({ unread }: Pick<Named, "unread">, { id, position }: LinkedTask, report: PlanReport): void {
+function reportUnread(
+  { unread, tooLong = [] }: Pick<Named, "unread" | "tooLong">,
+  { id, position }: LinkedTask,
+  report: PlanReport,
+): void {
+  for (const range of tooLong.slice(0, MISSING_MAX)) {
+    const said = `of '${range}', which task ${id} depends on, only the two ends count: it is more than ${RANGE_MAX} tasks`;
+    report.warn("DEPENDENCY_UNREAD", position, said, "Name the phase instead, or shorter ranges.");
+  }
   if (unread === undefined) return;
   const message = `'${unread}' names no task that ${id} depends on`;
   report.warn("DEPENDENCY_UNREAD", position, message, "Name tasks by their ids, or write None.");

@@ -13,7 +13,7 @@ export function planError(
 }
 
 /** The longest source, in characters. */
-const PLAN_MAX = 5 * 1024 * 1024;
+export const PLAN_MAX = 5 * 1024 * 1024;
 
 /** Throws `PLAN_PARSE` for a source that is too long. */
 export function checkLength(text: string, file: string): void {

@@ -81,11 +81,14 @@ export function durationIn(text: string): string | undefined {
   return DURATION.test(text) ? text.trim() : undefined;
 }
 
+/** A word in code that looks like emphasis: `__init__`. */
+const DUNDER = /^__[a-z0-9]+(?:_[a-z0-9]+)*__$/;
+
 /** A text without the marks of emphasis around the whole of it, or left over from a label. */
 export function bare(text: string): string {
   const halves = (text.match(/\*\*/g) ?? []).length;
   const trimmed = text.trim();
-  const whole = /^(\*\*|__|~~)((?:(?!\1).)*)\1$/.exec(trimmed)?.[2];
+  const whole = DUNDER.test(trimmed) ? undefined : /^(\*\*|__|~~)((?:(?!\1).)*)\1$/.exec(trimmed)?.[2];
   return (whole ?? (halves % 2 === 1 ? trimmed.replace("**", "") : trimmed)).replace(/^[\s:.–—-]+(?=\S)/, "").trim();
 }
 

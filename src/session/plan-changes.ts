@@ -15,6 +15,7 @@ const changeSchema = z.object({
 });
 
 const list = z.array(changeSchema);
+const count = z.int().nonnegative();
 
 /** Checks what changed in a plan, as it comes out of a store. */
 export const planChangesSchema = z.object({
@@ -29,7 +30,20 @@ export const planChangesSchema = z.object({
   /** Anything else that is said of a task or a phase: descriptions, estimates, what may be left out. */
   other: list,
   /** How many differences there are, listed here or not. */
-  count: z.int().nonnegative(),
+  count,
+  /** The same of each kind. */
+  counts: z.object({
+    added: count,
+    removed: count,
+    renamed: count,
+    moved: count,
+    dependencies: count,
+    criteria: count,
+    gate: count,
+    other: count,
+  }),
+  /** What the gates from the current phase on ask for no more: tasks with their ids, items of gates by their texts. */
+  takenAway: list,
 });
 
 /** What is different between the plan that a session has pinned and its source. Ticks are no difference. */
@@ -46,6 +60,6 @@ export const PLAN_CHANGE_KINDS = [
   "criteria",
   "gate",
   "other",
-] as const satisfies readonly Exclude<keyof PlanChanges, "count">[];
+] as const satisfies readonly Exclude<keyof PlanChanges, "count" | "counts" | "takenAway">[];
 /** A kind of difference. */
 export type PlanChangeKind = (typeof PLAN_CHANGE_KINDS)[number];

@@ -106,7 +106,7 @@ export function phaseOutOfRange(structure: WorkflowStructure, requested: number)
   const valid = structure.phases.map(({ number }) => number);
   return new PhasegateError("PHASE_OUT_OF_RANGE", `there is no phase ${requested} in ${structure.type}`, {
     remedy: `Use one of the phases ${valid.join(", ")}.`,
-    details: { requested, valid },
+    details: { requested, valid, ...sourceOf(structure) },
   });
 }
 
@@ -115,8 +115,13 @@ function notPartOf(structure: WorkflowStructure, requested: number): PhasegateEr
   const valid = structure.phases.map(({ number }) => number).filter((number) => number >= structure.startPhase);
   return new PhasegateError("PHASE_OUT_OF_RANGE", `phase ${requested} is before this session's first phase`, {
     remedy: `Use one of the phases ${valid.join(", ")}.`,
-    details: { requested, valid },
+    details: { requested, valid, ...sourceOf(structure) },
   });
+}
+
+/** Where it stands which phases there are, if that is a plan. */
+function sourceOf({ plan }: WorkflowStructure): { sourcePath?: string } {
+  return plan === undefined ? {} : { sourcePath: plan.path };
 }
 
 function phaseLocked(requested: number, current: number): PhasegateError<"PHASE_LOCKED"> {

@@ -7,12 +7,15 @@ const NO_DURATION = "Variable";
 /** What stands where a task has no dependencies. */
 const NO_DEPENDENCIES = "None";
 
+/** What stands where there is no phase after this one. */
+const NO_PHASE = "None";
+
 /** A value for each of these names. */
 type ValuesOf<Names extends readonly string[]> = TemplateValues &
   Readonly<Record<Names[number], TemplateValues[string]>>;
 
-/** What the template of phases shows of one. */
-export function phaseValues(phase: PhaseDefinition): ValuesOf<typeof PHASE_PLACEHOLDERS> {
+/** What the template of phases shows of one; `next` is the number of the phase after it, if there is one. */
+export function phaseValues(phase: PhaseDefinition, next: number | undefined): ValuesOf<typeof PHASE_PLACEHOLDERS> {
   const { number, name, plan, tasks, gate } = phase;
   return {
     PHASE_NUMBER: number,
@@ -21,7 +24,7 @@ export function phaseValues(phase: PhaseDefinition): ValuesOf<typeof PHASE_PLACE
     ESTIMATED_DURATION: plan?.estimatedDuration ?? phase.estimatedEffort ?? NO_DURATION,
     TASK_COUNT: tasks.length,
     VALIDATION_GATE: gate.kind === "plan" ? gate.items : [],
-    NEXT_PHASE_NUMBER: number + 1,
+    NEXT_PHASE_NUMBER: next ?? NO_PHASE,
   };
 }
 

@@ -45,7 +45,7 @@ export const ACTIONS = {
   resume: { required: ["session_id"], optional: ["idempotency_key"] },
   retry_phase: { required: ["session_id", "phase"], optional: ["reset_evidence", "idempotency_key"] },
   rollback: { required: ["session_id", "to_phase"], optional: ["idempotency_key"] },
-  sync_plan: { required: ["session_id"], optional: ["preview", "idempotency_key"] },
+  sync_plan: { required: ["session_id"], optional: ["preview", "cursor", "idempotency_key"] },
   get_errors: { required: ["session_id"], optional: ["cursor"] },
   get_history: { required: ["session_id"], optional: ["cursor"] },
   get_metrics: { required: [], optional: [] },

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../definition/json.js";
 import { isSessionId } from "../definition/names.js";
 import { isPhasegateError } from "../errors.js";
-import { type Action, isAction, parametersOf, type Request } from "./actions.js";
+import { isAction, parametersOf, type Request } from "./actions.js";
 import { errorAnswer } from "./errors-on-wire.js";
 import { handle } from "./handlers.js";
 import { pageAnswer } from "./page-answer.js";
@@ -26,16 +26,17 @@ async function dispatch(context: ToolContext, input: unknown): Promise<WireObjec
   let made: WireObject;
   try {
     request = parseRequest(input, context.actions);
-    if (!isBadRequest(request) && isReading(request.action)) return await read(context, request);
+    if (!isBadRequest(request) && isReading(request)) return await read(context, request);
     made = isBadRequest(request) ? badRequestAnswer(request) : await handle(context, request);
   } catch (error) {
     made = await refusalAnswer(context, request, error);
   }
-  return shrinkAnswer(restrict(context, made), context.room);
+  return shrinkAnswer(restrict(context, made), context.room, context.actions);
 }
 
 /** Whether an action can be asked for page by page: it changes nothing. */
-function isReading(action: Action): boolean {
+function isReading({ action, params }: Request): boolean {
+  if (action === "sync_plan") return params.preview === true;
   return parametersOf(action).all.includes("cursor");
 }
 

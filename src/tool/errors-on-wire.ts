@@ -1,7 +1,8 @@
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
-import { type Action, isAction } from "./actions.js";
+import type { Action } from "./actions.js";
 import { phaseCall, taskCall } from "./next-call.js";
 import { planWords } from "./plan-errors.js";
+import { actionOf, inToolWords } from "./tool-words.js";
 import { compact, type WireObject } from "./wire-object.js";
 
 /** Seed 000's words for kinds of errors. */
@@ -40,17 +41,6 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   TEMPLATE: "RuntimeError",
   TASK_LOCKED: "StateError",
   INTERNAL: "RuntimeError",
-};
-
-/** The engine's names of commands, as the tool's actions are called. */
-const ACTION_OF_COMMAND: Readonly<Record<string, Action | undefined>> = {
-  completePhase: "complete_phase",
-  pause: "pause",
-  resume: "resume",
-  retryPhase: "retry_phase",
-  rollback: "rollback",
-  syncPlan: "sync_plan",
-  delete: "delete_session",
 };
 
 /** The longest message, in characters: a refusal that lists much says how much more there is. */
@@ -99,7 +89,7 @@ function violation(error: AnyPhasegateError): WireObject {
         required_action: `Go on with Phase ${error.details.current}`,
       };
     case "INVALID_TRANSITION":
-      return { session_status: error.details.status, valid_actions: error.details.allowed.flatMap(toAction) };
+      return { session_status: error.details.status, valid_actions: allowedActions(error.details.allowed) };
     default:
       return {};
   }
@@ -109,15 +99,15 @@ function remediation(tool: string, error: AnyPhasegateError): string {
   switch (error.code) {
     case "SESSION_NOT_FOUND":
     case "SESSION_LIMIT":
-      return `${inToolWords(error.remedy)} Use ${tool}(action='list_sessions').`;
+      return `${error.remedy} Use ${tool}(action='list_sessions').`;
     case "WORKFLOW_NOT_FOUND":
       return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
     case "INVALID_TRANSITION": {
-      const actions = error.details.allowed.flatMap(toAction);
+      const actions = allowedActions(error.details.allowed);
       return actions.length === 0 ? error.remedy : `Possible now: ${actions.join(", ")}.`;
     }
     default:
-      return inToolWords(error.remedy);
+      return error.remedy;
   }
 }
 
@@ -151,13 +141,8 @@ function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): Wir
   }
 }
 
-function toAction(command: string): Action[] {
-  const action = ACTION_OF_COMMAND[command];
-  return isAction(action) ? [action] : [];
-}
-
-function inToolWords(text: string): string {
-  return text.replace(/\b(completePhase|retryPhase|syncPlan)\b/g, (command) => ACTION_OF_COMMAND[command] ?? command);
+function allowedActions(commands: readonly string[]): Action[] {
+  return commands.flatMap((command) => actionOf(command) ?? []);
 }
 
 function shorten(text: string): string {

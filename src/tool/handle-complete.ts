@@ -1,11 +1,10 @@
-import { isJsonObject } from "../definition/json.js";
 import type { AwaitedApproval } from "../engine/approval/awaited.js";
 import type { CompleteResult } from "../engine/gate-answer.js";
-import { ITEMS_FIELD, TASKS_FIELD } from "../gate/check-plan-gate.js";
 import { conceal } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
 import { approvalNews } from "./approval-on-wire.js";
-import { phaseCall, waitCall } from "./next-call.js";
+import { BLANKS_MAX, phaseCall, waitCall } from "./next-call.js";
+import { planBlanks, planClaims } from "./plan-claims.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
 import { verificationNews } from "./verification-on-wire.js";
@@ -14,8 +13,6 @@ import { compact, type WireObject } from "./wire-object.js";
 
 /** As many problems as an answer lists; `get_errors` has them all. */
 const PROBLEMS_MAX = 25;
-/** As many fields as the call that comes next shows. */
-const BLANKS_MAX = 12;
 /** As many names of evidence as an answer lists. */
 const NAMES_MAX = 100;
 
@@ -145,38 +142,6 @@ function nextCall(result: Extract<CompleteResult, { passed: false }>): WireObjec
   const claims = planClaims(result);
   const evidence = { ...Object.fromEntries(wanted), ...planBlanks(claims) };
   return { action: "complete_phase", session_id: sessionId, phase, evidence };
-}
-
-interface PlanClaims {
-  readonly missing_tasks?: readonly string[];
-  readonly unclaimed_items?: { readonly [number: string]: unknown };
-}
-
-/** All that a plan's gate has not been told of, however much it is: ids of tasks, items by number with their text. */
-function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { passed: false }>): PlanClaims {
-  const tasks = problems.flatMap(({ field, example }) =>
-    field === TASKS_FIELD && typeof example === "string" ? [example] : [],
-  );
-  const format = isJsonObject(requiredFormat) ? requiredFormat[ITEMS_FIELD] : undefined;
-  const texts = isJsonObject(format) && isJsonObject(format.items) ? format.items : {};
-  const numbers = problems.flatMap(({ field }) => {
-    const [name, number = ""] = field.split(".");
-    return name === ITEMS_FIELD && texts[number] !== undefined ? [number] : [];
-  });
-  return {
-    ...(tasks.length === 0 ? {} : { missing_tasks: tasks }),
-    ...(numbers.length === 0 ? {} : { unclaimed_items: Object.fromEntries(numbers.map((at) => [at, texts[at]])) }),
-  };
-}
-
-/** The same as evidence, in words that would not pass. */
-function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims): WireObject {
-  const named = tasks?.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
-  const numbers = Object.keys(items ?? {}).slice(0, BLANKS_MAX);
-  return compact({
-    [TASKS_FIELD]: named && ["<all that were claimed before>", ...named],
-    [ITEMS_FIELD]: items && Object.fromEntries(numbers.map((number) => [number, "<true once it holds>"])),
-  });
 }
 
 /** What verifiers have found, format and example, where they fit; other answers have them too. */

@@ -99,13 +99,18 @@ export function syncCall(sessionId: string, preview = false): NextCall {
   return { action: "sync_plan", session_id: sessionId, ...(preview ? { preview } : {}) };
 }
 
+/** The call that shows all that was wrong at the gates. */
+export function errorsCall(sessionId: string): NextCall {
+  return { action: "get_errors", session_id: sessionId };
+}
+
 /** The call that shows a task. */
 export function taskCall(sessionId: string, phase: number, task: number): NextCall {
   return { action: "get_task", session_id: sessionId, phase, task_number: task };
 }
 
-/** As many fields as an answer can carry; all of them stand in the checkpoint. */
-const BLANKS_MAX = 12;
+/** As many fields as the call that comes next shows; all of them stand in the checkpoint. */
+export const BLANKS_MAX = 12;
 
 function blanks({ gate }: PhaseDefinition): WireObject {
   switch (gate.kind) {

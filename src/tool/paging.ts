@@ -87,9 +87,17 @@ export function pageText(
   return to === text.length ? page : { ...page, cursor: cursorOf(kind, to, revisionOf(text), inner) };
 }
 
-/** The items that fit, from where the cursor points; at least one. */
-export function pageItems<T>(items: readonly T[], room: number, cursor: string | undefined): ItemsPage<T> {
-  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", "");
+/**
+ * The items that fit, from where the cursor points; at least one. `revision` is that of the list, where it may
+ * become another one between two pages.
+ */
+export function pageItems<T>(
+  items: readonly T[],
+  room: number,
+  cursor: string | undefined,
+  revision = "",
+): ItemsPage<T> {
+  const from = cursor === undefined ? 0 : offsetOf(cursor, "items", revision);
   let used = 0;
   let to = from;
   while (to < items.length) {
@@ -97,12 +105,18 @@ export function pageItems<T>(items: readonly T[], room: number, cursor: string |
     if (used > room - PAGE_OVERHEAD && to > from) break;
     to += 1;
   }
-  return { items: items.slice(from, to), ...(to < items.length ? { cursor: cursorOf("items", to, "") } : {}) };
+  return {
+    items: items.slice(from, to),
+    left: items.length - to,
+    ...(to < items.length ? { cursor: cursorOf("items", to, revision) } : {}),
+  };
 }
 
 /** Some of a list's items. */
 export interface ItemsPage<T> {
   readonly items: readonly T[];
+  /** How many come after this page. */
+  readonly left: number;
   /** Missing on the last page. */
   readonly cursor?: string;
 }

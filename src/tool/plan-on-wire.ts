@@ -60,10 +60,14 @@ export function tickNews(ticks: TickReport | undefined): WireObject {
   if (ticks === undefined) return {};
   const { ticked, unticked, missing, pending } = ticks;
   const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));
+  const inAll = (ids: readonly string[]) => (ids.length <= IDS_MAX ? undefined : ids.length);
   return compact({
     plan_ticked: listed(ticked),
+    plan_ticked_in_all: inAll(ticked),
     plan_unticked: listed(unticked),
+    plan_unticked_in_all: inAll(unticked),
     plan_missing: listed(missing),
+    plan_missing_in_all: inAll(missing),
     plan_ticks_pending:
       pending === undefined ? undefined : `${brief(pending, 300)}; it is tried again at the next call on the session`,
   });

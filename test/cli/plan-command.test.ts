@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../walls/temporary-folder.js";
@@ -160,6 +161,39 @@ praxis-os: 2 phases, 3 tasks, 1 done; 0 errors, 0 warnings
     expect(await run("plan", file, "--dialect", "spec")).toMatchObject({ code: 2 });
     const json = await planFile('{"tasks": [{"id": 1, "title": "A", "status": "done"}]}', "tasks.json");
     expect((await run("plan", json)).stdout).toContain("[x] 1 A");
+  });
+
+  it("offers the dialects, and no names of parsers that workflows use", async () => {
+    const { stdout } = await run("plan", "--help");
+    const [, choices = ""] = /--dialect <name>[^(]*\(choices: ([^)]*)\)/.exec(stdout.replace(/\s+/g, " ")) ?? [];
+    expect(choices.split(", ")).toEqual(
+      ["bmad", "spec-workflow", "spec-kit", "praxis-os", "kiro", "openspec", "plain", "task-master"].map(
+        (name) => `"${name}"`,
+      ),
+    );
+    const file = await planFile("# P\n\n- [ ] 1.1 a\n");
+    expect((await run("plan", file, "--dialect", "plain")).stdout).toContain("plain: 1 phase, 1 task");
+    expect(await run("plan", file, "--dialect", "spec_tasks_parser")).toMatchObject({ code: 2 });
+  });
+
+  it("reads no more than a plan may have", async () => {
+    const file = await planFile(`${TEXT}${"\n".repeat(5 * 1024 * 1024)}`);
+    const { code, stdout } = await run("plan", file, "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      error: "parse_error",
+      message: expect.stringContaining("5242880 bytes"),
+    });
+  });
+
+  it.skipIf(process.platform === "win32")("waits for nobody to write into a pipe, and follows links", async () => {
+    const folder = await temporaryFolder();
+    execFileSync("mkfifo", [join(folder, "tasks.md")]);
+    for (const path of [folder, join(folder, "tasks.md")]) {
+      expect(await run("plan", path)).toMatchObject({ code: 3, stderr: expect.stringContaining("no plan at") });
+    }
+    await symlink(await planFile(TEXT), join(folder, "link.md"));
+    expect((await run("plan", join(folder, "link.md"))).stdout).toContain("2 phases, 3 tasks");
   });
 
   it("says that a file isn't there, or isn't text", async () => {

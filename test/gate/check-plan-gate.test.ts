@@ -57,7 +57,11 @@ describe("the gate of a phase out of a plan", () => {
   it("takes nothing but a list and an object, and no word but true", () => {
     expect(problems({ tasks_completed: "1.1, 3", validation_gate: ["1", "2"] })).toEqual([
       "tasks_completed wrong_type",
+      "tasks_completed missing",
+      "tasks_completed missing",
       "validation_gate wrong_type",
+      "validation_gate.1 missing",
+      "validation_gate.2 missing",
     ]);
     expect(problems({ ...whole, validation_gate: { 1: "yes", 2: 1 } })).toEqual([
       "validation_gate.1 claimed_false",
@@ -68,6 +72,73 @@ describe("the gate of a phase out of a plan", () => {
   it("takes nothing from an object's prototype", () => {
     const evidence: JsonObject = Object.create({ ...whole });
     expect(problems(evidence)).toHaveLength(4);
+  });
+
+  const claims = (items: readonly string[], validation_gate: JsonObject) =>
+    problems({ ...whole, validation_gate }, { ...gate, items: [...items] });
+
+  it.each([
+    ["All tests pass", "ALL  tests *pass*!"],
+    ["Coverage > 80%", "coverage >80 %"],
+    ["✅ **Docs** are read", "docs are read"],
+    ["1️⃣ First", "1 first"],
+    ["Latency <= 5 ms", "`latency` <= 5 ms"],
+    ["Cafe\u0301 is open", "Caf\u00e9 is open"],
+    ["हिन्दी पाठ", "हिन्दी पाठ"],
+    ["Takes 1-2 days", "takes 1 2 days"],
+  ])("takes an item by its text, however it is marked: %j as %j", (item, text) => {
+    expect(claims([item, "Something else"], { [text]: true, 2: true })).toEqual([]);
+  });
+
+  it.each([
+    ["Coverage > 80%", "coverage 80"],
+    ["Coverage > 80%", "coverage < 80%"],
+    ["Price is 5 €", "price is 5 $"],
+    ["Temperature > -5", "temperature > 5"],
+    ["x != 1", "x = 1"],
+    ["हिन्दी", "हान्दा"],
+    ["✅", ""],
+    ["✅", "🛑"],
+    ["1", "1."],
+    ["7", "7"],
+    ["All tests pass", "1."],
+    ["All tests pass", "01"],
+    ["All tests pass", " 1"],
+  ])("takes no other text, and no number but its own: %j is not %j", (item, text) => {
+    expect(claims([item, "Something else"], { [text]: true, 2: true })).toEqual(["validation_gate.1 missing"]);
+  });
+
+  it("takes a number for that of an item, never for its text", () => {
+    expect(claims(["Two", "1"], { 1: true })).toEqual(["validation_gate.2 missing"]);
+    expect(claims(["Two", "1"], { 1: true, 2: true })).toEqual([]);
+  });
+
+  it("takes a text that two items have for neither, and asks for the numbers", () => {
+    const twice = ["Coverage is > 80%", "Docs", "coverage is >80%"];
+    const text = { "Coverage is > 80%": true, Docs: true };
+    const verdict = checkGate({ ...noItems, items: twice }, { ...whole, validation_gate: text });
+    const unsure = { problem: "missing", message: expect.stringContaining("use the number") };
+    expect(verdict).toMatchObject({
+      problems: [
+        { field: "validation_gate.1", ...unsure },
+        { field: "validation_gate.3", ...unsure },
+      ],
+    });
+    expect(claims(twice, { ...text, 1: true, 3: true })).toEqual([]);
+    expect(claims(twice, { "coverage is > 80%": false, 1: true, 2: true, 3: true })).toEqual([
+      "validation_gate.1 claimed_false",
+      "validation_gate.3 claimed_false",
+    ]);
+  });
+
+  it("fails claims that contradict each other, in whatever order, and a false one that nobody understands", () => {
+    for (const item of ["All tests pass", "all tests pass!"]) {
+      expect(claims(["All tests pass"], { 1: true, [item]: false })).toEqual(["validation_gate.1 claimed_false"]);
+      expect(claims(["All tests pass"], { [item]: true, 1: false })).toEqual(["validation_gate.1 claimed_false"]);
+    }
+    expect(claims(["All tests pass"], { 1: true, "1.": false })).toEqual(["validation_gate claimed_false"]);
+    expect(claims(["All tests pass"], { 1: true, remark: "a word", other: true })).toEqual([]);
+    expect(claims(["All tests pass"], JSON.parse('{"1": true, "__proto__": true}'))).toEqual([]);
   });
 
   it("says what it wants, and an example that passes", () => {

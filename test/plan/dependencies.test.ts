@@ -43,6 +43,25 @@ describe("dependencies", () => {
   });
 
   it.each([
+    ["Tasks 1.1-1.101", ["1.1"], "1.1-1.101"],
+    ["T001-T999999999", [], "T001-T999999999"],
+    ["Task 1.2, tasks 1 to 500", ["1.2"], "1-500"],
+  ])("of a range that is too long, its ends count, and that is said: %j", (words, ids, range) => {
+    const { plan, diagnostics } = parsePlan(dependingOn(`**Dependencies**: ${words}`));
+    expect(plan.phases[2]?.tasks[1]?.dependencies).toEqual(ids);
+    expect(diagnostics.filter(({ code }) => code === "DEPENDENCY_UNREAD")).toEqual([
+      expect.objectContaining({ line: 13, message: expect.stringContaining(`'${range}'`) }),
+    ]);
+  });
+
+  it("of a range of a hundred are all of it", () => {
+    const many = Array.from({ length: 100 }, (_, n) => `- [ ] **Task 1.${n + 1}**: t\n`).join("");
+    const { plan, diagnostics } = parsePlan(`## Phase 1: A\n${many}- [ ] **Task 2.1**: t (after 1.1-1.100)\n`);
+    expect(plan.phases[0]?.tasks[100]?.dependencies).toHaveLength(100);
+    expect(diagnostics).toEqual([]);
+  });
+
+  it.each([
     ["- [ ] **Task 1.2**: b (depends on Task 1.1)"],
     ["- [ ] **Task 1.2**: b (requires: 1.1)"],
     ["- [ ] **Task 1.2**: b (blocked by 1.1)"],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parsePlan } from "../../src/plan/parse-plan.js";
 import { outline, taskOf } from "./outline.js";
 
 describe("tasks", () => {
@@ -34,6 +35,17 @@ describe("tasks", () => {
     ["- [ ] **Task 1.1**", "[ ] 1.1 Task 1.1 @3"],
   ])("begin with %j", (line, task) => {
     expect(outline(`## Phase 1: Setup\n\n${line}\n`)).toEqual(["1 Setup @1", task]);
+  });
+
+  it.each([
+    ["**Task 1.1**: __proto__", "__proto__"],
+    ["Task 1.1 - __init__ method", "__init__ method"],
+    ["__Task 1.1__: _private", "_private"],
+    ["1.1 __proto__", "__proto__"],
+    ["T011 __dirname is gone", "__dirname is gone"],
+    ["**Task 1.1**: __All of it__", "All of it"],
+  ])("keep the underscores of their names, which are code: %j", (line, name) => {
+    expect(parsePlan(`## Phase 1: A\n- [ ] ${line}\n`).plan.phases[0]?.tasks[0]?.name).toBe(name);
   });
 
   it("without ids get one of their phase", () => {

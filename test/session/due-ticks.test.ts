@@ -16,6 +16,8 @@ const structure = structureOf([0, planned(1), planned(2), planned(3)], { plan })
 const none: PlanChanges = {
   ...{ added: [], removed: [], renamed: [], moved: [], dependencies: [], criteria: [], gate: [], other: [] },
   count: 0,
+  takenAway: [],
+  counts: { added: 0, removed: 0, renamed: 0, moved: 0, dependencies: 0, criteria: 0, gate: 0, other: 0 },
 };
 const written = (ticks: Ranges, unticks: Ranges = []): SessionCommand => ({
   type: "planTicked",

@@ -39,14 +39,14 @@ const PHASE: PhaseDefinition = {
 
 describe("what templates show", () => {
   it("is a value for each placeholder", () => {
-    expect(Object.keys(phaseValues(PHASE))).toEqual(PHASE_PLACEHOLDERS);
+    expect(Object.keys(phaseValues(PHASE, 5))).toEqual(PHASE_PLACEHOLDERS);
     expect(Object.keys(taskValues(PHASE, TASK))).toEqual(TASK_PLACEHOLDERS);
   });
 
   it("comes from the plan, with the session's phase number and the plan's task id", () => {
     const template =
       "[PHASE_NUMBER] [PHASE_NAME]: [PHASE_DESCRIPTION], [ESTIMATED_DURATION], [TASK_COUNT]\n[VALIDATION_GATE]\n[NEXT_PHASE_NUMBER]";
-    expect(renderPhase(template, PHASE)).toBe(
+    expect(renderPhase(template, PHASE, 5)).toBe(
       "4 Parsing: Read every plan, 3 days, 1\n- [ ] All green\n- [ ] Reviewed\n5",
     );
     const ofTask =
@@ -59,13 +59,14 @@ describe("what templates show", () => {
   it("has a word for what the plan doesn't say", () => {
     const task: TaskDefinition = { number: 1, name: "Dig" };
     const phase: PhaseDefinition = { ...PHASE, plan: { number: 3 }, gate: { kind: "open", allowOverride: false } };
-    expect(phaseValues(phase)).toMatchObject({ PHASE_DESCRIPTION: "Parsing", ESTIMATED_DURATION: "Variable" });
-    expect(renderPhase("[VALIDATION_GATE]", phase)).toBe("None");
+    expect(phaseValues(phase, 5)).toMatchObject({ PHASE_DESCRIPTION: "Parsing", ESTIMATED_DURATION: "Variable" });
+    expect(renderPhase("[VALIDATION_GATE]", phase, 5)).toBe("None");
     expect(taskValues(phase, task)).toMatchObject({
       TASK_ID: "1",
       TASK_DESCRIPTION: "Dig",
       ESTIMATED_TIME: "Variable",
     });
+    expect(renderPhase("[NEXT_PHASE_NUMBER]", phase, undefined)).toBe("None");
     expect(renderTask("[DEPENDENCIES] [ACCEPTANCE_CRITERIA]", phase, task)).toBe("None None");
   });
 });
@@ -75,7 +76,7 @@ describe.skipIf(REASON !== "")(`templates that people use${REASON}`, () => {
     readFileSync(join(CORPUS, "spec_execution_v1", "phases", "dynamic", `${name}-template.md`), "utf8");
 
   it("are filled, and keep their prose in brackets", () => {
-    const phase = renderPhase(template("phase"), PHASE);
+    const phase = renderPhase(template("phase"), PHASE, 5);
     expect(phase).toContain("# Phase 4: Parsing");
     expect(phase).toContain("\n- [ ] All green\n- [ ] Reviewed\n\nAdditional mandatory validation:");
     expect(phase).toContain('"tasks_completed": [list of task IDs]');

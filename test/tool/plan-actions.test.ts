@@ -204,6 +204,21 @@ describe("the tool on a session with a plan", () => {
     expect(await call({ action: "get_phase", session_id })).not.toHaveProperty("plan_changed");
   });
 
+  it("leads to no sync that only the host may ask for", async () => {
+    const { call, refused, start, edit } = makeTool();
+    const session_id = await start(1);
+    edit((text) => text.replace("- [ ] All tests pass\n", ""));
+    expect(await call({ action: "sync_plan", session_id, preview: true })).toMatchObject({
+      needs_host: expect.stringContaining("only the person who runs this"),
+      taken_away: [{ phase: 1, name: "All tests pass" }],
+      next: { action: "get_phase", session_id },
+    });
+    expect(await refused({ action: "sync_plan", session_id })).toMatchObject({
+      code: "NOT_ALLOWED",
+      error: expect.stringContaining("'All tests pass'"),
+    });
+  });
+
   it("says in a word that nothing has changed, and refuses a sync of what is complete", async () => {
     const { call, refused, start, pass } = makeTool();
     const session_id = await start(2);
@@ -216,6 +231,34 @@ describe("the tool on a session with a plan", () => {
       code: "INVALID_TRANSITION",
       error: expect.stringMatching(/^sync_plan is not possible/),
     });
+  });
+
+  it("says of a phase that there is not in which plan to look", async () => {
+    const { refused, start } = makeTool();
+    const session_id = await start(1);
+    const body = {
+      error: "phase_out_of_range_error",
+      code: "PHASE_OUT_OF_RANGE",
+      message: "there is no phase 99 in spec",
+      hint: "Use one of the phases 0, 1, 2.",
+      source_path: PLAN_PATH,
+    };
+    expect(await refused({ action: "get_phase", session_id, phase: 99 })).toMatchObject(body);
+    expect(await refused({ action: "get_task", session_id, phase: 99, task_number: 1 })).toMatchObject(body);
+    expect(await refused({ action: "complete_phase", session_id, phase: 99, evidence: {} })).toMatchObject(body);
+  });
+
+  it("names a call that failed as agents know it, and what the plan names as it stands there", async () => {
+    const plan = PLAN.replace("Phase 2: Print", "Phase 2: syncPlan is not possible");
+    const { refused, start, content, edit } = makeTool({ plan });
+    const session_id = await start(2);
+    edit((text) => text.replace(/### Phase 2.*/s, ""));
+    const gone = await refused({ action: "sync_plan", session_id });
+    expect(gone.error).toContain("'syncPlan is not possible'");
+    content.text = () => Promise.reject(new Error("EIO"));
+    const task = { session_id, phase: 2, task_number: 1 };
+    expect((await refused({ action: "get_task", ...task })).error).toMatch(/^get_task failed for a reason/);
+    expect((await refused({ action: "get_phase", session_id })).error).toMatch(/^get_phase failed for a reason/);
   });
 
   it("names no call that agents are not given", async () => {
@@ -236,6 +279,29 @@ describe("answers about long plans stay in their budget", () => {
     expect(content).toMatchObject({ tasks: { length: 60 } });
     const failed = await refused({ action: "complete_phase", session_id, phase: 1, evidence: {} });
     expect(failed).toMatchObject({ missing_tasks: { length: 60 }, unclaimed_items: { 1: "All is well" } });
+  });
+
+  it("a refusal that says more than fits leads to where all of it is said", async () => {
+    const tasks = Array.from({ length: 500 }, (_, index) => `- [ ] **Task 1.${index + 1}**: Do it\n`).join("");
+    const words = "and this is shown to somebody who has not written it, in writing, with the date and the place of it";
+    const items = Array.from({ length: 200 }, (_, index) => `- [ ] Thing ${index + 1} works, ${words}\n`).join("");
+    const plan = `### Phase 1: Big\n\n${tasks}\n#### Validation Gate\n\n${items}`;
+    const { call, refused, start, engine } = makeTool({ plan });
+    const session_id = await start(1);
+    const failed = { action: "complete_phase", session_id, phase: 1, evidence: {} };
+    const answer = await refused(failed);
+    expect(answer.left_out).toContain("unclaimed_items");
+    expect(answer.next).toEqual({ action: "get_errors", session_id });
+    let page = await call({ action: "get_errors", session_id });
+    let said = JSON.stringify(page);
+    while (page.cursor !== undefined) {
+      page = await call({ action: "get_errors", session_id, cursor: page.cursor });
+      said += JSON.stringify(page);
+    }
+    expect(said).toContain("Task 1.500 is not");
+    expect(said).toContain("item 200 of the validation gate: Thing 200 works");
+    const tool = createWorkflowTool(engine, { actions: ["complete_phase"] });
+    expect((await tool.dispatch(failed)).next).toMatchObject({ action: "complete_phase" });
   });
 
   it("or in pages, which put together are the whole", async () => {
@@ -259,6 +325,44 @@ describe("answers about long plans stay in their budget", () => {
       synced: true,
       changes: { added: { length: 15 }, renamed: { length: 10 } },
       more_changes: 275,
+    });
+  });
+
+  it("a preview of it names every one of them, in pages that are good as long as the plan is the same", async () => {
+    const { call, refused, start, edit, engine } = makeTool({ plan: chain(10) }, 2000);
+    const session_id = await start(0);
+    edit(() => chain(300).replaceAll("thing", "other thing"));
+    const { version } = await engine.getState(session_id);
+    let page = await call({ action: "sync_plan", session_id, preview: true });
+    expect(page).toMatchObject({ change_counts: { added: 290, renamed: 10 }, more_changes: expect.any(Number) });
+    const second = page.next;
+    const named: string[] = [];
+    for (;;) {
+      for (const entries of Object.values(Object(page.changes))) {
+        named.push(...Array.from(Object(entries), ({ id }: { id: string }) => id));
+      }
+      if (page.cursor === undefined) break;
+      page = await call(JSON.parse(JSON.stringify(page.next)));
+    }
+    expect(named.sort()).toEqual(Array.from({ length: 300 }, (_, index) => `1.${index + 1}`).sort());
+    expect(page).not.toHaveProperty("more_changes");
+    expect(page.next).toEqual({ action: "sync_plan", session_id });
+    const { cursor } = JSON.parse(JSON.stringify(second));
+    expect(await refused({ action: "sync_plan", session_id, cursor })).toMatchObject({ code: "INVALID_INPUT" });
+    expect((await engine.getState(session_id)).version).toBe(version);
+    edit((text) => text.replace("thing number 7 ", "anything "));
+    const stale = await refused({ action: "sync_plan", session_id, preview: true, cursor });
+    expect(stale).toMatchObject({ code: "CURSOR_INVALID", error: expect.stringContaining("has changed") });
+  });
+
+  it("the ticks of a long phase are counted where not all are listed", async () => {
+    const { call, start } = makeTool({ plan: chain(150) });
+    const session_id = await start(1);
+    const ids = Array.from({ length: 150 }, (_, index) => `1.${index + 1}`);
+    const evidence = { tasks_completed: ids, validation_gate: { 1: true } };
+    expect(await call({ action: "complete_phase", session_id, phase: 1, evidence })).toMatchObject({
+      plan_ticked: { length: 100 },
+      plan_ticked_in_all: 150,
     });
   });
 

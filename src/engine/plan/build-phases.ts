@@ -1,5 +1,10 @@
 /** A plan's phases as a session pins them. Pure. */
-import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../definition/structure.js";
+import {
+  type PhaseDefinition,
+  structureSchema,
+  type TaskDefinition,
+  type WorkflowStructure,
+} from "../../definition/structure.js";
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 
@@ -63,12 +68,24 @@ function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions)
   };
 }
 
-/** Throws `TOO_LARGE` for a structure that no session can carry. */
-export function checkSize(structure: WorkflowStructure, file: string): void {
+/** Throws `TOO_LARGE` for a structure that no session can carry, and `PLAN_PARSE` for one that none could read again. */
+export function checkPinned(structure: WorkflowStructure, file: string): void {
   const bytes = JSON.stringify(structure).length;
-  if (bytes <= STRUCTURE_MAX) return;
+  if (bytes <= STRUCTURE_MAX) return checkForm(structure, file);
   throw new PhasegateError("TOO_LARGE", `the phases of ${file} are larger than ${STRUCTURE_MAX} characters of JSON`, {
     remedy: "Split the plan, or move long descriptions into files that it names.",
     details: { file, bytes, limit: STRUCTURE_MAX },
+  });
+}
+
+/** A log with a structure that doesn't fit its schema would be taken for one that somebody has changed. */
+function checkForm(structure: WorkflowStructure, file: string): void {
+  const { error } = structureSchema.safeParse(structure);
+  if (error === undefined) return;
+  const [issue] = error.issues;
+  const what = `${issue?.path.map(String).join(".")}: ${issue?.message}`;
+  throw new PhasegateError("PLAN_PARSE", `the phases of ${file} can't be pinned: ${what}`, {
+    remedy: "Mend that in the plan, or ask the person who runs this: a parser of the host's may have made it.",
+    details: { file },
   });
 }

@@ -4,9 +4,10 @@ import { PhasegateError } from "../../errors.js";
 import { builtInParsers } from "../../plan/source-parsers.js";
 import type { SourceParser } from "../../ports/source-parser.js";
 import type { ResolvedOptions } from "../options.js";
+import { checkedParser } from "./checked-parser.js";
 
 /**
- * The parser of a workflow's plans: the host's own of that name, else the one that comes with the
+ * The parser of a workflow's plans: the host's own of that name, with its results checked, else the one that comes with the
  * library, which is loaded when it is first needed. Throws `DEFINITION_INVALID` if there is none.
  */
 export async function findParser(
@@ -15,7 +16,7 @@ export async function findParser(
   { parser: name }: DynamicDefinition,
 ): Promise<SourceParser> {
   const own = Object.hasOwn(parsers, name) ? parsers[name] : undefined;
-  if (own !== undefined) return own;
+  if (own !== undefined) return checkedParser(name, own);
   const found = Object.hasOwn(builtInParsers, name) ? builtInParsers[name] : undefined;
   if (found !== undefined) return found;
   const known = [...new Set([...Object.keys(parsers), ...Object.keys(builtInParsers)])].sort();

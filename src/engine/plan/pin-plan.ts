@@ -4,7 +4,7 @@ import { parseRelativePath } from "../../definition/relative-path.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../definition/structure.js";
 import { PhasegateError } from "../../errors.js";
 import type { EngineContext } from "../engine-context.js";
-import { buildPhases, checkSize, shiftAfter, type TemplateRevisions } from "./build-phases.js";
+import { buildPhases, checkPinned, shiftAfter, type TemplateRevisions } from "./build-phases.js";
 import { findParser } from "./find-parser.js";
 import { type ReadSource, readSource } from "./read-source.js";
 
@@ -42,7 +42,7 @@ export async function pinPlan(
   const phases = [...structure.phases, ...buildPhases(plan.phases, shift, usable.revisions)];
   const first = structure.phases.length === 0 ? phases[0]?.number : undefined;
   const pinned = { ...structure, startPhase: first ?? structure.startPhase, phases, plan: planPin(usable, shift) };
-  checkSize(pinned, usable.source.path);
+  checkPinned(pinned, usable.source.path);
   return { structure: pinned, warnings: diagnostics };
 }
 

@@ -1,5 +1,5 @@
 import type { DynamicDefinition, WorkflowStructure } from "../../definition/structure.js";
-import { PhasegateError } from "../../errors.js";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { RecentMap } from "../../kernel/recent-map.js";
 import type { PlanReading } from "../../plan/plan.js";
 import type { PlanSource, PlanText } from "../../ports/plan-source.js";
@@ -63,5 +63,5 @@ export function requirePlans({ plans }: ResolvedOptions, { type }: WorkflowStruc
 
 /** What is wrong with a plan, as it is told where the call goes on without it: none of a foreign error's words. */
 export function reasonOf(error: unknown): string {
-  return error instanceof Error && "remedy" in error ? error.message : "the host could not read or write it";
+  return isPhasegateError(error) ? error.message : "the host could not read or write it";
 }

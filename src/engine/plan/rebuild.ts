@@ -1,14 +1,18 @@
 import type { WorkflowStructure } from "../../definition/structure.js";
 import { PhasegateError } from "../../errors.js";
+import type { PlanChange } from "../../session/plan-changes.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
-import { buildPhases, checkSize } from "./build-phases.js";
+import { buildPhases, checkPinned } from "./build-phases.js";
 import { type Comparison, comparePlan } from "./compare-plan.js";
 import { planPin, type UsablePlan, usablePlan } from "./pin-plan.js";
+import { takenAway } from "./taken-away.js";
 
 /** A structure for a session under way, with what is different about it. */
 export interface Rebuilt extends Comparison {
   readonly structure: WorkflowStructure;
+  /** What its gates from the current phase on ask for no more. */
+  readonly takenAway: readonly PlanChange[];
 }
 
 /**
@@ -24,8 +28,8 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
   const phases = [...statics, ...done, ...buildPhases(ahead, shift, usable.revisions)];
   const startPhase = statics.length === 0 ? pinned.startPhase : base.startPhase;
   const structure = { ...rest, startPhase, phases, plan: planPin(usable, shift) };
-  checkSize(structure, usable.source.path);
-  return { ...comparison, structure };
+  checkPinned(structure, usable.source.path);
+  return { ...comparison, structure, takenAway: takenAway(pinned, structure, position) };
 }
 
 /** A session's structure with its plan read anew; `base` is the pinned one, or a newer definition of its workflow. */

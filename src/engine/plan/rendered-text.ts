@@ -49,8 +49,11 @@ export async function renderedText(
   return { content, facts, contentChanged: part.textRevision !== template.revision };
 }
 
-function render(template: Content, { plan }: WorkflowStructure, phase: PhaseDefinition, task?: TaskDefinition) {
-  const text = task === undefined ? renderPhase(template.text, phase) : renderTask(template.text, phase, task);
+function render(template: Content, structure: WorkflowStructure, phase: PhaseDefinition, task?: TaskDefinition) {
+  const { plan, phases } = structure;
+  // Not its number and one: a plan may leave numbers out.
+  const next = phases[phases.indexOf(phase) + 1]?.number;
+  const text = task === undefined ? renderPhase(template.text, phase, next) : renderTask(template.text, phase, task);
   const sources = [...template.sources, ...(plan === undefined ? [] : [plan.path])];
   const content = { text, revision: revisionOf(text), sources, tokens: Math.ceil(text.length / 4) };
   return { content, facts: readMarkdownFacts(text) };

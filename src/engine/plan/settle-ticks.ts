@@ -5,6 +5,7 @@ import type { EventOf } from "../../session/events.js";
 import type { DueTicks } from "../../session/head.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
+import { reportSecurity } from "../report-security.js";
 import { dueTasks } from "./due-tasks.js";
 import { findParser } from "./find-parser.js";
 import { reasonOf, requirePlans, requireSource } from "./read-source.js";
@@ -123,6 +124,7 @@ function pendingReason(
 ): string {
   const at = new Date(options.clock.now()).toISOString();
   const reason = reasonOf(error);
+  if (isPhasegateError(error)) reportSecurity(notifications, "write plan", error);
   notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
   return reason;
 }

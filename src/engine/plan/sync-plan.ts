@@ -8,6 +8,7 @@ import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import { type Standing, standingOf } from "../standing.js";
 import { changesByKind } from "./change-lists.js";
+import { hostWanted, needsHost } from "./needs-host.js";
 import { type Rebuilt, rereadPlan } from "./rebuild.js";
 
 /** How a session's plan is to be synced. */
@@ -27,7 +28,10 @@ export interface SyncResult extends Standing {
   readonly preview: boolean;
   /** Whether the session's phases are others now; of a preview, whether they would be. */
   readonly changed: boolean;
+  /** All differences of a preview; of a sync, those that the session's log keeps, and how many there were. */
   readonly changes: PlanChanges;
+  /** Of a preview: whether who asks may not sync, since gates would ask for less, and the host may. */
+  readonly needsHost: boolean;
   /** What is added to the plan's own phase numbers. */
   readonly shift: number;
   /** What was written into the plan. */
@@ -45,7 +49,8 @@ export async function syncPlan(
 ): Promise<SyncResult> {
   if (preview) {
     const { session, ticks } = await loadSession(context, id);
-    const found = foundOf(context, session, await reread(context, session), preview);
+    const rebuilt = await reread(context, session);
+    const found = { ...foundOf(context, session, rebuilt, preview), needsHost: needsHost(context, by, rebuilt) };
     return { ...found, ...(ticks === undefined ? {} : { ticks }) };
   }
   const sessionId = parseSessionId(id);
@@ -55,11 +60,12 @@ export async function syncPlan(
     checkWorkflow(context, session);
     const rebuilt = await reread(context, session);
     if (!rebuilt.matters) throw new UnchangedError(session, rebuilt);
+    if (needsHost(context, by, rebuilt)) throw hostWanted(session, rebuilt);
     const command = {
       type: "syncPlan",
       structure: rebuilt.structure,
       by,
-      changes: changesByKind(rebuilt.changes),
+      changes: changesByKind(rebuilt.changes, rebuilt.takenAway),
     } as const;
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };
@@ -72,7 +78,7 @@ export async function syncPlan(
     const { ticks } = outcome;
     return {
       ...standingOf(context, outcome),
-      ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift },
+      ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift, needsHost: false },
       ...(ticks === undefined ? {} : { ticks }),
     };
   } catch (error) {
@@ -91,7 +97,7 @@ async function reread(context: EngineContext, session: PhasedSession): Promise<R
 function foundOf(
   context: EngineContext,
   session: PhasedSession,
-  { structure, arrangement, changes, matters }: Rebuilt,
+  { structure, arrangement, changes, matters, takenAway }: Rebuilt,
   preview: boolean,
 ): SyncResult {
   return {
@@ -99,8 +105,9 @@ function foundOf(
     path: structure.plan?.path ?? "",
     preview,
     changed: matters,
-    changes: changesByKind(changes),
+    changes: changesByKind(changes, takenAway, Number.POSITIVE_INFINITY),
     shift: arrangement.shift,
+    needsHost: false,
   };
 }
 

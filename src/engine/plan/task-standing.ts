@@ -10,13 +10,16 @@ export interface TaskStanding {
   /** The plan's own id. */
   readonly id: string;
   readonly name: string;
-  /** Done if its phase has passed; else what the source says now. A tick there is no claim at the gate. */
+  /**
+   * Done if its phase has passed, unless it may be left out; else what the source says now. A tick there is
+   * no claim at the gate.
+   */
   readonly state: TaskState;
   /** Ids of the tasks that must be done first. */
   readonly dependencies: readonly string[];
   /** Those of them that are not done. */
   readonly open: readonly string[];
-  /** Whether it can be done now: it is not done, and nothing that it needs is open. */
+  /** Whether it can be done now: it is not done, nor is its phase, and nothing that it needs is open. */
   readonly ready: boolean;
   readonly optional: boolean;
 }
@@ -36,14 +39,18 @@ export function taskStandings(
   }
   const stateOf = (id: string): TaskState => {
     const home = homes.get(id);
-    if (home?.done === true) return "done";
+    // Whether a task that may be left out was claimed shows in its tick alone.
+    if (home?.done === true && home.task.plan?.optional !== true) return "done";
     return now.get(id)?.state ?? home?.task.plan?.state ?? "pending";
   };
   return phase.tasks.flatMap(({ number, name, plan }) => {
     if (plan === undefined) return [];
     const { id, dependencies, optional } = plan;
     const state = stateOf(id);
-    const open = dependencies.filter((needed) => stateOf(needed) !== "done");
-    return [{ number, id, name, state, dependencies, open, ready: state !== "done" && open.length === 0, optional }];
+    // What was left out in a phase that is behind the session keeps nobody waiting.
+    const isOver = (other: string) => homes.get(other)?.done === true;
+    const open = dependencies.filter((needed) => !isOver(needed) && stateOf(needed) !== "done");
+    const ready = state !== "done" && !isOver(id) && open.length === 0;
+    return [{ number, id, name, state, dependencies, open, ready, optional }];
   });
 }

@@ -55,7 +55,7 @@ function checkOrder(
   const ready = tasks.filter((other) => other.ready).map(({ number }) => number);
   const first = ready.length === 0 ? "" : ` Ready now: ${ready.join(", ")}.`;
   throw new PhasegateError("TASK_LOCKED", `task ${id} needs ${open.join(", ")}, which is not done`, {
-    remedy: `Do ${open.join(", ")} first, and tick it in ${path}.${first}`,
+    remedy: `Do ${open.join(", ")} first. It counts as done when its phase has passed, or once a person has ticked it in ${path}.${first}`,
     details: { phase, task, open, ready },
   });
 }

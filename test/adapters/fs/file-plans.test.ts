@@ -37,6 +37,7 @@ it("refuses links that lead out, folders called tasks.md, and what is no file", 
     expect(await failure(plans.read(path))).toMatchObject({ code: "PATH_REFUSED" });
     expect(await failure(plans.replace(path, "", ""))).toMatchObject({ code: "PATH_REFUSED" });
   }
+  expect((await failure(plans.read("out.md"))).message).toContain('the path "out.md" is refused');
 });
 
 it("tells of what can't be a plan: too large, or no text", async () => {

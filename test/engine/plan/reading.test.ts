@@ -1,4 +1,4 @@
-import { parsePlan, type SourceParser } from "phasegate";
+import { PhasegateError, parsePlan, type SourceParser } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
@@ -15,6 +15,16 @@ describe("a phase out of a plan", () => {
     expect(task.content.text).toContain("# Task 1.2: Write the parser\n\nNeeds 1.1.");
     expect(task.facts.title).toBe("Write the parser");
     expect((await engine.getTask(sessionId, 1, 2)).content).toBe(task.content);
+  });
+
+  it("names the phase after it by its number, and none after the last", async () => {
+    const plan = "### Phase 1: A\n\n- [ ] **Task 1.1**: One\n\n### Phase 4: B\n\n- [ ] **Task 4.1**: Two\n";
+    const files = { "phases/dynamic/phase-template.md": "Next: [NEXT_PHASE_NUMBER]\n" };
+    const { engine, start, pass } = makePlanned({ plan, files });
+    const sessionId = await start(1);
+    expect((await engine.getPhase(sessionId)).content.text).toBe("Next: 4\n");
+    await pass(sessionId, 1, { tasks_completed: ["1.1"] });
+    expect((await engine.getPhase(sessionId)).content.text).toBe("Next: None\n");
   });
 
   it("follows its template, and says that it has changed", async () => {
@@ -75,6 +85,31 @@ describe("a phase out of a plan", () => {
     expect((await engine.getPhase(sessionId)).plan?.tasks[0]).toMatchObject({ id: "2.1", open: [], ready: true });
   });
 
+  it("shows a task that was left out as what it is, and lets nothing wait for it", async () => {
+    const plan =
+      "# Implementation Plan\n\n## Phase 1: A\n\n- [ ] 1. One\n- [ ]* 2. Two\n\n## Phase 2: B\n\n- [ ] 3. Three (depends on 2)\n- [ ]* 4. Four\n- [ ]* 5. Five\n";
+    const { engine, start, pass } = makePlanned({ plan, config: { parser: "kiro", enforce_dependencies: true } });
+    const sessionId = await start(1);
+    await pass(sessionId, 1, { tasks_completed: ["1"] });
+    const states = async (phase: number) =>
+      (await engine.getPhase(sessionId, phase)).plan?.tasks.map(({ id, state, ready }) => [id, state, ready]);
+    expect(await states(1)).toEqual([
+      ["1", "done", false],
+      ["2", "pending", false],
+    ]);
+    expect((await engine.getTask(sessionId, 2, 1)).plan?.task).toMatchObject({
+      dependencies: ["2"],
+      open: [],
+      ready: true,
+    });
+    await pass(sessionId, 2, { tasks_completed: ["3", "4"] });
+    expect(await states(2)).toEqual([
+      ["3", "done", false],
+      ["4", "done", false],
+      ["5", "pending", false],
+    ]);
+  });
+
   it("is shown as it was pinned where its file can't be read, and says so", async () => {
     const { engine, start, memory, plans } = makePlanned();
     const sessionId = await start(1);
@@ -94,6 +129,30 @@ describe("a phase out of a plan", () => {
       unreadable: "the host could not read or write it",
     });
     expect(errors).toEqual([new Error("EIO: /secret/place")]);
+  });
+
+  it("tells none of a foreign error's words, whatever the error carries", async () => {
+    const { engine, start, plans } = makePlanned();
+    const sessionId = await start(1);
+    plans.fault = () => {
+      throw Object.assign(new Error("EIO: /secret/place"), { remedy: "Look into /secret/place.", code: "EIO" });
+    };
+    expect((await engine.getState(sessionId)).plan?.unreadable).toBe("the host could not read or write it");
+  });
+
+  it("tells the host of a path that leads out of the project now, wherever the call goes on without it", async () => {
+    const { engine, start, plans, pass } = makePlanned();
+    const sessionId = await start(1);
+    const told: unknown[] = [];
+    engine.on("security", ({ operation, code }) => told.push([operation, code]));
+    plans.fault = () => {
+      const details = { reason: "it leads out" };
+      throw new PhasegateError("PATH_REFUSED", "it leads out", { remedy: "Mend the link.", details });
+    };
+    expect(await engine.getPhase(sessionId)).toMatchObject({ plan: { unreadable: "it leads out" } });
+    expect(told).toEqual([["read plan", "PATH_REFUSED"]]);
+    expect(await pass(sessionId, 1)).toMatchObject({ passed: true, ticks: { pending: "it leads out" } });
+    expect(told).toContainEqual(["write plan", "PATH_REFUSED"]);
   });
 
   it("is parsed once for each state of the file", async () => {
@@ -128,7 +187,7 @@ describe("a task whose dependencies are open", () => {
     const sessionId = await start(1);
     expect(await failure(engine.getTask(sessionId, 1, 2))).toMatchObject({
       code: "TASK_LOCKED",
-      remedy: expect.stringContaining(`tick it in ${PLAN_PATH}. Ready now: 1, 3.`),
+      remedy: `Do 1.1 first. It counts as done when its phase has passed, or once a person has ticked it in ${PLAN_PATH}. Ready now: 1, 3.`,
       details: { phase: 1, task: 2, open: ["1.1"], ready: [1, 3] },
     });
     expect((await engine.getTask(sessionId, 1, 1)).task.name).toBe("Write the lexer");

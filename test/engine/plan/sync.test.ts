@@ -2,7 +2,7 @@ import { defineWorkflow, type EngineNotifications, parsePlan, type SourceParser 
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
-import { claims, makePlanned, PLAN_PATH, tickedIn } from "../../support/planned.js";
+import { claims, makePlanned, PLAN, PLAN_PATH, tickedIn } from "../../support/planned.js";
 
 /** What is said of a plan that was edited. */
 const EDITS: readonly (readonly [string, (text: string) => string, string, object])[] = [
@@ -260,6 +260,111 @@ describe("a plan that was edited", () => {
   });
 });
 
+/** Edits after which the gates ahead ask for less: what is taken away. */
+const LESS: readonly (readonly [string, (text: string) => string, readonly object[]])[] = [
+  [
+    "a task less",
+    (text) => text.replace("- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n", ""),
+    [{ phase: 1, id: "1.3", name: "Write the docs" }],
+  ],
+  [
+    "an item less, and another one",
+    (text) => text.replace("- [ ] All tests pass\n", "- [ ] Some tests pass\n"),
+    [{ phase: 1, name: "All tests pass" }],
+  ],
+  [
+    "no gate any more",
+    (text) => text.replace(/\*\*Validation Gate\*\*:\n- \[ \] R.*\n/, ""),
+    [{ phase: 2, name: "Round trips" }],
+  ],
+  [
+    "a task with another id and another name",
+    (text) => text.replace("**Task 2.2**: Write the colours", "**Task 2.3**: Rest"),
+    [{ phase: 2, id: "2.2", name: "Write the colours" }],
+  ],
+  [
+    "a task that may be left out now",
+    (text) => text.replace("- [ ] **Task 1.3**", "- [ ]* **Task 1.3**"),
+    [{ phase: 1, id: "1.3", name: "Write the docs" }],
+  ],
+  [
+    "a phase less",
+    (text) => text.replace(/### Phase 2.*/s, ""),
+    [{ id: "2.1" }, { id: "2.2" }, { phase: 2, name: "Round trips" }],
+  ],
+];
+
+/** Edits after which they ask for as much, or more. */
+const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
+  ["a task more", (text) => text.replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: More\n- [ ] **Task 1.3**")],
+  ["another name", (text) => text.replace("Write the docs", "Write all docs")],
+  ["another id", (text) => text.replace("**Task 1.3**", "**Task 1.7**")],
+  ["an item in a later phase", (text) => text.replace("- [ ] All tests pass\n", "").concat("- [ ] All tests pass\n")],
+  [
+    "a task in a later phase",
+    (text) => {
+      const task = "- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n";
+      return text.replace(task, "").replace("- [ ] **Task 2.1**", `${task}- [ ] **Task 2.1**`);
+    },
+  ],
+];
+
+describe("a sync that an agent asks for", () => {
+  it.each(LESS)("is the host's where gates would ask for less: %s", async (_, change, takenAway) => {
+    const { engine, start, edit } = makePlanned();
+    const told: EngineNotifications["planSynced"][] = [];
+    engine.on("planSynced", (payload) => told.push(payload));
+    const sessionId = await start(1);
+    edit(change);
+    const preview = await engine.syncPlan(sessionId, { preview: true, by: "agent" });
+    expect(preview).toMatchObject({ needsHost: true, changes: { takenAway } });
+    const { version } = await engine.getState(sessionId);
+    const refused = await failure(engine.syncPlan(sessionId, { by: "agent" }));
+    expect(refused).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringContaining("engine.syncPlan(") });
+    expect(refused.message).toContain(Object(takenAway[0]).name ?? "2.1 Write the printer");
+    expect((await engine.getState(sessionId)).version).toBe(version);
+    expect(told).toEqual([]);
+    expect(await engine.syncPlan(sessionId, { preview: true })).toMatchObject({ needsHost: false });
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: true, needsHost: false });
+    expect(told).toMatchObject([{ by: "host", differences: { takenAway } }]);
+  });
+
+  it.each(AS_MUCH)("needs nobody where they ask for as much: %s", async (_, change) => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(1);
+    edit(change);
+    expect(await engine.syncPlan(sessionId, { preview: true, by: "agent" })).toMatchObject({ needsHost: false });
+    expect(await engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({
+      changed: true,
+      changes: { takenAway: [] },
+    });
+  });
+
+  it("needs nobody where what is gone lies behind, nor where the host has said so", async () => {
+    const behind = makePlanned();
+    const late = await behind.start(2);
+    behind.edit((text) => text.replace(/- \[x\] \*\*Task 1\.3.*\n.*\n/, "").replace("Write the printer", "Print"));
+    expect(await behind.engine.syncPlan(late, { by: "agent" })).toMatchObject({
+      changes: { removed: [{ id: "1.3" }], takenAway: [] },
+    });
+    const free = makePlanned({ engine: { agentSync: "any" } });
+    const sessionId = await free.start(1);
+    free.edit((text) => text.replace("- [ ] All tests pass\n", ""));
+    expect(await free.engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({
+      changes: { takenAway: [{ phase: 1, name: "All tests pass" }] },
+    });
+  });
+
+  it("names ten of many things that would go, and counts the others", async () => {
+    const items = Array.from({ length: 14 }, (_, index) => `- [ ] Thing ${index + 1}\n`).join("");
+    const { engine, start, edit } = makePlanned({ plan: PLAN.replace("- [ ] Round trips\n", items) });
+    const sessionId = await start(1);
+    edit((text) => text.replace(items, ""));
+    const { message } = await failure(engine.syncPlan(sessionId, { by: "agent" }));
+    expect(message).toMatch(/'Thing 10' and 4 more would be/);
+  });
+});
+
 describe("names that say nothing", () => {
   it("of phases of one name count for less than their numbers", async () => {
     const plan = "### Phase 1: Work\n\n- [ ] **Task 1.1**: One\n\n### Phase 2: Work\n\n- [ ] **Task 2.1**: Two\n";
@@ -301,7 +406,7 @@ describe("a migration of a session with a plan", () => {
 });
 
 describe("a plan with more differences than are listed", () => {
-  it("lists a hundred of a kind, and counts them all", async () => {
+  it("keeps a hundred of a kind in the log, shows all of them in a preview, and counts them", async () => {
     const many: SourceParser = {
       parse: (text, file) => {
         const { plan, diagnostics } = parsePlan(text, { file });
@@ -315,7 +420,9 @@ describe("a plan with more differences than are listed", () => {
     const { engine, start, edit } = makePlanned({ engine: { parsers: { spec_tasks_parser: many } } });
     const sessionId = await start(0);
     edit((text) => text.replace("# Tasks", "# MANY tasks"));
+    const preview = await engine.syncPlan(sessionId, { preview: true });
+    expect([preview.changes.added.length, preview.changes.count]).toEqual([150, 150]);
     const { changes } = await engine.syncPlan(sessionId);
-    expect([changes.added.length, changes.count]).toEqual([100, 150]);
+    expect([changes.added.length, changes.count, changes.counts.added]).toEqual([100, 150, 150]);
   });
 });

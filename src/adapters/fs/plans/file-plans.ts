@@ -73,6 +73,8 @@ export class FilePlans implements PlanSource {
 /** The file of a plan; undefined if there is none. What is neither file nor folder is refused by whoever opens it. */
 async function locate(wall: Wall, path: string): Promise<string | undefined> {
   const { file, inFolder } = planPlaces(path);
+  // By itself first: where it leads out, the refusal names it, and not what would have lain in it.
+  await wall.check(file);
   if ((await wall.signature(inFolder)) !== undefined) return inFolder;
   return (await isFolder(wall, file)) ? undefined : file;
 }
