@@ -55,6 +55,14 @@ export function unwritable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
+/** A file that must not be replaced, although the file system would let it be. */
+export function writeProtected(path: string, reason: string, remedy: string): PhasegateError<"STORAGE_FAILED"> {
+  return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${reason}`, {
+    remedy,
+    details: { operation: "replace", cause: reason },
+  });
+}
+
 /** The code of a failure of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

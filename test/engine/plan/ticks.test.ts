@@ -126,6 +126,22 @@ Edit ${edits}
     expect(text()).toContain("Edit 1\n\nEdit 2\n\nEdit 3");
   });
 
+  it("is done when a reading has seen it: a text that somebody else put in its place is ticked again", async () => {
+    const { start, pass, plans, memory, text } = makePlanned();
+    const sessionId = await start(1);
+    const before = text();
+    plans.replace = async (path, hash, next) => {
+      plans.replace = (...args) => memory.replace(...args);
+      const done = await memory.replace(path, hash, next);
+      // Somebody who had read the text before saves it with an edit of his own.
+      memory.set(PLAN_PATH, `${before}\nEdited\n`);
+      return done;
+    };
+    expect(await pass(sessionId, 1)).toMatchObject({ ticks: { ticked: ["1.1", "1.2", "1.3"] } });
+    expect(tickedIn(text())).toEqual(ONE);
+    expect(text()).toContain("Edited");
+  });
+
   it("takes what was claimed out of evidence that is stored beside the log", async () => {
     const { start, pass, text } = makePlanned();
     const sessionId = await start(1);
