@@ -15,7 +15,7 @@ import { sweepBeside, temporaryName } from "./beside.js";
 import { whileClaimed } from "./claim-file.js";
 import { liesInside, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
-import { codeOf, isMissing, pathRefused, tooLarge, writeProtected } from "./wall-refusals.js";
+import { codeOf, isMissing, pathRefused, severalNames, tooLarge } from "./wall-refusals.js";
 
 /** What to put in the place of a file's text, and which text that must be. */
 export interface Replacement {
@@ -33,7 +33,7 @@ export async function replaceFile(root: string, path: string, replacement: Repla
   if (next.length > maxBytes) throw tooLarge(path, next.length, maxBytes);
   const { real, bytes, stats } = await readWhole(root, path, maxBytes);
   if (sha256(bytes) !== hash) return false;
-  checkWritable(path, stats);
+  checkNames(path, stats);
   // A link is followed: what it leads to is replaced, and the link stays.
   const folder = dirname(real);
   const temporary = temporaryName(real, randomBytes(12).toString("hex"));
@@ -56,11 +56,12 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A rename asks nobody whether the file may be written, and makes two files of one that has two names. */
-function checkWritable(path: string, { mode, nlink }: BigIntStats): void {
-  if ((mode & 0o200n) === 0n)
-    throw writeProtected(path, "it is write-protected", "Give its owner the right to write it.");
-  if (nlink > 1n) throw writeProtected(path, "it has several names (hard links)", "Make it a file of its own: a copy.");
+/**
+ * A rename makes two files of one that has several names, and only one of them has the new text then. That a file is
+ * write-protected is no reason: copies of a protected folder are, and the mode stays what it was.
+ */
+function checkNames(path: string, { nlink }: BigIntStats): void {
+  if (nlink > 1n) throw severalNames(path);
 }
 
 async function readWhole(root: string, path: string, maxBytes: number) {

@@ -55,11 +55,12 @@ export function unwritable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
-/** A file that must not be replaced, although the file system would let it be. */
-export function writeProtected(path: string, reason: string, remedy: string): PhasegateError<"STORAGE_FAILED"> {
-  return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${reason}`, {
-    remedy,
-    details: { operation: "replace", cause: reason },
+/** A file with hard links: another text under one of its names would leave the others with the old one. */
+export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
+  const cause = "it has several names (hard links)";
+  return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${cause}`, {
+    remedy: "Make it a file of its own: a copy.",
+    details: { operation: "replace", cause },
   });
 }
 
