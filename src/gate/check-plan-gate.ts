@@ -2,10 +2,10 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../definition/jso
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { PlanGate } from "../definition/structure.js";
+import { claimedIds, numbersForIds, TASKS_FIELD } from "./claimed-ids.js";
 import type { Problem } from "./verdict.js";
 
-/** The evidence of a phase out of a plan: the ids of its tasks, and its validation gate item by item. */
-export const TASKS_FIELD = "tasks_completed";
+/** The evidence of a phase out of a plan that goes through its validation gate item by item. */
 export const ITEMS_FIELD = "validation_gate";
 
 /**
@@ -13,7 +13,7 @@ export const ITEMS_FIELD = "validation_gate";
  * that is not, each by its name. What stands ticked in the plan's file is no claim.
  */
 export function checkPlanGate(gate: PlanGate, evidence: JsonObject): Problem[] {
-  return [...taskProblems(gate, own(evidence, TASKS_FIELD)), ...itemProblems(gate, own(evidence, ITEMS_FIELD))];
+  return [...taskProblems(gate, evidence), ...itemProblems(gate, own(evidence, ITEMS_FIELD))];
 }
 
 /** Evidence that a plan's gate would take. */
@@ -24,20 +24,24 @@ export function planGateExample({ tasks, items }: PlanGate): JsonObject {
   };
 }
 
-function taskProblems({ tasks }: PlanGate, given: JsonValue | undefined): Problem[] {
+function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
+  const given = own(evidence, TASKS_FIELD);
   const required = tasks.filter(({ optional }) => !optional);
   if (given !== undefined && given !== null && !Array.isArray(given)) {
     return [
       problem(TASKS_FIELD, "wrong_type", `'${TASKS_FIELD}' must be a list of task ids`, given, "a list of task ids"),
     ];
   }
-  const claimed = (given ?? []).filter((id) => typeof id === "string" || typeof id === "number").map(String);
+  const claimed = claimedIds(evidence);
+  const numbers = numbersForIds(evidence);
   const unknown = claimed.filter((id) => !tasks.some((task) => task.id === id));
   return required
     .filter(({ id }) => !claimed.includes(id))
     .map(({ id }) => {
+      const number = nearest(id, numbers);
       const similar = nearest(id, unknown);
-      const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
+      const text = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
+      const meant = number === undefined ? text : ` (you sent the number ${number}, and ids are texts: send "${id}")`;
       const message = `Task ${id} is not in '${TASKS_FIELD}'${meant}: do it, then claim it by its id`;
       return { field: TASKS_FIELD, problem: "missing", message, expected: `"${id}" in the list`, example: id };
     });

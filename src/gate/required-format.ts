@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
 import type { GateDefinition, PlanGate } from "../definition/structure.js";
 import { exampleOf } from "./check-field.js";
-import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./check-plan-gate.js";
+import { ITEMS_FIELD, planGateExample } from "./check-plan-gate.js";
+import { TASKS_FIELD } from "./claimed-ids.js";
 import { exampleBy } from "./json-schema-hints.js";
 
 /** What a gate asks for, in a form for people and agents: fields with their types, or a JSON Schema. */

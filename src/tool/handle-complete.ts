@@ -1,6 +1,7 @@
 import { isJsonObject } from "../definition/json.js";
 import type { CompleteResult } from "../engine/complete-phase.js";
-import { ITEMS_FIELD, TASKS_FIELD } from "../gate/check-plan-gate.js";
+import { ITEMS_FIELD } from "../gate/check-plan-gate.js";
+import { TASKS_FIELD } from "../gate/claimed-ids.js";
 import type { ParametersOf } from "./actions.js";
 import { phaseCall } from "./next-call.js";
 import { tickNews } from "./plan-on-wire.js";

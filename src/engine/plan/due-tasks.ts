@@ -1,5 +1,5 @@
 import type { PhaseDefinition, WorkflowStructure } from "../../definition/structure.js";
-import { TASKS_FIELD } from "../../gate/check-plan-gate.js";
+import { claimedIds } from "../../gate/claimed-ids.js";
 import type { EventOf, SessionEvent } from "../../session/events.js";
 import type { DueTicks } from "../../session/head.js";
 import { inRanges, numbersIn } from "../../session/ranges.js";
@@ -76,8 +76,7 @@ async function claimedTasks(
   { event, version, phase }: Pass,
 ): Promise<KnownTask[]> {
   const evidence = await loadEvidence(context, { sessionId, version }, event.evidence);
-  const list = Object.hasOwn(evidence, TASKS_FIELD) ? evidence[TASKS_FIELD] : undefined;
-  const claims = new Set(Array.isArray(list) ? list.map(String) : []);
+  const claims = new Set(claimedIds(evidence));
   return phase.tasks.flatMap(({ name, plan }) =>
     plan !== undefined && claims.has(plan.id) ? [{ id: plan.id, name, phase: phase.plan?.number ?? phase.number }] : [],
   );

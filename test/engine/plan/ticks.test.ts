@@ -66,7 +66,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(structure.phases[1]?.gate).toMatchObject({ tasks: expect.arrayContaining([{ id: "2", optional: true }]) });
     await engine.completePhase(sessionId, {
       phase: structure.phases[1]?.number ?? 0,
-      evidence: { tasks_completed: ["1", 3, "9"] },
+      evidence: { tasks_completed: ["1", "3", "9", ["2"], 2] },
     });
     expect(text()).toBe("# Implementation Plan\n\n- [x] 1. First\n\n- [ ]* 2. Second\n\n- [x] 3. Third\n");
   });
@@ -88,6 +88,18 @@ describe("a gate of a plan's phase that passes", () => {
     expect(await pass(sessionId, 1)).toMatchObject({ ticks: { ticked: ["1.4", "1.3"], missing: ["1.2"] } });
     expect(tickedIn(text())).toEqual(["Task 1.4: Write the lexer", "Task 1.3: Write better docs"]);
     expect(told).toMatchObject([{ sessionId, ticked: ["1.4", "1.3"], unticked: [], missing: ["1.2"] }]);
+  });
+
+  it("takes as claimed what the gate took, whatever else stands in the list", async () => {
+    const { start, pass, text } = makePlanned();
+    const sessionId = await start(1);
+    const odd = [{ toString: 1, valueOf: 1 }, null, true, ["2.1"], 2.1];
+    const evidence = { ...claims[1], tasks_completed: ["1.1", "1.2", "1.3", ...odd] };
+    expect(await pass(sessionId, 1, evidence)).toMatchObject({
+      passed: true,
+      ticks: { ticked: ["1.1", "1.2", "1.3"] },
+    });
+    expect(tickedIn(text())).toEqual(ONE);
   });
 
   it("has nothing due where sources are never written", async () => {
