@@ -29,6 +29,8 @@ export type SessionCommand =
       readonly structure: WorkflowStructure;
       readonly by: Actor;
       readonly changes: PlanChanges;
+      /** Where the phases lie now that the plan still has, from the current one on: places before and now. */
+      readonly places: readonly (readonly [from: number, to: number])[];
     }
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   | { readonly type: "delete"; readonly reason?: string };

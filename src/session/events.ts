@@ -81,6 +81,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     position,
     by: actor,
     changes: planChangesSchema,
+    /** From the current phase on, those at whose gates something has failed: their places before and now. */
+    places: z.array(z.tuple([position, position])).optional(),
   }),
   z.object({
     type: z.literal("plan_ticked"),

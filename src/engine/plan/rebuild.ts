@@ -9,6 +9,8 @@ import { planPin, type UsablePlan, usablePlan } from "./pin-plan.js";
 /** A structure for a session under way, with what is different about it. */
 export interface Rebuilt extends Comparison {
   readonly structure: WorkflowStructure;
+  /** The phases from the current one on that are still there: their places before and now. */
+  readonly places: readonly (readonly [from: number, to: number])[];
 }
 
 /**
@@ -18,14 +20,20 @@ export interface Rebuilt extends Comparison {
  */
 function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: number, usable: UsablePlan): Rebuilt {
   const comparison = comparePlan(pinned, position, usable.reading.plan);
-  const { done, ahead, shift } = comparison.arrangement;
+  const { matches, done, ahead, shift } = comparison.arrangement;
   const { plan: _, ...rest } = base;
   const statics = base.phases.filter(({ plan }) => plan === undefined);
   const phases = [...statics, ...done, ...buildPhases(ahead, shift, usable.revisions)];
   const startPhase = statics.length === 0 ? pinned.startPhase : base.startPhase;
   const structure = { ...rest, startPhase, phases, plan: planPin(usable, shift) };
   checkSize(structure, usable.source.path);
-  return { ...comparison, structure };
+  const places = pinned.phases.flatMap((phase, from) => {
+    if (from < position) return [];
+    if (phase.plan === undefined) return [[from, from] as const];
+    const at = ahead.findIndex((now) => now === matches.get(phase));
+    return at < 0 ? [] : [[from, statics.length + done.length + at] as const];
+  });
+  return { ...comparison, structure, places };
 }
 
 /** A session's structure with its plan read anew; `base` is the pinned one, or a newer definition of its workflow. */
