@@ -41,8 +41,8 @@ function announceEvent(
     case "plan_synced":
       return notifications.notify("planSynced", { ...of, changes: event.changes.count, by: event.by });
     case "plan_ticked": {
-      const { ticked, unticked, missing } = event;
-      return notifications.notify("planTicked", { ...of, ticked, unticked, missing });
+      const { ticked, unticked, missing, unwritable = [] } = event;
+      return notifications.notify("planTicked", { ...of, ticked, unticked, missing, unwritable });
     }
     case "completed":
       return notifications.notify("completed", of);

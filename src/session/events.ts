@@ -94,6 +94,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     unticked: z.array(z.string()),
     /** Tasks that the plan doesn't have any more, by the ids that they had. */
     missing: z.array(z.string()),
+    /** Tasks that have nothing in the plan that could show it. */
+    unwritable: z.array(z.string()).optional(),
   }),
   z.object({ type: z.literal("deleted"), reason: z.string().optional() }),
 ]);

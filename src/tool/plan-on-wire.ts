@@ -58,12 +58,13 @@ export function planNews({ actions }: ToolContext, sessionId: string, plan: Plan
 /** What was written into the plan, and what could not be. */
 export function tickNews(ticks: TickReport | undefined): WireObject {
   if (ticks === undefined) return {};
-  const { ticked, unticked, missing, pending } = ticks;
+  const { ticked, unticked, missing, unwritable, pending } = ticks;
   const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));
   return compact({
     plan_ticked: listed(ticked),
     plan_unticked: listed(unticked),
     plan_missing: listed(missing),
+    plan_unwritable: listed(unwritable),
     plan_ticks_pending:
       pending === undefined ? undefined : `${brief(pending, 300)}; it is tried again at the next call on the session`,
   });

@@ -6,14 +6,14 @@ import { inRanges, numbersIn } from "../../session/ranges.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
-import type { KnownTask } from "./locate-task.js";
-import type { DueTasks } from "./tick-text.js";
+import type { DueTasks, KnownTask } from "./tick-text.js";
 
 /** A gate that a phase out of a plan has passed, with the phase as it was pinned then. */
 interface Pass {
   readonly event: EventOf<"gate_passed">;
   readonly version: number;
   readonly phase: PhaseDefinition;
+  readonly phases: readonly PhaseDefinition[];
 }
 
 /**
@@ -50,7 +50,7 @@ function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: PhasedCom
   if (recent === undefined || event?.type !== "gate_passed" || due.untick.length > 0) return undefined;
   const phase = structure.phases[event.position];
   if (numbersIn(due.tick).join() !== `${event.position}` || phase === undefined) return undefined;
-  return [{ event, version: recent.version, phase }];
+  return [{ event, version: recent.version, phase, phases: structure.phases }];
 }
 
 /** Every pass of a phase out of a plan, oldest first. */
@@ -60,7 +60,7 @@ async function allPasses(context: EngineContext, { sessionId }: PhasedSession): 
   for (const { event, version } of await readEvents(context, sessionId)) {
     if (isPinning(event)) phases = event.structure.phases;
     const phase = isTickedPass(event) ? phases[event.position] : undefined;
-    if (isTickedPass(event) && phase !== undefined) passes.push({ event, version, phase });
+    if (isTickedPass(event) && phase !== undefined) passes.push({ event, version, phase, phases });
   }
   return passes;
 }
@@ -73,11 +73,9 @@ function isTickedPass(event: SessionEvent): event is EventOf<"gate_passed"> {
 async function claimedTasks(
   context: EngineContext,
   { sessionId }: PhasedSession,
-  { event, version, phase }: Pass,
+  { event, version, phase, phases }: Pass,
 ): Promise<KnownTask[]> {
   const evidence = await loadEvidence(context, { sessionId, version }, event.evidence);
   const claims = new Set(claimedIds(evidence));
-  return phase.tasks.flatMap(({ name, plan }) =>
-    plan !== undefined && claims.has(plan.id) ? [{ id: plan.id, name, phase: phase.plan?.number ?? phase.number }] : [],
-  );
+  return phase.tasks.filter(({ plan }) => plan !== undefined && claims.has(plan.id)).map((task) => ({ task, phases }));
 }

@@ -30,7 +30,8 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
   const places = pinned.phases.flatMap((phase, from) => {
     if (from < position) return [];
     if (phase.plan === undefined) return [[from, from] as const];
-    const at = ahead.findIndex((now) => now === matches.get(phase));
+    const now = matches.get(phase);
+    const at = now === undefined ? -1 : ahead.indexOf(now);
     return at < 0 ? [] : [[from, statics.length + done.length + at] as const];
   });
   return { ...comparison, structure, places };

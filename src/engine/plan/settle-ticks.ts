@@ -22,7 +22,7 @@ export async function settleTicks(
   recent?: PhasedCommit,
 ): Promise<{ readonly session: PhasedSession; readonly ticks: TickReport }> {
   let session = start;
-  let ticks: TickReport = { ticked: [], unticked: [], missing: [] };
+  let ticks: TickReport = { ticked: [], unticked: [], missing: [], unwritable: [] };
   for (let round = 1; session.head.due !== undefined && round <= ROUNDS_MAX; round += 1) {
     const structure = await context.pinned.structure(session);
     try {
@@ -46,6 +46,7 @@ function inAll(first: Written, second: Written): Written {
     ticked: both(first.ticked, second.ticked, second.unticked),
     unticked: both(first.unticked, second.unticked, second.ticked),
     missing: both(first.missing, second.missing, []),
+    unwritable: both(first.unwritable, second.unwritable, []),
   };
 }
 
@@ -79,8 +80,9 @@ async function record(
 /** Nothing is left to record. */
 class SettledError extends Error {}
 
-function plainLists({ ticked, unticked, missing }: Written): Pick<EventOf<"plan_ticked">, keyof Written> {
-  return { ticked: [...ticked], unticked: [...unticked], missing: [...missing] };
+function plainLists({ ticked, unticked, missing, unwritable }: Written): Pick<EventOf<"plan_ticked">, keyof Written> {
+  const rest = unwritable.length === 0 ? {} : { unwritable: [...unwritable] };
+  return { ticked: [...ticked], unticked: [...unticked], missing: [...missing], ...rest };
 }
 
 /** Why it could not be written, for the answer; the host is told of the error itself. */

@@ -26,7 +26,7 @@ export async function writeTicks(
   recent: PhasedCommit | undefined,
 ): Promise<Written> {
   const { dynamic, plan } = structure;
-  const nothing = { ticked: [], unticked: [], missing: [] };
+  const nothing = { ticked: [], unticked: [], missing: [], unwritable: [] };
   if (dynamic === undefined || plan === undefined) return nothing;
   const tasks = await dueTasks(context, session, structure, due, recent);
   const plans = requirePlans(context.options, structure);
