@@ -1,5 +1,5 @@
 import { PLAN_CHANGE_KINDS, type PlanChangeKind, type PlanChanges } from "../../session/plan-changes.js";
-import type { KindOfChange } from "./diff-plan.js";
+import type { KindOfChange } from "./plan-difference.js";
 
 /** How many differences of a kind are listed. */
 const LISTED_MAX = 100;

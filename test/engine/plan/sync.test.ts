@@ -260,6 +260,54 @@ describe("a plan that was edited", () => {
   });
 });
 
+describe("differences", () => {
+  /** A new first phase; all others have the next number. */
+  const inFront = (text: string) =>
+    text
+      .replace("### Phase 2: Print", "### Phase 3: Print")
+      .replaceAll("Task 2.", "Task 3.")
+      .replaceAll("Task 1.", "Task 2.")
+      .replace("### Phase 1: Parse", "### Phase 1: Setup\n\n- [ ] **Task 1.1**: Install\n\n### Phase 2: Parse");
+
+  it("are told by what tasks are, not by their numbers", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(0);
+    edit(inFront);
+    const { changes } = await engine.syncPlan(sessionId, { preview: true });
+    expect(changes).toMatchObject({
+      added: [{ name: "Setup" }, { id: "1.1", name: "Install" }],
+      moved: [
+        { name: "Parse", from: "phase 1", to: "phase 2" },
+        { name: "Print", from: "phase 2", to: "phase 3" },
+      ],
+      count: 4,
+    });
+  });
+
+  it("name a task whose id alone is another one, which the gate asks for", async () => {
+    const { engine, start, edit, pass } = makePlanned();
+    const sessionId = await start(1);
+    edit((text) => text.replace("**Task 1.3**", "**Task 1.9**"));
+    const { changes, changed } = await engine.syncPlan(sessionId);
+    expect(changed).toBe(true);
+    expect(changes.other).toEqual([{ phase: 1, id: "1.9", name: "Write the docs", from: "task 1.3", to: "task 1.9" }]);
+    expect(await pass(sessionId, 1)).toMatchObject({ passed: false, problems: [{ example: "1.9" }] });
+  });
+
+  it("matter where a task moved from the current phase into one that is done", async () => {
+    const { engine, start, edit, pass } = makePlanned();
+    const sessionId = await start(2);
+    const task = "- [ ] **Task 2.2**: Write the colours\n  - **Dependencies**: Task 2.1\n";
+    edit((text) => text.replace(task, "").replace("- [x] **Task 1.1**", `${task}- [x] **Task 1.1**`));
+    expect((await engine.getPhase(sessionId)).plan?.changed).toBe("1 moved");
+    const { changed, changes } = await engine.syncPlan(sessionId);
+    expect(changed).toBe(true);
+    expect(changes.moved).toEqual([{ phase: 1, id: "2.2", name: "Write the colours", from: "phase 2", to: "here" }]);
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false, changes: { added: [{ behind: true }] } });
+    expect(await pass(sessionId, 2, { ...claims[2], tasks_completed: ["2.1"] })).toMatchObject({ passed: true });
+  });
+});
+
 describe("attempts at a gate", () => {
   /** A session that has used up its attempts at phase 2, and went back to phase 1. */
   async function exhausted() {
