@@ -105,9 +105,23 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
       kept = { ground, evaluation: await evaluate(merged, structure, phase, pinned, options.enforcement) };
     }
     const { payloads, ...judged } = kept.evaluation;
-    const command = { type: "completePhase", phase: number, ...judged } as const;
+    const stood = judged.verdict.passed ? await stoodBefore(context, session, structure, number) : undefined;
+    const marks = stood === undefined ? {} : { stood };
+    const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
     return { command: { command, structure, limits: options.limits }, payloads };
   };
+}
+
+/** What stands as done in the session's plan, if it has one, before it is ticked. */
+async function stoodBefore(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+  number: number,
+): Promise<readonly string[] | undefined> {
+  if (structure.plan === undefined) return undefined;
+  const { standingTicks } = await import("./plan/planned.js");
+  return standingTicks(context, session, structure, requirePhase(structure, number));
 }
 
 /** After a retry without a reset, a submission stands on the one before it. */

@@ -16,6 +16,8 @@ export type SessionCommand =
       readonly evidence: EvidenceRef;
       readonly verdict: Verdict;
       readonly output?: OutputRef;
+      /** Tasks of the phase that stand as done in the plan already, as far as that is known. */
+      readonly stood?: readonly string[];
     }
   | { readonly type: "pause"; readonly note?: string }
   | { readonly type: "resume" }

@@ -48,6 +48,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     warnings: z.array(problemSchema).optional(),
     /** The phase comes out of a plan, whose tasks are to be ticked now. */
     ticks: z.literal(true).optional(),
+    /** Of these, by their ids, those that stood as done in the plan already: a rollback leaves them. */
+    stood: z.array(z.string()).optional(),
   }),
   z.object({
     type: z.literal("gate_failed"),

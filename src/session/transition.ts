@@ -76,7 +76,7 @@ function start(command: CommandOf<"start">, { structure }: TransitionContext): D
 function completePhase(head: SessionHead, command: CommandOf<"completePhase">, context: TransitionContext): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output } = command;
+  const { phase, evidence, verdict, output, stood = [] } = command;
   const attempt = head.attempts + 1;
   if (!verdict.passed) return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems] }, context);
   const { position } = head;
@@ -85,7 +85,8 @@ function completePhase(head: SessionHead, command: CommandOf<"completePhase">, c
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
   };
   const ticks = isTicked(position, context) ? ({ ticks: true } as const) : {};
-  return [{ type: "gate_passed", phase, position, attempt, evidence, ...extras, ...ticks }, ahead(position, context)];
+  const marks = { ...ticks, ...(stood.length === 0 ? {} : { stood: [...stood] }) };
+  return [{ type: "gate_passed", phase, position, attempt, evidence, ...extras, ...marks }, ahead(position, context)];
 }
 
 function gateFailed(

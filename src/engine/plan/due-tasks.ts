@@ -14,6 +14,8 @@ interface Pass {
   readonly version: number;
   readonly phase: PhaseDefinition;
   readonly phases: readonly PhaseDefinition[];
+  /** Its ticks were taken back: what stands since then is not its own. */
+  settled?: boolean;
 }
 
 /**
@@ -37,11 +39,18 @@ export async function dueTasks(
       !passes.slice(index + 1).some(({ event }) => event.position === pass.event.position),
   );
   const tick = standing.filter(({ event }) => inRanges(due.tick, event.position));
-  const untick = passes.filter((pass) => inRanges(due.untick, pass.event.position) && !standing.includes(pass));
+  const untick = passes.filter(
+    (pass) => inRanges(due.untick, pass.event.position) && !standing.includes(pass) && pass.settled !== true,
+  );
   return {
     tick: (await Promise.all(tick.map(claimed))).flat(),
-    untick: (await Promise.all(untick.map(claimed))).flat(),
+    untick: (await Promise.all(untick.map(async (pass) => (await claimed(pass)).filter(isOwn(pass))))).flat(),
   };
+}
+
+/** Whether the session has ticked a task itself: what stood before is a person's or another session's. */
+function isOwn({ event: { stood = [] } }: Pass): (known: KnownTask) => boolean {
+  return ({ task }) => task.plan === undefined || !stood.includes(task.plan.id);
 }
 
 /** The pass that is all that is due, as it is right after it. */
@@ -56,13 +65,27 @@ function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: PhasedCom
 /** Every pass of a phase out of a plan, oldest first. */
 async function allPasses(context: EngineContext, { sessionId }: PhasedSession): Promise<Pass[]> {
   const passes: Pass[] = [];
+  const undone = new Set<Pass>();
   let phases: readonly PhaseDefinition[] = [];
   for (const { event, version } of await readEvents(context, sessionId)) {
     if (isPinning(event)) phases = event.structure.phases;
+    if (event.type === "rolled_back")
+      for (const pass of passes) if (pass.event.position >= event.position) undone.add(pass);
+    if (event.type === "plan_ticked") settle(passes, undone, event);
     const phase = isTickedPass(event) ? phases[event.position] : undefined;
     if (isTickedPass(event) && phase !== undefined) passes.push({ event, version, phase, phases });
   }
   return passes;
+}
+
+/** Somebody who was late may have ticked again what had been taken back, where no later pass was ticked. */
+function settle(passes: readonly Pass[], undone: ReadonlySet<Pass>, { ticks, unticks }: EventOf<"plan_ticked">): void {
+  const standing = new Set(passes.filter((pass) => !undone.has(pass)).map(({ event }) => event.position));
+  for (const pass of undone) {
+    const { position } = pass.event;
+    if (inRanges(unticks, position)) pass.settled = true;
+    else if (inRanges(ticks, position) && !standing.has(position)) pass.settled = false;
+  }
 }
 
 function isTickedPass(event: SessionEvent): event is EventOf<"gate_passed"> {

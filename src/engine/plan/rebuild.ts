@@ -46,7 +46,7 @@ export async function rereadPlan(
   operation: "syncPlan" | "migrate",
 ): Promise<Rebuilt> {
   if (pinned.plan === undefined || base.dynamic === undefined) throw noPlan(head.phase, pinned, operation);
-  const usable = await usablePlan(context, base, base.dynamic, pinned.plan.path);
+  const usable = await usablePlan(context, base, base.dynamic, pinned.plan.path, true);
   return rebuild(base, pinned, head.position, usable);
 }
 

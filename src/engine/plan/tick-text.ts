@@ -112,7 +112,7 @@ function finder(plan: Plan): (known: KnownTask) => PlanTask | undefined {
 }
 
 /** Whether the text says that a task is done: a heading says it by the boxes of its criteria. */
-function showsDone(task: PlanTask | undefined): boolean {
+export function showsDone(task: PlanTask | undefined): boolean {
   if (task === undefined || task.state === "done") return task !== undefined;
   const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
   return boxes.length > 0 && boxes.every(({ mark }) => isTicked(mark));

@@ -32,12 +32,12 @@ export async function writeTicks(
   const plans = requirePlans(context.options, structure);
   const parser = await findParser(context.options, structure, dynamic);
   if (!canTick(parser)) return nothing;
-  let source = await requireSource(plans, plan.path);
+  let source = await requireSource(plans, plan.path, true);
   for (let tries = 1; tries <= WRITES_MAX; tries += 1) {
     const { text, ...written } = tickText(parser, source.text, source.path, tasks, dynamic.tickCriteria);
     if (text === source.text) return written;
     const replaced = await plans.replace(source.path, source.hash, text);
-    source = await requireSource(plans, plan.path);
+    source = await requireSource(plans, plan.path, true);
     if (replaced && source.text === text) return written;
   }
   throw new PhasegateError("CONFLICT", `${plan.path} changed again and again while it was written`, {

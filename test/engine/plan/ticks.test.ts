@@ -278,13 +278,17 @@ describe("a tick that can't be written", () => {
   });
 
   it.each([
-    ["the file is gone", () => undefined, /there is no plan at/],
+    ["the file is gone", (): string | undefined => undefined, /there is no plan at/],
+    ["a folder has its name", (): string | undefined => undefined, /there is no plan at/, `${PLAN_PATH}/tasks.md`],
     ["the file is no plan any more", () => "Hello.\n", /plan|phase/],
-  ])("since %s", async (_, left, reason) => {
-    const { start, pass, memory } = makePlanned();
+  ])("since %s", async (_, left, reason, inFolder = "") => {
+    const { start, pass, memory, engine } = makePlanned();
     const sessionId = await start(1);
     memory.set(PLAN_PATH, left());
+    if (inFolder !== "") memory.set(inFolder, PLAN);
     expect(await pass(sessionId, 1)).toMatchObject({ passed: true, ticks: { pending: expect.stringMatching(reason) } });
+    expect((await engine.getPhase(sessionId)).plan?.unreadable).toMatch(reason);
+    if (inFolder !== "") expect(memory.get(inFolder)).toBe(PLAN);
   });
 
   it("since the file changes again and again", async () => {
@@ -384,6 +388,25 @@ describe("a rollback", () => {
     expect(tickedIn(text())).toEqual([TWO[1]]);
     await pass(sessionId, 1);
     expect(tickedIn(text())).toEqual([...ONE, TWO[1]]);
+  });
+
+  it("leaves the ticks of a person, and of another session that passed before", async () => {
+    const { engine, start, edit, text, pass } = makePlanned();
+    const other = await start(1);
+    const sessionId = await start(1);
+    edit((now) => now.replace("- [ ] **Task 1.1**", "- [X] **Task 1.1**"));
+    await pass(other, 1);
+    await pass(sessionId, 1);
+    expect((await engine.rollback(sessionId, { to: 1 })).phase.plan?.ticks).toMatchObject({ unticked: [] });
+    expect(tickedIn(text())).toEqual(ONE);
+    await engine.rollback(other, { to: 1 });
+    expect(tickedIn(text())).toEqual([ONE[0]]);
+    // What was taken back is nobody's any more: who ticks it then keeps it.
+    edit((now) => now.replace("- [ ] **Task 1.2**", "- [x] **Task 1.2**"));
+    await pass(other, 1);
+    await engine.rollback(other, { to: 1 });
+    expect(tickedIn(text())).toEqual(ONE.slice(0, 2));
+    expect(await engine.audit(other)).toMatchObject({ intact: true });
   });
 
   it("of a phase that was claimed otherwise the second time ticks what the second time says", async () => {
