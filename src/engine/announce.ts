@@ -52,8 +52,8 @@ function announceEvent(
       return notifications.notify("planSynced", { ...of, changes: differences.count, differences, by });
     }
     case "plan_ticked": {
-      const { ticked, unticked, missing } = event;
-      return notifications.notify("planTicked", { ...of, ticked, unticked, missing });
+      const { ticked, unticked, missing, unwritable = [] } = event;
+      return notifications.notify("planTicked", { ...of, ticked, unticked, missing, unwritable });
     }
     case "completed":
       return notifications.notify("completed", of);

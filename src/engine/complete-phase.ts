@@ -1,4 +1,5 @@
 import { parseSessionId } from "../definition/names.js";
+import type { WorkflowStructure } from "../definition/structure.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence-safety.js";
 import { keyedRequest } from "../kernel/idempotency.js";
 import { approvalOf } from "../session/approval.js";
@@ -103,9 +104,23 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
       kept = { ground, evaluation: { ...evaluation, ...bound }, begun: next && (await next) };
     }
     const { payloads, ...judged } = kept.evaluation;
-    const command = { type: "completePhase", phase: number, ...judged } as const;
+    const stood = judged.verdict.passed ? await stoodBefore(context, session, structure, number) : undefined;
+    const marks = stood === undefined ? {} : { stood };
+    const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
     return withBegun({ command, structure, limits: options.limits }, kept.begun, payloads);
   };
+}
+
+/** What stands as done in the session's plan, if it has one, before it is ticked. */
+async function stoodBefore(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+  number: number,
+): Promise<readonly string[] | undefined> {
+  if (structure.plan === undefined) return undefined;
+  const { standingTicks } = await import("./plan/planned.js");
+  return standingTicks(context, session, structure, requirePhase(structure, number));
 }
 
 /** After a retry without a reset, a submission stands on the one before it. */

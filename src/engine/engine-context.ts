@@ -29,6 +29,8 @@ export interface TickReport {
   readonly unticked: readonly string[];
   /** Tasks that the source doesn't have any more. */
   readonly missing: readonly string[];
+  /** Tasks that have nothing in the source that could be ticked: a heading without criteria, say. */
+  readonly unwritable: readonly string[];
   /** Why something could not be written yet; it is tried again at the next call on the session. */
   readonly pending?: string;
 }

@@ -59,6 +59,8 @@ export interface EngineNotifications {
     readonly ticked: readonly string[];
     readonly unticked: readonly string[];
     readonly missing: readonly string[];
+    /** Tasks that have nothing in the plan that could be ticked. */
+    readonly unwritable: readonly string[];
   };
   /** The plan could not be written; it is tried again at the next call on the session. */
   planTicksPending: SessionNotification & { readonly path: string; readonly reason: string; readonly error: unknown };

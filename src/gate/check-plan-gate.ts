@@ -3,17 +3,15 @@ import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { PlanGate } from "../definition/structure.js";
 import { ITEMS_FIELD, itemProblems } from "./check-plan-items.js";
+import { claimedIds, numbersForIds, TASKS_FIELD } from "./claimed-ids.js";
 import type { Problem } from "./verdict.js";
-
-/** The field of evidence that claims the tasks of a phase out of a plan, by their ids. */
-export const TASKS_FIELD = "tasks_completed";
 
 /**
  * What is wrong with the evidence of a phase out of a plan: every task that is not claimed, every item
  * that is not, each by its name. What stands ticked in the plan's file is no claim.
  */
 export function checkPlanGate(gate: PlanGate, evidence: JsonObject): Problem[] {
-  return [...taskProblems(gate, own(evidence, TASKS_FIELD)), ...itemProblems(gate.items, own(evidence, ITEMS_FIELD))];
+  return [...taskProblems(gate, evidence), ...itemProblems(gate.items, own(evidence, ITEMS_FIELD))];
 }
 
 /** Evidence that a plan's gate would take. */
@@ -24,18 +22,21 @@ export function planGateExample({ tasks, items }: PlanGate): JsonObject {
   };
 }
 
-function taskProblems({ tasks }: PlanGate, given: JsonValue | undefined): Problem[] {
+function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
+  const given = own(evidence, TASKS_FIELD);
   const required = tasks.filter(({ optional }) => !optional);
-  const isList = Array.isArray(given);
-  const wrong = given === undefined || given === null || isList ? [] : [noList(given)];
+  const wrong = given === undefined || given === null || Array.isArray(given) ? [] : [noList(given)];
   // What is no list claims nothing, and every task is named all the same.
-  const claimed = (isList ? given : []).filter((id) => typeof id === "string" || typeof id === "number").map(String);
+  const claimed = claimedIds(evidence);
+  const numbers = numbersForIds(evidence);
   const unknown = claimed.filter((id) => !tasks.some((task) => task.id === id));
   const missing = required
     .filter(({ id }) => !claimed.includes(id))
     .map(({ id }): Problem => {
+      const number = nearest(id, numbers);
       const similar = nearest(id, unknown);
-      const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
+      const text = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
+      const meant = number === undefined ? text : ` (you sent the number ${number}, and ids are texts: send "${id}")`;
       const message = `Task ${id} is not in '${TASKS_FIELD}'${meant}: do it, then claim it by its id`;
       return { field: TASKS_FIELD, problem: "missing", message, expected: `"${id}" in the list`, example: id };
     });

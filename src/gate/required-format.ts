@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject } from "../definition/json.js";
 import type { GateDefinition, PlanGate } from "../definition/structure.js";
 import { exampleOf } from "./check-field.js";
-import { planGateExample, TASKS_FIELD } from "./check-plan-gate.js";
+import { planGateExample } from "./check-plan-gate.js";
 import { ITEMS_FIELD } from "./check-plan-items.js";
+import { TASKS_FIELD } from "./claimed-ids.js";
 import { fieldsSchema } from "./fields-schema.js";
 import { exampleBy } from "./json-schema-hints.js";
 import { revealOf } from "./reveal.js";

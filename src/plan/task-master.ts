@@ -11,15 +11,18 @@ import { PlanReport } from "./report.js";
 import type { SourceParser } from "./source-parser.js";
 import { type Found, readTags } from "./task-master-file.js";
 
-const STATES: Readonly<Record<string, TaskState>> = {
-  done: "done",
-  completed: "done",
-  cancelled: "done",
-  "in-progress": "in_progress",
-  review: "in_progress",
-  deferred: "queued",
-  blocked: "blocked",
-};
+const STATES: ReadonlyMap<string, TaskState> = new Map([
+  ["done", "done"],
+  ["completed", "done"],
+  ["cancelled", "done"],
+  ["in-progress", "in_progress"],
+  ["review", "in_progress"],
+  ["deferred", "queued"],
+  ["blocked", "blocked"],
+]);
+/** The key and what it says, which may have quotes in it. */
+const STATUS = /^("status"\s*:\s*)("(?:[^"\\]|\\.)*"|null)/;
+const STATUS_MAX = 1000;
 
 /** Reads tasks.json, with tags or without; ticks set `"status"`. */
 export const taskMasterParser: SourceParser = {
@@ -60,7 +63,7 @@ function planTask({ id, task, position }: Found, dependencies: readonly string[]
     ...(text.length === 0 ? {} : { description: text.join("\n\n") }),
     dependencies,
     acceptanceCriteria: [],
-    state: STATES[status ?? ""] ?? "pending",
+    state: stateOf(status),
     optional: false,
     parallel: false,
     requirements: [],
@@ -69,12 +72,24 @@ function planTask({ id, task, position }: Found, dependencies: readonly string[]
   };
 }
 
-/** What changes the text of `"status"` and nothing else; a task without one stays as it is. */
-function statusEdit(text: string, place: JsonPlace, done: boolean): Edit | undefined {
-  const offset = place.entries.get("status")?.offset;
-  const match = offset === undefined ? null : /^"status"\s*:\s*"([^"]*)"/.exec(text.slice(offset, offset + 200));
-  if (offset === undefined || match === null) return undefined;
-  const [whole, status = ""] = match;
-  if ((STATES[status] === "done") === done) return undefined;
-  return { offset: offset + whole.length - 1 - status.length, length: status.length, text: done ? "done" : "pending" };
+/** What changes `"status"`, or puts it in, and nothing else; undefined where it says so already. */
+function statusEdit(text: string, { entries }: JsonPlace, done: boolean): Edit | undefined {
+  const offset = entries.get("status")?.offset;
+  if (offset === undefined) {
+    const first = entries.values().next().value;
+    return done && first !== undefined ? { offset: first.offset, length: 0, text: '"status": "done", ' } : undefined;
+  }
+  const [key, before = "", value = ""] = STATUS.exec(text.slice(offset, offset + STATUS_MAX)) ?? [];
+  if (key === undefined) return undefined;
+  const status: unknown = JSON.parse(value);
+  if ((typeof status === "string" && isDone(status)) === done) return undefined;
+  return { offset: offset + before.length, length: value.length, text: done ? '"done"' : '"pending"' };
+}
+
+function isDone(status: string): boolean {
+  return stateOf(status) === "done";
+}
+
+function stateOf(status: string | null | undefined): TaskState {
+  return STATES.get(status ?? "") ?? "pending";
 }

@@ -173,7 +173,7 @@ function rolledBack(facts: HeadFacts, position: number) {
   return { completed: cutRanges(facts.completed, position), skipped: cutRanges(facts.skipped, position) };
 }
 
-/** The phases up to this one are the same ones (see {@link migration}); those ahead are new, and untried. */
+/** The phases up to this one are the same ones (see {@link migration}); of those ahead, a sync says which are. */
 function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_synced">, version: number) {
   const { structure, position } = event;
   return {
@@ -182,6 +182,23 @@ function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_s
     structureVersion: version,
     position,
     total: structure.phases.length,
-    spent: facts.spent.filter(([place]) => place <= position),
+    spent: spentAfter(facts.spent, position, event.type === "plan_synced" ? (event.places ?? []) : []),
   };
+}
+
+/**
+ * Failures go with their phases: else an edit and a sync would give an agent new attempts. What was counted for the
+ * current phase counts for the one in its place too.
+ */
+function spentAfter(
+  spent: HeadFacts["spent"],
+  position: number,
+  places: readonly (readonly [number, number])[],
+): HeadFacts["spent"] {
+  const counts = new Map(spent.filter(([place]) => place <= position));
+  for (const [place, count] of spent) {
+    const to = places.find(([from]) => from === place)?.[1];
+    if (to !== undefined) counts.set(to, Math.max(count, counts.get(to) ?? 0));
+  }
+  return [...counts];
 }

@@ -22,6 +22,8 @@ export type SessionCommand =
       readonly verification?: readonly Verification[];
       /** What a person's approval is bound to; needed where the gate asks for one. */
       readonly evidenceHash?: string;
+      /** Tasks of the phase that stand as done in the plan already, as far as that is known. */
+      readonly stood?: readonly string[];
     }
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
   | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
@@ -37,6 +39,8 @@ export type SessionCommand =
       readonly structure: WorkflowStructure;
       readonly by: Actor;
       readonly changes: PlanChanges;
+      /** Where the phases lie now that the plan still has, from the current one on: places before and now. */
+      readonly places: readonly (readonly [from: number, to: number])[];
     }
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   | { readonly type: "delete"; readonly reason?: string };

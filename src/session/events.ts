@@ -71,6 +71,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     ...accepted,
     /** The phase comes out of a plan, whose tasks are to be ticked now. */
     ticks: z.literal(true).optional(),
+    /** Of these, by their ids, those that stood as done in the plan already: a rollback leaves them. */
+    stood: z.array(z.string()).optional(),
   }),
   z.object({
     type: z.literal("gate_failed"),
@@ -107,6 +109,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     position,
     by: actor,
     changes: planChangesSchema,
+    /** From the current phase on, those at whose gates something has failed: their places before and now. */
+    places: z.array(z.tuple([position, position])).optional(),
   }),
   z.object({
     type: z.literal("plan_ticked"),
@@ -118,6 +122,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     unticked: z.array(z.string()),
     /** Tasks that the plan doesn't have any more, by the ids that they had. */
     missing: z.array(z.string()),
+    /** Tasks that have nothing in the plan that could show it. */
+    unwritable: z.array(z.string()).optional(),
   }),
   z.object({ type: z.literal("deleted"), reason: z.string().optional() }),
 ]);

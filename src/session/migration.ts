@@ -2,7 +2,7 @@ import type { WorkflowStructure } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import { begunOf, type CommandOf, type TransitionContext } from "./commands.js";
 import type { EventOf } from "./events.js";
-import type { SessionHead } from "./head.js";
+import { type SessionHead, spentAt } from "./head.js";
 import { invalidTransition } from "./refusals.js";
 
 /**
@@ -28,7 +28,9 @@ export function planSync(
 ): readonly [EventOf<"plan_synced">] | AnyPhasegateError {
   const { structure, by, changes } = command;
   const refusal = refusalOf(head, structure, context, "syncPlan");
-  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes }];
+  const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
+  const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
+  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes, ...places }];
 }
 
 function refusalOf(

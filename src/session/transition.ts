@@ -82,7 +82,7 @@ function start(command: CommandOf<"start">, context: TransitionContext): Decided
 function completePhase(head: SessionHead, command: CommandOf<"completePhase">, context: TransitionContext): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output, verification } = command;
+  const { phase, evidence, verdict, output, verification, stood = [] } = command;
   const attempt = head.attempts + 1;
   const verified = verification === undefined ? {} : { verification: [...verification] };
   if (!verdict.passed) {
@@ -96,15 +96,20 @@ function completePhase(head: SessionHead, command: CommandOf<"completePhase">, c
   };
   const accepted = { phase, position, attempt, evidence, ...extras };
   const approval = approvalOf(context.structure.phases[position]?.gate);
-  if (approval === undefined) return gatePassed(accepted, context);
+  if (approval === undefined) return gatePassed(accepted, context, stood);
   const { evidenceHash } = command;
   if (evidenceHash === undefined) throw new Error("an approval must be bound to the hash of its evidence");
   return [{ type: "approval_requested", ...accepted, ...approval, evidenceHash }];
 }
 
-function gatePassed(accepted: Omit<EventOf<"gate_passed">, "type" | "ticks">, context: TransitionContext): Events {
+function gatePassed(
+  accepted: Omit<EventOf<"gate_passed">, "type" | "ticks" | "stood">,
+  context: TransitionContext,
+  stood: readonly string[] = [],
+): Events {
   const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
-  return [{ type: "gate_passed", ...accepted, ...ticks }, ahead(accepted.position, context)];
+  const marks = { ...ticks, ...(stood.length === 0 ? {} : { stood: [...stood] }) };
+  return [{ type: "gate_passed", ...accepted, ...marks }, ahead(accepted.position, context)];
 }
 
 /**

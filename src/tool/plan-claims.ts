@@ -1,8 +1,8 @@
 /** What the refusal of a plan's gate says is still to be claimed. */
 import { isJsonObject } from "../definition/json.js";
 import type { CompleteResult } from "../engine/gate-answer.js";
-import { TASKS_FIELD } from "../gate/check-plan-gate.js";
 import { ITEMS_FIELD } from "../gate/check-plan-items.js";
+import { TASKS_FIELD } from "../gate/claimed-ids.js";
 import { BLANKS_MAX } from "./next-call.js";
 import { compact, type WireObject } from "./wire-object.js";
 

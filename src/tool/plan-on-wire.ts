@@ -58,7 +58,7 @@ export function planNews({ actions }: ToolContext, sessionId: string, plan: Plan
 /** What was written into the plan, and what could not be. */
 export function tickNews(ticks: TickReport | undefined): WireObject {
   if (ticks === undefined) return {};
-  const { ticked, unticked, missing, pending } = ticks;
+  const { ticked, unticked, missing, unwritable, pending } = ticks;
   const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));
   const inAll = (ids: readonly string[]) => (ids.length <= IDS_MAX ? undefined : ids.length);
   return compact({
@@ -68,6 +68,7 @@ export function tickNews(ticks: TickReport | undefined): WireObject {
     plan_unticked_in_all: inAll(unticked),
     plan_missing: listed(missing),
     plan_missing_in_all: inAll(missing),
+    plan_unwritable: listed(unwritable),
     plan_ticks_pending:
       pending === undefined ? undefined : `${brief(pending, 300)}; it is tried again at the next call on the session`,
   });

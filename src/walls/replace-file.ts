@@ -2,18 +2,20 @@
  * Puts another text in the place of a file's: compare, write beside it, compare again, rename. Whoever
  * reads the file sees the old text or the new one, whole.
  *
- * What is left of a race: no file system has a rename that compares, so what somebody else writes between
- * the second comparison and the rename is lost. These two are neighbours, without a turn of the event loop
- * between them: within a process nothing comes in between, from another one only what hits a few
- * microseconds. An editor that has the old text open and saves it later is the editor's to warn of.
+ * No file system has a rename that compares, so the second comparison and the rename are done under a claim that
+ * every process of ours makes first (see claim-file.ts): among them no text is lost. Who knows of no claims, an editor,
+ * may still write between the two, which are neighbours without a turn of the event loop between them: what hits
+ * these few microseconds is lost. An editor that has the old text open and saves it later is the editor's to warn of.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
+import { sweepBeside, temporaryName } from "./beside.js";
+import { whileClaimed } from "./claim-file.js";
 import { liesInside, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
-import { codeOf, isMissing, pathRefused, tooLarge } from "./wall-refusals.js";
+import { codeOf, isMissing, pathRefused, severalNames, tooLarge } from "./wall-refusals.js";
 
 /** What to put in the place of a file's text, and which text that must be. */
 export interface Replacement {
@@ -31,13 +33,18 @@ export async function replaceFile(root: string, path: string, replacement: Repla
   if (next.length > maxBytes) throw tooLarge(path, next.length, maxBytes);
   const { real, bytes, stats } = await readWhole(root, path, maxBytes);
   if (sha256(bytes) !== hash) return false;
+  checkNames(path, stats);
   // A link is followed: what it leads to is replaced, and the link stays.
   const folder = dirname(real);
-  const temporary = join(folder, `.${randomBytes(12).toString("hex")}.tmp`);
+  const temporary = temporaryName(real, randomBytes(12).toString("hex"));
   try {
     await writeBeside(root, path, temporary, next, stats);
-    if (!renameIfSame(temporary, real, bytes)) return false;
+    const same = () => holdsStill(real, bytes);
+    const renamed = await whileClaimed(real, () => renameIfSame(temporary, real, bytes), same);
+    if (renamed !== true) return false;
     await syncFolder(folder);
+    // The text is there: what is left of others is no reason to say otherwise.
+    await Promise.allSettled([sweepBeside(real)]);
     return true;
   } finally {
     await rm(temporary, { force: true });
@@ -47,6 +54,14 @@ export async function replaceFile(root: string, path: string, replacement: Repla
 /** SHA-256 in hexadecimal digits. */
 export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
+}
+
+/**
+ * A rename makes two files of one that has several names, and only one of them has the new text then. That a file is
+ * write-protected is no reason: copies of a protected folder are, and the mode stays what it was.
+ */
+function checkNames(path: string, { nlink }: BigIntStats): void {
+  if (nlink > 1n) throw severalNames(path);
 }
 
 async function readWhole(root: string, path: string, maxBytes: number) {
@@ -84,23 +99,29 @@ export async function writeBeside(
 
 /** Renames a file over another one if that still is a file with these bytes. Synchronous: see above. */
 export function renameIfSame(from: string, to: string, bytes: Uint8Array): boolean {
+  if (!holdsStill(to, bytes)) return false;
   try {
-    if (!holds(to, bytes)) return false;
     renameSync(from, to);
     return true;
   } catch (error) {
-    if (isMissing(error) || codeOf(error) === "ELOOP") return false;
+    if (isMissing(error)) return false;
     throw error;
   }
 }
 
-function holds(file: string, bytes: Uint8Array): boolean {
-  const handle = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+/** Whether there is a regular file with these bytes. */
+function holdsStill(file: string, bytes: Uint8Array): boolean {
   try {
-    const stats = fstatSync(handle);
-    return stats.isFile() && stats.size === bytes.length && readFileSync(handle).equals(bytes);
-  } finally {
-    closeSync(handle);
+    const handle = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const stats = fstatSync(handle);
+      return stats.isFile() && stats.size === bytes.length && readFileSync(handle).equals(bytes);
+    } finally {
+      closeSync(handle);
+    }
+  } catch (error) {
+    if (isMissing(error) || codeOf(error) === "ELOOP") return false;
+    throw error;
   }
 }
 

@@ -55,6 +55,15 @@ export function unwritable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
+/** A file with hard links: another text under one of its names would leave the others with the old one. */
+export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
+  const cause = "it has several names (hard links)";
+  return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${cause}`, {
+    remedy: "Make it a file of its own: a copy.",
+    details: { operation: "replace", cause },
+  });
+}
+
 /** The code of a failure of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

@@ -40,7 +40,9 @@ export interface Wall {
   /**
    * Puts another text in the place of a file's, whole or not at all: false, and nothing is changed, if
    * its bytes have another SHA-256 than `hash`. Its mode stays; a link inside the root stays one, and
-   * what it leads to is replaced. Throws `FILE_NOT_FOUND`, `PATH_REFUSED` and `TOO_LARGE`.
+   * what it leads to is replaced. Of several that replace one text, in any number of processes, one does. Throws
+   * `FILE_NOT_FOUND`, `PATH_REFUSED` and `TOO_LARGE`, and `STORAGE_FAILED` for a file that has several names; one
+   * that is write-protected is replaced, since its folder isn't.
    */
   replace(
     path: string,

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
 import { createEngine } from "../../src/engine/engine.js";
 import { temporaryRoots } from "../adapters/fs/temporary-root.js";
 import { workersOf } from "../support/worker-process.js";
-import { planned, THREE_PHASES, tickedIds } from "./planned-workflow.js";
+import { claimOf, planned, THREE_PHASES, tickedIds } from "./planned-workflow.js";
 
 const KILLS = process.env.PHASEGATE_LONG === "1" ? 300 : 20;
 
@@ -42,5 +42,16 @@ it(`has the plan ticked as the session stands after each of ${KILLS} kills`, { t
     expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
     await engine.close();
   }
+  // What they left beside the plan, and one more so that there is something, goes with the next tick, once it is old.
+  await writeFile(join(project, ".tasks.md.0123abcd.phasegate.tmp"), "");
+  const left = (await readdir(project)).filter((name) => name !== "tasks.md");
+  expect(left.filter((name) => !/^\.tasks\.md\.([\da-f]+\.phasegate\.tmp|phasegate\.claim)$/.test(name))).toEqual([]);
+  for (const name of left) await utimes(join(project, name), 1, 1);
+  const engine = await open();
+  const { head } = await engine.getState(sessionId);
+  if (head.phase === 3) await engine.rollback(sessionId, { to: 1 });
+  else await engine.completePhase(sessionId, { phase: head.phase, evidence: claimOf(head.phase) });
+  await engine.close();
+  expect(await readdir(project)).toEqual(["tasks.md"]);
   console.log(`${KILLS} kills of engines with a plan: ${behind} of them between commit and event, all made good`);
 });

@@ -26,7 +26,7 @@ const whole = { tasks_completed: ["1.1", "3"], validation_gate: { 1: true, 2: tr
 describe("the gate of a phase out of a plan", () => {
   it("passes when all that is not optional is claimed, items by number or by text", () => {
     expect(checkGate(gate, whole)).toEqual({ passed: true, warnings: [] });
-    expect(problems({ ...whole, tasks_completed: ["1.1", 3, "1.2", { not: "an id" }] })).toEqual([]);
+    expect(problems({ ...whole, tasks_completed: ["1.1", "3", "1.2", 7, { not: "an id" }] })).toEqual([]);
     expect(problems({ ...whole, validation_gate: { "all tests pass": true, "2": true } })).toEqual([]);
     expect(problems({ tasks_completed: ["1.1", "3"] }, noItems)).toEqual([]);
   });
@@ -52,6 +52,18 @@ describe("the gate of a phase out of a plan", () => {
         },
       ],
     });
+  });
+
+  it("takes no number for an id, and says so: 1.10 is 1.1 to JSON", () => {
+    const tens: PlanGate = { ...noItems, tasks: ["1.1", "1.10", "3"].map((id) => ({ id, optional: false })) };
+    const verdict = checkGate(tens, { tasks_completed: [1.1, "3"] });
+    expect(verdict).toMatchObject({
+      problems: [
+        { message: expect.stringContaining('you sent the number 1.1, and ids are texts: send "1.1"') },
+        { message: expect.stringContaining('send "1.10"') },
+      ],
+    });
+    expect(problems({ tasks_completed: [1.1, 1.1, 3] }, tens)).toHaveLength(3);
   });
 
   it("takes nothing but a list and an object, and no word but true", () => {

@@ -54,8 +54,25 @@ describe("task-master's tasks.json", () => {
     expect(tick(["1.2", "2-2"])).toBe(
       TEXT.replace('"status" : "in-progress"', '"status" : "done"').replace('"blocked"', '"done"'),
     );
-    expect(tick(["1", "3", "none"])).toBe(TEXT);
+    expect(tick(["1", "none"])).toBe(TEXT);
+    expect(tick(["3"], false)).toBe(TEXT);
+    expect(tick(["3"])).toBe(TEXT.replace('"id": 3', '"status": "done", "id": 3'));
     expect(tick(["1"], false)).toBe(TEXT.replace('"done", "priority"', '"pending", "priority"'));
+  });
+
+  it.each([
+    ['"a \\" b"', '"done"'],
+    ["null", '"done"'],
+    ['"completed"', '"completed"'],
+    ['"constructor"', '"done"'],
+    [`"${"x".repeat(2000)}"`, `"${"x".repeat(2000)}"`],
+  ])("is ticked whatever its status is, and stays JSON: %s", (status, ticked) => {
+    const text = `{"tasks": [{"id": 1, "title": "A", "status": ${status}, "z": "\\""}]}`;
+    const { plan } = taskMasterParser.parse(text, "f");
+    expect(plan.phases[0]?.tasks[0]?.state).toBe(status === '"completed"' ? "done" : "pending");
+    const after = taskMasterParser.tick?.(text, plan, { tasks: ["1"], done: true, criteria: false }) ?? "";
+    expect(after).toBe(text.replace(status, ticked));
+    expect(JSON.parse(after)).toBeDefined();
   });
 
   it("may be of before there were tags", () => {

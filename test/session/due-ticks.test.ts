@@ -29,6 +29,7 @@ const sync = (to: WorkflowStructure): SessionCommand => ({
   structure: to,
   by: "agent",
   changes: none,
+  places: [],
 });
 
 describe("what is due in a plan", () => {

@@ -1,8 +1,22 @@
 import { execFileSync } from "node:child_process";
-import { chmod, lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
+import { claimName } from "../../src/walls/beside.js";
 import { openWall } from "../../src/walls/open-wall.js";
 import { renameIfSame, sha256, syncFolder, writeBeside } from "../../src/walls/replace-file.js";
 import type { Wall } from "../../src/walls/wall.js";
@@ -74,6 +88,42 @@ describe("replace", () => {
     expect(await refusal(replace("dir/file", "too long", OLD, 5))).toBe("TOO_LARGE");
     expect(await refusal(replace("dir/file", "", OLD, 2))).toBe("TOO_LARGE");
     expect(await readFile(file, "utf8")).toBe("old");
+  });
+
+  it("refuses a file with several names; a protected one stays protected", async () => {
+    await chmod(file, 0o444);
+    await link(file, join(root, "other"));
+    expect(await refusal(replace("other"))).toBe("STORAGE_FAILED");
+    expect(await readFile(file, "utf8")).toBe("old");
+    await rm(join(root, "other"));
+    expect(await replace("dir/file")).toBe(true);
+    expect((await stat(file)).mode & 0o777).toBe(0o444);
+  });
+
+  it("takes away what killed writers have left, and nothing else", async () => {
+    const names = [
+      ".file.0a1b.phasegate.tmp",
+      ".file.0a1c.phasegate.tmp",
+      ".file.mine.phasegate.tmp",
+      ".file.0a1d.tmp",
+    ];
+    for (const name of names) {
+      await writeFile(join(root, "dir", name), "left");
+      if (name !== names[1]) await utimes(join(root, "dir", name), 1, 1);
+    }
+    expect(await replace("dir/file")).toBe(true);
+    expect((await readdir(join(root, "dir"))).sort()).toEqual([...names.slice(1), "file"].sort());
+  });
+
+  it("waits for another writer's claim, and changes nothing if that one has written", async () => {
+    await writeFile(claimName(file), "");
+    const call = replace("dir/file");
+    // Its text is beside the file: from now on it waits.
+    await vi.waitFor(async () => expect(await readdir(join(root, "dir"))).toHaveLength(3));
+    await writeFile(file, "odd");
+    expect(await call).toBe(false);
+    expect(await readFile(file, "utf8")).toBe("odd");
+    expect((await readdir(join(root, "dir"))).sort()).toEqual([".file.phasegate.claim", "file"]);
   });
 
   it("lets one of several win, and the text is never torn", async () => {
@@ -151,6 +201,14 @@ describe("renameIfSame", () => {
 
   it("tells of every other failure", async () => {
     // A name with a NUL is refused before any file system is asked.
-    expect(() => renameIfSame("a\0", file, bytes)).toThrow(expect.objectContaining({ code: "ERR_INVALID_ARG_VALUE" }));
+    const refused = expect.objectContaining({ code: "ERR_INVALID_ARG_VALUE" });
+    expect(() => renameIfSame("a\0", file, bytes)).toThrow(refused);
+    expect(() => renameIfSame(next(), "a\0", bytes)).toThrow(refused);
+  });
+
+  it("renames nothing that was taken away", async () => {
+    await rm(next());
+    expect(renameIfSame(next(), file, bytes)).toBe(false);
+    expect(await readFile(file, "utf8")).toBe("old");
   });
 });

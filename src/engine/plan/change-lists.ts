@@ -4,7 +4,7 @@ import {
   type PlanChangeKind,
   type PlanChanges,
 } from "../../session/plan-changes.js";
-import type { KindOfChange } from "./diff-plan.js";
+import type { KindOfChange } from "./plan-difference.js";
 
 /** How many differences of a kind a session's log has. */
 const KEPT_MAX = 100;

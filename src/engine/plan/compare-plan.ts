@@ -1,9 +1,12 @@
-import type { WorkflowStructure } from "../../definition/structure.js";
+import { canonicalJson } from "../../definition/canonical-json.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../definition/structure.js";
 import { isPhasegateError } from "../../errors.js";
 import { RecentMap } from "../../kernel/recent-map.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Arrangement, arrangePhases } from "./arrange-phases.js";
-import { diffPlan, type KindOfChange, type PlaceOf } from "./diff-plan.js";
+import { buildPhases } from "./build-phases.js";
+import { diffPlan } from "./diff-plan.js";
+import type { KindOfChange, PlaceOf } from "./plan-difference.js";
 
 /** A plan beside what a session has pinned of it. */
 export interface Comparison {
@@ -24,7 +27,19 @@ export function comparePlan(structure: WorkflowStructure, position: number, plan
     return { phase: number, ...(behind ? { behind } : {}) };
   };
   const changes = diffPlan(structure.phases, plan.phases, matches, placeOf);
-  return { arrangement, changes, matters: changes.some(({ behind }) => behind !== true) };
+  const before = structure.phases.filter((phase, place) => place >= position && phase.plan !== undefined);
+  const after = buildPhases(ahead, shift, { phase: "", task: "" });
+  return { arrangement, changes, matters: asked(before) !== asked(after) };
+}
+
+/** All that a session would ask for: ticks in the plan and the state of templates are no part of it. */
+function asked(phases: readonly PhaseDefinition[]): string {
+  return canonicalJson(
+    phases.map(({ textRevision: _, tasks, ...phase }) => ({
+      ...phase,
+      tasks: tasks.map(({ textRevision: __, plan, ...task }) => ({ ...task, plan: { ...plan, state: "" } })),
+    })),
+  );
 }
 
 const COMPARISONS_KEPT = 16;
@@ -49,7 +64,8 @@ export function changesAhead(
 
 function compared(structure: WorkflowStructure, position: number, plan: Plan): readonly KindOfChange[] | "gone" {
   try {
-    return comparePlan(structure, position, plan).changes.filter(({ behind }) => behind !== true);
+    const { changes, matters } = comparePlan(structure, position, plan);
+    return matters ? changes.filter(({ behind }) => behind !== true) : [];
   } catch (error) {
     if (isPhasegateError(error, "NOT_ALLOWED")) return "gone";
     throw error;

@@ -32,7 +32,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
   if (dynamic === undefined || pin === undefined) return undefined;
   const view = { path: pin.path, ...(ticks === undefined ? {} : { ticks }) };
   try {
-    const { source, reading } = await readSource(context.options, structure, dynamic, pin.path);
+    const { source, reading } = await readSource(context.options, structure, dynamic, pin.path, true);
     const { plan } = reading;
     const isSame = source.hash === pin.hash || session.head.status === "completed";
     const changed = isSame ? undefined : changedSince(session, structure, plan);

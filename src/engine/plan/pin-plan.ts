@@ -57,8 +57,9 @@ export async function usablePlan(
   structure: WorkflowStructure,
   dynamic: DynamicDefinition,
   path: string,
+  isPinned = false,
 ): Promise<UsablePlan> {
-  const read = await readSource(options, structure, dynamic, path);
+  const read = await readSource(options, structure, dynamic, path, isPinned);
   const errors = read.reading.diagnostics.filter(({ severity }) => severity === "error");
   if (errors[0] !== undefined) throw planInvalid(errors[0], errors.length);
   const phase = await options.content.text(structure.type, { template: "phase" });

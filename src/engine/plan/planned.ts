@@ -7,4 +7,5 @@ export { pinPlan } from "./pin-plan.js";
 export { rereadPlan } from "./rebuild.js";
 export { renderedText } from "./rendered-text.js";
 export { settleTicks } from "./settle-ticks.js";
+export { standingTicks } from "./standing-ticks.js";
 export { viewPlannedPhase, viewPlannedTask } from "./view-plan.js";

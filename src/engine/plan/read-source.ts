@@ -28,8 +28,9 @@ export async function readSource(
   structure: WorkflowStructure,
   dynamic: DynamicDefinition,
   path: string,
+  isPinned = false,
 ): Promise<ReadSource> {
-  const source = await requireSource(requirePlans(options, structure), path);
+  const source = await requireSource(requirePlans(options, structure), path, isPinned);
   const key = `${dynamic.parser} ${source.path}`;
   const readings = readingsOf.get(options) ?? new RecentMap<string, Kept>(PLANS_KEPT);
   readingsOf.set(options, readings);
@@ -40,10 +41,10 @@ export async function readSource(
   return { source, reading };
 }
 
-/** The text of a plan that must be there. */
-export async function requireSource(plans: PlanSource, path: string): Promise<PlanText> {
+/** The text of a plan that must be there: for one that is pinned at this very path, not in a folder of its name. */
+export async function requireSource(plans: PlanSource, path: string, isPinned = false): Promise<PlanText> {
   const source = await plans.read(path);
-  if (source !== undefined) return source;
+  if (source !== undefined && (!isPinned || source.path === path)) return source;
   throw new PhasegateError("PLAN_PARSE", `there is no plan at ${path}`, {
     remedy: "Give the path of a tasks.md, or of a folder with one, relative to the project root.",
     details: { file: path },

@@ -13,6 +13,8 @@ export interface Rebuilt extends Comparison {
   readonly structure: WorkflowStructure;
   /** What its gates from the current phase on ask for no more. */
   readonly takenAway: readonly PlanChange[];
+  /** The phases from the current one on that are still there: their places before and now. */
+  readonly places: readonly (readonly [from: number, to: number])[];
 }
 
 /**
@@ -22,14 +24,21 @@ export interface Rebuilt extends Comparison {
  */
 function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: number, usable: UsablePlan): Rebuilt {
   const comparison = comparePlan(pinned, position, usable.reading.plan);
-  const { done, ahead, shift } = comparison.arrangement;
+  const { matches, done, ahead, shift } = comparison.arrangement;
   const { plan: _, ...rest } = base;
   const statics = base.phases.filter(({ plan }) => plan === undefined);
   const phases = [...statics, ...done, ...buildPhases(ahead, shift, usable.revisions)];
   const startPhase = statics.length === 0 ? pinned.startPhase : base.startPhase;
   const structure = { ...rest, startPhase, phases, plan: planPin(usable, shift) };
   checkPinned(structure, usable.source.path);
-  return { ...comparison, structure, takenAway: takenAway(pinned, structure, position) };
+  const places = pinned.phases.flatMap((phase, from) => {
+    if (from < position) return [];
+    if (phase.plan === undefined) return [[from, from] as const];
+    const now = matches.get(phase);
+    const at = now === undefined ? -1 : ahead.indexOf(now);
+    return at < 0 ? [] : [[from, statics.length + done.length + at] as const];
+  });
+  return { ...comparison, structure, places, takenAway: takenAway(pinned, structure, position) };
 }
 
 /** A session's structure with its plan read anew; `base` is the pinned one, or a newer definition of its workflow. */
@@ -41,7 +50,7 @@ export async function rereadPlan(
   operation: "syncPlan" | "migrate",
 ): Promise<Rebuilt> {
   if (pinned.plan === undefined || base.dynamic === undefined) throw noPlan(head.phase, pinned, operation);
-  const usable = await usablePlan(context, base, base.dynamic, pinned.plan.path);
+  const usable = await usablePlan(context, base, base.dynamic, pinned.plan.path, true);
   return rebuild(base, pinned, head.position, usable);
 }
 

@@ -6,13 +6,9 @@ import type { DueTicks } from "../../session/head.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
 import { reportSecurity } from "../report-security.js";
-import { dueTasks } from "./due-tasks.js";
-import { findParser } from "./find-parser.js";
-import { reasonOf, requirePlans, requireSource } from "./read-source.js";
-import { canTick, type TickedText, tickText } from "./tick-text.js";
+import { reasonOf } from "./read-source.js";
+import { type Written, writeTicks } from "./write-ticks.js";
 
-/** How often a file that changes under the pen is read again. */
-const WRITES_MAX = 5;
 /** How often more may become due while something is written, before the next call is left to go on. */
 const ROUNDS_MAX = 5;
 
@@ -27,11 +23,11 @@ export async function settleTicks(
   recent?: PhasedCommit,
 ): Promise<{ readonly session: PhasedSession; readonly ticks: TickReport }> {
   let session = start;
-  let ticks: TickReport = { ticked: [], unticked: [], missing: [] };
+  let ticks: TickReport = { ticked: [], unticked: [], missing: [], unwritable: [] };
   for (let round = 1; session.head.due !== undefined && round <= ROUNDS_MAX; round += 1) {
     const structure = await context.pinned.structure(session);
     try {
-      const written = await write(context, session, structure, session.head.due, recent);
+      const written = await writeTicks(context, session, structure, session.head.due, recent);
       session = await record(context, session, structure, session.head.due, written);
       ticks = inAll(ticks, written);
     } catch (error) {
@@ -42,8 +38,6 @@ export async function settleTicks(
   return { session, ticks };
 }
 
-type Written = Omit<TickedText, "text">;
-
 /** What two rounds have done: what the second undid of the first is not told. */
 function inAll(first: Written, second: Written): Written {
   const both = (one: readonly string[], other: readonly string[], undone: readonly string[]) => [
@@ -53,32 +47,8 @@ function inAll(first: Written, second: Written): Written {
     ticked: both(first.ticked, second.ticked, second.unticked),
     unticked: both(first.unticked, second.unticked, second.ticked),
     missing: both(first.missing, second.missing, []),
+    unwritable: both(first.unwritable, second.unwritable, []),
   };
-}
-
-async function write(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-  due: DueTicks,
-  recent: PhasedCommit | undefined,
-): Promise<Written> {
-  const { dynamic, plan } = structure;
-  const nothing = { ticked: [], unticked: [], missing: [] };
-  if (dynamic === undefined || plan === undefined) return nothing;
-  const tasks = await dueTasks(context, session, structure, due, recent);
-  const plans = requirePlans(context.options, structure);
-  const parser = await findParser(context.options, structure, dynamic);
-  if (!canTick(parser)) return nothing;
-  for (let tries = 1; tries <= WRITES_MAX; tries += 1) {
-    const source = await requireSource(plans, plan.path);
-    const { text, ...written } = tickText(parser, source.text, source.path, tasks, dynamic.tickCriteria);
-    if (text === source.text || (await plans.replace(source.path, source.hash, text))) return written;
-  }
-  throw new PhasegateError("CONFLICT", `${plan.path} changed again and again while it was written`, {
-    remedy: "It is tried again at the next call.",
-    details: { sessionId: session.sessionId },
-  });
 }
 
 /** Records what was written; somebody else may have done so before. */
@@ -111,8 +81,9 @@ async function record(
 /** Nothing is left to record. */
 class SettledError extends Error {}
 
-function plainLists({ ticked, unticked, missing }: Written): Pick<EventOf<"plan_ticked">, keyof Written> {
-  return { ticked: [...ticked], unticked: [...unticked], missing: [...missing] };
+function plainLists({ ticked, unticked, missing, unwritable }: Written): Pick<EventOf<"plan_ticked">, keyof Written> {
+  const rest = unwritable.length === 0 ? {} : { unwritable: [...unwritable] };
+  return { ticked: [...ticked], unticked: [...unticked], missing: [...missing], ...rest };
 }
 
 /** Why it could not be written, for the answer; the host is told of the error itself. */

@@ -66,6 +66,7 @@ export async function syncPlan(
       structure: rebuilt.structure,
       by,
       changes: changesByKind(rebuilt.changes, rebuilt.takenAway),
+      places: rebuilt.places,
     } as const;
     const structure = await context.pinned.structure(session);
     return { command: { command, structure, limits: context.options.limits } };

@@ -1,8 +1,9 @@
 /** How the tasks of a plan's phase stand. Pure. */
 import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../../definition/structure.js";
-import type { Plan, PlanTask, TaskState } from "../../plan/plan.js";
+import type { Plan, TaskState } from "../../plan/plan.js";
 import type { SessionHead } from "../../session/head.js";
 import { inRanges } from "../../session/ranges.js";
+import { matchTasks } from "./match-tasks.js";
 
 /** A task out of a plan, as it stands. */
 export interface TaskStanding {
@@ -31,7 +32,7 @@ export function taskStandings(
   phase: PhaseDefinition,
   live: Plan | undefined,
 ): TaskStanding[] {
-  const now = new Map<string, PlanTask>(live?.phases.flatMap(({ tasks }) => tasks.map((task) => [task.id, task])));
+  const now = live === undefined ? undefined : matchTasks(phases, live.phases);
   const homes = new Map<string, { readonly done: boolean; readonly task: TaskDefinition }>();
   for (const [position, { tasks }] of phases.entries()) {
     const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
@@ -41,7 +42,8 @@ export function taskStandings(
     const home = homes.get(id);
     // Whether a task that may be left out was claimed shows in its tick alone.
     if (home?.done === true && home.task.plan?.optional !== true) return "done";
-    return now.get(id)?.state ?? home?.task.plan?.state ?? "pending";
+    const task = home === undefined ? undefined : now?.get(home.task);
+    return task?.state ?? home?.task.plan?.state ?? "pending";
   };
   return phase.tasks.flatMap(({ number, name, plan }) => {
     if (plan === undefined) return [];

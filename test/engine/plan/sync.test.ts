@@ -365,6 +365,105 @@ describe("a sync that an agent asks for", () => {
   });
 });
 
+describe("differences", () => {
+  /** A new first phase; all others have the next number. */
+  const inFront = (text: string) =>
+    text
+      .replace("### Phase 2: Print", "### Phase 3: Print")
+      .replaceAll("Task 2.", "Task 3.")
+      .replaceAll("Task 1.", "Task 2.")
+      .replace("### Phase 1: Parse", "### Phase 1: Setup\n\n- [ ] **Task 1.1**: Install\n\n### Phase 2: Parse");
+
+  it("are told by what tasks are, not by their numbers", async () => {
+    const { engine, start, edit } = makePlanned();
+    const sessionId = await start(0);
+    edit(inFront);
+    const { changes } = await engine.syncPlan(sessionId, { preview: true });
+    expect(changes).toMatchObject({
+      added: [{ name: "Setup" }, { id: "1.1", name: "Install" }],
+      moved: [
+        { name: "Parse", from: "phase 1", to: "phase 2" },
+        { name: "Print", from: "phase 2", to: "phase 3" },
+      ],
+      count: 4,
+    });
+  });
+
+  it("name a task whose id alone is another one, which the gate asks for", async () => {
+    const { engine, start, edit, pass } = makePlanned();
+    const sessionId = await start(1);
+    edit((text) => text.replace("**Task 1.3**", "**Task 1.9**"));
+    const { changes, changed } = await engine.syncPlan(sessionId);
+    expect(changed).toBe(true);
+    expect(changes.other).toEqual([{ phase: 1, id: "1.9", name: "Write the docs", from: "task 1.3", to: "task 1.9" }]);
+    expect(await pass(sessionId, 1)).toMatchObject({ passed: false, problems: [{ example: "1.9" }] });
+  });
+
+  it("matter where a task moved from the current phase into one that is done", async () => {
+    const { engine, start, edit, pass } = makePlanned();
+    const sessionId = await start(2);
+    const task = "- [ ] **Task 2.2**: Write the colours\n  - **Dependencies**: Task 2.1\n";
+    edit((text) => text.replace(task, "").replace("- [x] **Task 1.1**", `${task}- [x] **Task 1.1**`));
+    expect((await engine.getPhase(sessionId)).plan?.changed).toBe("1 moved");
+    const { changed, changes } = await engine.syncPlan(sessionId);
+    expect(changed).toBe(true);
+    expect(changes.moved).toEqual([{ phase: 1, id: "2.2", name: "Write the colours", from: "phase 2", to: "here" }]);
+    expect(await engine.syncPlan(sessionId)).toMatchObject({ changed: false, changes: { added: [{ behind: true }] } });
+    expect(await pass(sessionId, 2, { ...claims[2], tasks_completed: ["2.1"] })).toMatchObject({ passed: true });
+  });
+});
+
+describe("attempts at a gate", () => {
+  /** A session that has used up its attempts at phase 2, and went back to phase 1. */
+  async function exhausted() {
+    const made = makePlanned({ engine: { limits: { maxAttempts: 2, maxAttemptsTotal: 2 } } });
+    const sessionId = await made.start(2);
+    await made.pass(sessionId, 2, {});
+    await made.pass(sessionId, 2, {});
+    await made.engine.rollback(sessionId, { to: 1 });
+    return { ...made, sessionId };
+  }
+  const CHECK = "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print";
+
+  it.each([
+    ["a word changed in the phase", (text: string) => text.replace("Round trips", "Round trips!"), 2],
+    ["a phase put in before it", (text: string) => text.replace("### Phase 2: Print", CHECK), 3],
+    ["another name for it", (text: string) => text.replace("### Phase 2: Print", "### Phase 2: Show"), 2],
+  ])("are not given back by an edit and a sync: %s", async (_, change, place) => {
+    const { engine, sessionId, edit, again } = await exhausted();
+    edit(change);
+    expect(await engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({ changed: true });
+    expect((await engine.getState(sessionId)).head.spent).toEqual([[place, 2]]);
+    for (let phase = 1; phase < place; phase += 1) {
+      const { structure } = await engine.getState(sessionId);
+      const ids = structure.phases[phase]?.tasks.map(({ plan }) => plan?.id);
+      await engine.completePhase(sessionId, { phase, evidence: { ...claims[1], tasks_completed: ids } });
+    }
+    const refused = await failure(again().engine.completePhase(sessionId, { phase: place, evidence: {} }));
+    expect(refused.code).toBe("ATTEMPTS_EXHAUSTED");
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("are none of a phase that is another one", async () => {
+    const { engine, sessionId, edit } = await exhausted();
+    edit((text) => text.replace(/### Phase 2.*/s, "### Phase 7: Other\n\n- [ ] **Task 7.1**: Something\n"));
+    await engine.syncPlan(sessionId);
+    expect((await engine.getState(sessionId)).head.spent).toEqual([]);
+  });
+
+  it("at the phase that was the current one go with it, and count for the one in its place", async () => {
+    const { engine, start, pass, edit } = makePlanned();
+    const sessionId = await start(2);
+    await pass(sessionId, 2, {});
+    edit((text) => text.replace("### Phase 2: Print", CHECK));
+    await engine.syncPlan(sessionId, { by: "agent" });
+    expect((await engine.getState(sessionId)).head.spent).toEqual([
+      [2, 1],
+      [3, 1],
+    ]);
+  });
+});
+
 describe("names that say nothing", () => {
   it("of phases of one name count for less than their numbers", async () => {
     const plan = "### Phase 1: Work\n\n- [ ] **Task 1.1**: One\n\n### Phase 2: Work\n\n- [ ] **Task 2.1**: Two\n";

@@ -26,6 +26,18 @@ function leavingOut(id: string): SourceParser {
   };
 }
 
+/** A new first phase, whose tasks are ticked or not; all others have the next number. */
+function inFront(text: string, mark = " "): string {
+  const setup = ["Install", "Configure"]
+    .map((name, index) => `- [${mark}] **Task 1.${index + 1}**: ${name}\n`)
+    .join("");
+  return text
+    .replace("### Phase 2: Print", "### Phase 3: Print")
+    .replaceAll("Task 2.", "Task 3.")
+    .replaceAll("Task 1.", "Task 2.")
+    .replace("### Phase 1: Parse", `### Phase 1: Setup\n\n${setup}\n### Phase 2: Parse`);
+}
+
 /** Makes the file fail for a while. */
 const offline = () => {
   throw new Error("EROFS: read-only file system");
@@ -66,7 +78,7 @@ describe("a gate of a plan's phase that passes", () => {
     expect(structure.phases[1]?.gate).toMatchObject({ tasks: expect.arrayContaining([{ id: "2", optional: true }]) });
     await engine.completePhase(sessionId, {
       phase: structure.phases[1]?.number ?? 0,
-      evidence: { tasks_completed: ["1", 3, "9"] },
+      evidence: { tasks_completed: ["1", "3", "9", ["2"], 2] },
     });
     expect(text()).toBe("# Implementation Plan\n\n- [x] 1. First\n\n- [ ]* 2. Second\n\n- [x] 3. Third\n");
   });
@@ -88,6 +100,97 @@ describe("a gate of a plan's phase that passes", () => {
     expect(await pass(sessionId, 1)).toMatchObject({ ticks: { ticked: ["1.4", "1.3"], missing: ["1.2"] } });
     expect(tickedIn(text())).toEqual(["Task 1.4: Write the lexer", "Task 1.3: Write better docs"]);
     expect(told).toMatchObject([{ sessionId, ticked: ["1.4", "1.3"], unticked: [], missing: ["1.2"] }]);
+  });
+
+  it("takes as claimed what the gate took, whatever else stands in the list", async () => {
+    const { start, pass, text } = makePlanned();
+    const sessionId = await start(1);
+    const odd = [{ toString: 1, valueOf: 1 }, null, true, ["2.1"], 2.1];
+    const evidence = { ...claims[1], tasks_completed: ["1.1", "1.2", "1.3", ...odd] };
+    expect(await pass(sessionId, 1, evidence)).toMatchObject({
+      passed: true,
+      ticks: { ticked: ["1.1", "1.2", "1.3"] },
+    });
+    expect(tickedIn(text())).toEqual(ONE);
+  });
+
+  it("names what has nothing that could be ticked, and ticks the others", async () => {
+    const plan = "### Phase 1: A\n\n#### Task 1.1: One\n\nText.\n\n#### Task 1.2: Two\n\n**Status**: done\n";
+    const { engine, start, pass, text, tool } = makePlanned({ plan });
+    const told: EngineNotifications["planTicked"][] = [];
+    engine.on("planTicked", (payload) => told.push(payload));
+    const sessionId = await start(1);
+    const evidence = { tasks_completed: ["1.1", "1.2"] };
+    const answer = await tool.dispatch({ action: "complete_phase", session_id: sessionId, phase: 1, evidence });
+    expect(answer).toMatchObject({ checkpoint_passed: true, plan_ticked: ["1.2"], plan_unwritable: ["1.1"] });
+    expect(told).toMatchObject([{ ticked: ["1.2"], unwritable: ["1.1"] }]);
+    expect(text()).toBe(plan);
+    expect((await pass(await start(1), 1, { tasks_completed: ["1.1", "1.2"] })).passed).toBe(true);
+  });
+
+  it("ticks marks of two units, and the others where one can't be set", async () => {
+    const marks = makePlanned({ plan: PLAN.replace("- [ ] **Task 1.1**", "- [🚧] **Task 1.1**") });
+    await marks.pass(await marks.start(1), 1);
+    expect(tickedIn(marks.text())).toEqual(ONE);
+    const wedged: SourceParser = {
+      parse: (text, file) => parsePlan(text, { file }),
+      tick: (text, plan, { tasks, ...options }) => {
+        if (tasks.includes("1.2")) throw new Error("not this one");
+        return tasks.reduce((now, task) => tickTask(now, plan, task, options), text);
+      },
+    };
+    const { start, pass, text } = makePlanned({ engine: { parsers: { spec_tasks_parser: wedged } } });
+    const answer = await pass(await start(1), 1);
+    expect(answer).toMatchObject({ ticks: { ticked: ["1.1", "1.3"], missing: [], unwritable: ["1.2"] } });
+    expect(tickedIn(text())).toEqual([ONE[0], ONE[2]]);
+  });
+
+  it.each([
+    [
+      "a phase put in front, and all numbers moved on",
+      (text: string) => inFront(text),
+      { ticked: ["2.1", "2.2", "2.3"], missing: [] },
+      ["Task 2.1: Write the lexer", "Task 2.2: Write the parser", "Task 2.3: Write the docs"],
+    ],
+    [
+      "a task moved to another phase, and its id given to another one",
+      (text: string) =>
+        text
+          .replace("**Task 1.2**: Write the parser", "**Task 1.2**: Write the linter")
+          .replace("- [ ] **Task 2.1**", "- [ ] **Task 2.3**: Write the parser\n- [ ] **Task 2.1**"),
+      { ticked: ["1.1", "2.3", "1.3"], missing: [] },
+      ["Task 1.1: Write the lexer", "Task 1.3: Write the docs", "Task 2.3: Write the parser"],
+    ],
+    [
+      "a task that has gone, whose id is in another phase now",
+      (text: string) => inFront(text).replace("- [ ] **Task 2.1**: Write the lexer\n", ""),
+      { ticked: ["2.2", "2.3"], missing: ["1.1"] },
+      ["Task 2.2: Write the parser", "Task 2.3: Write the docs"],
+    ],
+    [
+      "two tasks that have changed their names",
+      (text: string) =>
+        text
+          .replace("Write the lexer", "X")
+          .replace("Write the docs", "Write the lexer")
+          .replace(": X", ": Write the docs"),
+      { ticked: ["1.3", "1.2", "1.1"], missing: [] },
+      ["Task 1.1: Write the docs", "Task 1.2: Write the parser", "Task 1.3: Write the lexer"],
+    ],
+    [
+      "a name that several have now",
+      (text: string) => text.replace("Write the printer", "Write the lexer").replace("**Task 1.1**", "**Task 1.0**"),
+      { ticked: ["1.0", "1.2", "1.3"], missing: [] },
+      ["Task 1.0: Write the lexer", "Task 1.2: Write the parser", "Task 1.3: Write the docs"],
+    ],
+  ])("ticks the right tasks in a plan that was edited: %s", async (_, change, ticks, lines) => {
+    const { start, pass, edit, text, engine } = makePlanned();
+    const sessionId = await start(1);
+    edit(change);
+    expect(await pass(sessionId, 1)).toMatchObject({ ticks });
+    expect(tickedIn(text())).toEqual(lines);
+    await engine.rollback(sessionId, { to: 1 });
+    expect(tickedIn(text())).toEqual([]);
   });
 
   it("has nothing due where sources are never written", async () => {
@@ -126,6 +229,22 @@ Edit ${edits}
     expect(text()).toContain("Edit 1\n\nEdit 2\n\nEdit 3");
   });
 
+  it("is done when a reading has seen it: a text that somebody else put in its place is ticked again", async () => {
+    const { start, pass, plans, memory, text } = makePlanned();
+    const sessionId = await start(1);
+    const before = text();
+    plans.replace = async (path, hash, next) => {
+      plans.replace = (...args) => memory.replace(...args);
+      const done = await memory.replace(path, hash, next);
+      // Somebody who had read the text before saves it with an edit of his own.
+      memory.set(PLAN_PATH, `${before}\nEdited\n`);
+      return done;
+    };
+    expect(await pass(sessionId, 1)).toMatchObject({ ticks: { ticked: ["1.1", "1.2", "1.3"] } });
+    expect(tickedIn(text())).toEqual(ONE);
+    expect(text()).toContain("Edited");
+  });
+
   it("takes what was claimed out of evidence that is stored beside the log", async () => {
     const { start, pass, text } = makePlanned();
     const sessionId = await start(1);
@@ -159,13 +278,17 @@ describe("a tick that can't be written", () => {
   });
 
   it.each([
-    ["the file is gone", () => undefined, /there is no plan at/],
+    ["the file is gone", (): string | undefined => undefined, /there is no plan at/],
+    ["a folder has its name", (): string | undefined => undefined, /there is no plan at/, `${PLAN_PATH}/tasks.md`],
     ["the file is no plan any more", () => "Hello.\n", /plan|phase/],
-  ])("since %s", async (_, left, reason) => {
-    const { start, pass, memory } = makePlanned();
+  ])("since %s", async (_, left, reason, inFolder = "") => {
+    const { start, pass, memory, engine } = makePlanned();
     const sessionId = await start(1);
     memory.set(PLAN_PATH, left());
+    if (inFolder !== "") memory.set(inFolder, PLAN);
     expect(await pass(sessionId, 1)).toMatchObject({ passed: true, ticks: { pending: expect.stringMatching(reason) } });
+    expect((await engine.getPhase(sessionId)).plan?.unreadable).toMatch(reason);
+    if (inFolder !== "") expect(memory.get(inFolder)).toBe(PLAN);
   });
 
   it("since the file changes again and again", async () => {
@@ -267,6 +390,25 @@ describe("a rollback", () => {
     expect(tickedIn(text())).toEqual([...ONE, TWO[1]]);
   });
 
+  it("leaves the ticks of a person, and of another session that passed before", async () => {
+    const { engine, start, edit, text, pass } = makePlanned();
+    const other = await start(1);
+    const sessionId = await start(1);
+    edit((now) => now.replace("- [ ] **Task 1.1**", "- [X] **Task 1.1**"));
+    await pass(other, 1);
+    await pass(sessionId, 1);
+    expect((await engine.rollback(sessionId, { to: 1 })).phase.plan?.ticks).toMatchObject({ unticked: [] });
+    expect(tickedIn(text())).toEqual(ONE);
+    await engine.rollback(other, { to: 1 });
+    expect(tickedIn(text())).toEqual([ONE[0]]);
+    // What was taken back is nobody's any more: who ticks it then keeps it.
+    edit((now) => now.replace("- [ ] **Task 1.2**", "- [x] **Task 1.2**"));
+    await pass(other, 1);
+    await engine.rollback(other, { to: 1 });
+    expect(tickedIn(text())).toEqual(ONE.slice(0, 2));
+    expect(await engine.audit(other)).toMatchObject({ intact: true });
+  });
+
   it("of a phase that was claimed otherwise the second time ticks what the second time says", async () => {
     const { engine, plans, text, start, pass } = makePlanned(withOptional);
     const sessionId = await start(1);
@@ -279,6 +421,27 @@ describe("a rollback", () => {
     expect((await engine.getState(sessionId)).plan?.ticks).toMatchObject({ ticked: ["1.1"], unticked: ["1.2"] });
     expect(tickedIn(text())).toEqual(["Task 1.1: One"]);
   });
+});
+
+it("shows the state of the task itself, not of another one that has its id now", async () => {
+  const { engine, start, edit } = makePlanned();
+  const sessionId = await start(1);
+  edit((now) => inFront(now, "x"));
+  const { plan } = await engine.getPhase(sessionId);
+  expect(plan?.tasks.map(({ id, state, ready }) => [id, state, ready])).toEqual([
+    ["1.1", "pending", true],
+    ["1.2", "pending", false],
+    ["1.3", "pending", true],
+  ]);
+});
+
+it("takes back no tick of another task after the numbers have moved on and a sync", async () => {
+  const { engine, start, edit, text } = makePlanned();
+  const sessionId = await start(2);
+  edit((now) => inFront(now, "x"));
+  await engine.syncPlan(sessionId);
+  await engine.rollback(sessionId, { to: 1 });
+  expect(tickedIn(text())).toEqual(["Task 1.1: Install", "Task 1.2: Configure"]);
 });
 
 describe("two engines on one storage", () => {

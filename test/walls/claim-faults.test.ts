@@ -1,0 +1,45 @@
+import type * as fs from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, it, vi } from "vitest";
+import { claimName } from "../../src/walls/beside.js";
+import { whileClaimed } from "../../src/walls/claim-file.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+/** What happens right before the right to take a claim away is made. */
+const hooks = vi.hoisted(() => ({ beforeRight: () => {} }));
+
+vi.mock("node:fs", async (original) => {
+  const real = await original<typeof fs>();
+  const openSync = (...args: Parameters<typeof real.openSync>) => {
+    if (String(args[0]).endsWith(".tmp")) hooks.beforeRight();
+    return real.openSync(...args);
+  };
+  return { ...real, openSync };
+});
+
+it("takes no claim away that somebody made while it got the right to the one before", async () => {
+  const file = join(await temporaryFolder(), "tasks.md");
+  await writeFile(claimName(file), "left behind");
+  let exchanged = 0;
+  hooks.beforeRight = () => {
+    exchanged += 1;
+    exchange(claimName(file));
+  };
+  const call = whileClaimed(
+    file,
+    () => "done",
+    () => exchanged === 0,
+    0,
+  );
+  expect(await call).toBeUndefined();
+  expect(await readFile(claimName(file), "utf8")).toBe("another's");
+  expect(await readdir(dirname(file))).toHaveLength(1);
+});
+
+/** Another file under the name: made beside it first, so that it surely is another one. */
+function exchange(name: string): void {
+  writeFileSync(`${name}.new`, "another's");
+  renameSync(`${name}.new`, name);
+}

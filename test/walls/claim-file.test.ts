@@ -1,0 +1,99 @@
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { beforeEach, expect, it } from "vitest";
+import { claimName, sweepBeside, temporaryName } from "../../src/walls/beside.js";
+import { whileClaimed } from "../../src/walls/claim-file.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+let file: string;
+let claim: string;
+
+beforeEach(async () => {
+  file = join(await temporaryFolder(), "tasks.md");
+  claim = claimName(file);
+  await writeFile(file, "text");
+});
+
+const beside = () => readdirSync(dirname(file)).filter((name) => name !== "tasks.md");
+
+it("does a step with the claim beside the file, and takes it away whatever comes of the step", async () => {
+  expect(await whileClaimed(file, beside)).toEqual([".tasks.md.phasegate.claim"]);
+  const failing = whileClaimed(file, () => {
+    throw new Error("no");
+  });
+  await expect(failing).rejects.toThrow("no");
+  expect(beside()).toEqual([]);
+});
+
+it("waits until somebody else has let go", async () => {
+  await writeFile(claim, "");
+  let looks = 0;
+  const letGo = () => {
+    looks += 1;
+    if (looks === 3) rmSync(claim);
+    return true;
+  };
+  expect(await whileClaimed(file, () => looks, letGo)).toBe(3);
+});
+
+it("gives up where the step isn't wanted any more, and leaves the other's claim", async () => {
+  await writeFile(claim, "");
+  expect(
+    await whileClaimed(
+      file,
+      () => "done",
+      () => false,
+    ),
+  ).toBeUndefined();
+  expect(beside()).toHaveLength(1);
+});
+
+it("takes away a claim that was left behind, and no new one that stands in its place", async () => {
+  await writeFile(claim, "");
+  expect(await whileClaimed(file, () => "done", undefined, 30)).toBe("done");
+  let others = 0;
+  const renewed = () => {
+    others += 1;
+    // Another claim at every look: each is somebody's who is at work.
+    rmSync(claim, { force: true });
+    if (others < 40) writeFileSync(claim, `${others}`);
+    return true;
+  };
+  await writeFile(claim, "");
+  expect(await whileClaimed(file, () => others, renewed, 30)).toBe(40);
+  expect(beside()).toEqual([]);
+});
+
+it("leaves it to the one that has the right to take it away", async () => {
+  await writeFile(claim, "");
+  const { ino, mtimeNs } = await stat(claim, { bigint: true });
+  const right = temporaryName(file, `${ino.toString(16)}${mtimeNs.toString(16)}`);
+  await writeFile(right, "");
+  let looks = 0;
+  const wanted = () => {
+    looks += 1;
+    return looks < 20;
+  };
+  expect(await whileClaimed(file, () => "done", wanted, 0)).toBeUndefined();
+  expect(beside()).toHaveLength(2);
+  await sweepBeside(file, Date.now() + 3_600_000);
+  expect(await whileClaimed(file, () => "done", undefined, 0)).toBe("done");
+});
+
+it("leaves a claim alone that is another's by now, and tells of what fails", async () => {
+  const exchange = () => {
+    rmSync(claim);
+    writeFileSync(join(dirname(file), "x"), "");
+    writeFileSync(claim, "another's");
+  };
+  await whileClaimed(file, exchange);
+  expect(await readdir(dirname(file))).toContain(".tasks.md.phasegate.claim");
+  await expect(whileClaimed(join(file, "none", "x"), exchange)).rejects.toMatchObject({ code: "ENOTDIR" });
+});
+
+it("has names that are no longer than a name may be", async () => {
+  const long = join(dirname(file), "🌱".repeat(63));
+  await writeFile(long, "text");
+  expect(await whileClaimed(long, () => "done")).toBe("done");
+});
