@@ -1,5 +1,6 @@
 import type { PhaseDefinition } from "../definition/structure.js";
 import { evidenceNames } from "../gate/required-format.js";
+import { revealOf } from "../gate/reveal.js";
 import type { SessionHead } from "../session/head.js";
 import type { WireObject } from "./wire-object.js";
 
@@ -119,13 +120,19 @@ function blanks({ gate }: PhaseDefinition): WireObject {
     case "schema": {
       const names = evidenceNames(gate).slice(0, BLANKS_MAX);
       if (names.length === 0) return { "<see checkpoint.evidence_schema>": "<value>" };
-      return Object.fromEntries(names.map((name) => [name, "<see checkpoint.evidence_schema>"]));
+      return named(names, "<see checkpoint.evidence_schema>");
     }
     case "fields": {
+      if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
+      if (revealOf(gate) === "names") return named(evidenceNames(gate).slice(0, BLANKS_MAX), "<value>");
       const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
       return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));
     }
     case "plan":
-      return Object.fromEntries(evidenceNames(gate).map((name) => [name, "<see checkpoint.evidence_schema>"]));
+      return named(evidenceNames(gate), "<see checkpoint.evidence_schema>");
   }
+}
+
+function named(names: readonly string[], blank: string): WireObject {
+  return Object.fromEntries(names.map((name) => [name, blank]));
 }

@@ -1,5 +1,6 @@
 /** What ticks do to the text of a plan, as its parser writes it. Pure. */
 import type { PhaseDefinition, TaskDefinition } from "../../definition/structure.js";
+import { isPhasegateError } from "../../errors.js";
 import { isTicked } from "../../plan/checkboxes.js";
 import type { Plan, PlanTask } from "../../plan/plan.js";
 import type { SourceParser } from "../../ports/source-parser.js";
@@ -95,7 +96,9 @@ class Writing {
       const text = this.parser.tick(this.text, this.plan(), { tasks, criteria, done });
       if (text !== this.text) this.read = undefined;
       this.text = text;
-    } catch {
+    } catch (error) {
+      // A parser that writes what is no plan any more is not tried with less.
+      if (isPhasegateError(error, "PLAN_PARSE") && error.cause === undefined) throw error;
       // One alone that can't be set is told as such: it doesn't show in the text.
       if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
     }

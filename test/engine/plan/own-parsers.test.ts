@@ -70,7 +70,6 @@ describe("a source parser of the host's own", () => {
   });
 
   it.each<readonly [string, () => unknown, RegExp]>([
-    ["throws", () => JSON.parse("{"), /failed for a reason of its own/],
     ["gives no text", () => 5, /gave no text/],
     ["gives something that is no plan", () => "gone", /can't be read as a plan/],
     ["takes a task out", () => PLAN.replace(/- \[ \] \*\*Task 2\.2.*\n.*\n/, ""), /changed more than ticks/],
@@ -81,6 +80,16 @@ describe("a source parser of the host's own", () => {
     const sessionId = await start(1);
     const passed = await pass(sessionId, 1, claims[1]);
     expect(passed).toMatchObject({ passed: true, ticks: { ticked: [], pending: expect.stringMatching(reason) } });
+    expect(text()).toBe(PLAN);
+  });
+});
+
+describe("a source parser whose tick throws", () => {
+  it("changes nothing, and the answer names the tasks that it could not write", async () => {
+    const parser: SourceParser = { parse: GOOD, tick: () => JSON.parse("{") };
+    const { start, pass, text } = makePlanned({ engine: { parsers: { spec_tasks_parser: parser } } });
+    const passed = await pass(await start(1), 1, claims[1]);
+    expect(passed).toMatchObject({ passed: true, ticks: { ticked: [], unwritable: ["1.1", "1.2", "1.3"] } });
     expect(text()).toBe(PLAN);
   });
 });

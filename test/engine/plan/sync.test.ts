@@ -426,7 +426,7 @@ describe("attempts at a gate", () => {
   const CHECK = "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print";
 
   it.each([
-    ["a word changed in the phase", (text: string) => text.replace("Round trips", "Round trips!"), 2],
+    ["a word changed in the phase", (text: string) => text.replace("Write the printer", "Write the printer well"), 2],
     ["a phase put in before it", (text: string) => text.replace("### Phase 2: Print", CHECK), 3],
     ["another name for it", (text: string) => text.replace("### Phase 2: Print", "### Phase 2: Show"), 2],
   ])("are not given back by an edit and a sync: %s", async (_, change, place) => {
