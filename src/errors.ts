@@ -51,6 +51,17 @@ export interface ErrorDetails {
   ATTEMPTS_EXHAUSTED: { readonly phase: number; readonly attempts: number; readonly limit: number };
   /** The definition doesn't let the host override this gate or skip this phase. */
   NOT_ALLOWED: { readonly phase: number; readonly operation: string };
+  /** A person's word that can't be taken; every reason but `not_waiting` is also a security notification. */
+  APPROVAL_REFUSED: {
+    readonly phase: number;
+    readonly reason:
+      | "not_waiting"
+      | "other_evidence"
+      | "unsigned"
+      | "unknown_approver"
+      | "not_an_approver"
+      | "signature";
+  };
   /** Evidence that isn't plain, finite, bounded JSON. */
   EVIDENCE_UNSAFE: { readonly problems: readonly { readonly path: string; readonly reason: string }[] };
   /** Evidence over the size limit, in bytes of JSON. */

@@ -43,16 +43,24 @@ export type {
   VerifyInput,
   WorkflowInput,
 } from "./definition/workflow-input.js";
+export type { SessionAudit } from "./engine/approval/audit-session.js";
+export type { ApprovalRequest, AwaitedApproval, Denial } from "./engine/approval/awaited.js";
+export type { ApprovalResult, ApproveRequest, DenyRequest } from "./engine/approval/decide.js";
+export type { ApproverKeys } from "./engine/approval/ed25519.js";
+export type { ApprovedPass } from "./engine/approval/ledger.js";
+export { createApproverKeys, type SignRequest, signApproval } from "./engine/approver.js";
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
-export type { CompleteRequest, CompleteResult, GateAnswer } from "./engine/complete-phase.js";
+export type { CompleteRequest } from "./engine/complete-phase.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
 export type { TickReport } from "./engine/engine-context.js";
+export type { CompleteResult, GateAnswer } from "./engine/gate-answer.js";
 export type { OperationMetrics } from "./engine/metrics.js";
 export type {
   EngineNotifications,
   NotificationListener,
   NotificationName,
+  PersonsDecision,
   SessionNotification,
 } from "./engine/notifications.js";
 export { DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
@@ -124,6 +132,12 @@ export type {
 } from "./ports/storage-adapter.js";
 export type { TargetGuard } from "./ports/target-guard.js";
 export type { SourceText, TextSource } from "./ports/text-source.js";
+export {
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  type ApprovalSignature,
+  approvalMessage,
+} from "./session/approval-message.js";
 export type { Actor } from "./session/commands.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";

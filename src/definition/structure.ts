@@ -31,7 +31,8 @@ const verifySchema = z.object({
   field: z.string().optional(),
 });
 
-const approvalSchema = z.object({
+/** Checks what a gate asks a person. */
+export const approvalSchema = z.object({
   /** What the person is asked. */
   prompt: z.string(),
   /** Who may answer, by the names that the host knows them by; any approver if not given. */

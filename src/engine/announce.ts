@@ -18,6 +18,15 @@ function announceEvent(
       return notifications.notify("started", { ...of, target: event.target, phase: event.structure.startPhase });
     case "phase_entered":
       return notifications.notify("phaseEntered", { ...of, phase: event.phase });
+    case "approval_requested": {
+      const { phase, attempt, evidenceHash, prompt, approvers } = event;
+      return notifications.notify("approvalRequested", { ...of, phase, attempt, evidenceHash, prompt, approvers });
+    }
+    case "approved":
+    case "denied": {
+      const { phase, by, note, authenticated } = event;
+      return notifications.notify(event.type, { ...of, phase, by, note, authenticated });
+    }
     case "gate_passed":
       return notifications.notify("gatePassed", { ...of, phase: event.phase, attempt: event.attempt });
     case "gate_failed": {

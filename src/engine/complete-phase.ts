@@ -1,17 +1,14 @@
-import type { JsonObject, JsonValue } from "../definition/json.js";
-import { parseSessionId, type SessionId } from "../definition/names.js";
-import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
+import { parseSessionId } from "../definition/names.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence-safety.js";
-import { exampleEvidence, requiredFormat } from "../gate/required-format.js";
-import type { Problem } from "../gate/verdict.js";
 import { keyedRequest } from "../kernel/idempotency.js";
-import type { EvidenceRef } from "../session/events.js";
-import { type SessionHead, spentAt } from "../session/head.js";
-import { exhausted, submissionRefusal } from "../session/refusals.js";
+import { approvalOf } from "../session/approval.js";
+import { hashEvidence } from "../session/approval-message.js";
+import { submissionRefusal } from "../session/refusals.js";
 import { loadEvidence } from "./artifacts.js";
 import { checkWorkflow, execute, requirePhase, sessionNotFound } from "./context.js";
-import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
+import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type Evaluation, evaluate } from "./evaluate.js";
+import { type CompleteResult, describe } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
 
 /** Evidence for a phase. */
@@ -21,39 +18,6 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   /** The same key gives the same answer, however often the call is repeated. */
   readonly idempotencyKey?: string;
 }
-
-/** What every answer of a gate says. */
-export interface GateAnswer {
-  readonly sessionId: SessionId;
-  readonly phase: number;
-  /** Which try it was since the phase was entered, or last retried. */
-  readonly attempt: number;
-  readonly replayed: boolean;
-}
-
-/** What a gate answers. An unmet gate is a result, no error. */
-export type CompleteResult =
-  | (GateAnswer & {
-      readonly passed: true;
-      readonly evidenceAccepted: readonly string[];
-      readonly warnings: readonly Problem[];
-      /** The phase that the session is in now; null when the workflow is complete. */
-      readonly nextPhase: PhaseDefinition | null;
-      /** What was written into the session's plan, where the phase comes out of one. */
-      readonly ticks?: TickReport;
-    })
-  | (GateAnswer & {
-      readonly passed: false;
-      readonly problems: readonly Problem[];
-      /** How many more attempts there are before the session fails; 0 if it has. */
-      readonly attemptsLeft: number;
-      readonly status: SessionHead["status"];
-      /** Whether the agent has used up its attempts: only the host can grant more. */
-      readonly exhausted: boolean;
-      /** What the gate asks for. */
-      readonly requiredFormat: JsonValue;
-      readonly example?: JsonObject;
-    });
 
 /** A request whose evidence was copied when it came; a copy that can't be made throws when it is asked for. */
 interface TakenRequest extends Omit<CompleteRequest, "evidence"> {
@@ -73,17 +37,30 @@ export async function completePhase(
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
   const judge = createJudge(context, phase, submission);
-  const outcome = await execute(
-    context,
-    id,
-    async (session) => {
-      if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
-      checkWorkflow(context, session);
-      return judge(session);
-    },
-    request,
-  );
+  const prepare = async (session: PhasedSession | undefined) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
+    return judge(session);
+  };
+  const outcome = await execute(context, id, prepare, request).catch((error: unknown) => asked(context, error));
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
+}
+
+/** The same evidence is waited on already: its question stands, and is the answer once more. */
+class AlreadyAsked extends Error {
+  readonly session: PhasedSession;
+  readonly version: number;
+
+  constructor(session: PhasedSession, version: number) {
+    super("the same evidence waits for an approval");
+    this.session = session;
+    this.version = version;
+  }
+}
+
+async function asked({ kernel }: EngineContext, error: unknown): Promise<PhasedOutcome> {
+  if (!(error instanceof AlreadyAsked)) throw error;
+  return { ...(await kernel.at(error.session.sessionId, error.version)), replayed: true };
 }
 
 /**
@@ -92,17 +69,25 @@ export async function completePhase(
  */
 function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
-  let kept: { readonly ground: string; readonly evaluation: Evaluation } | undefined;
+  let kept:
+    | { readonly ground: string; readonly evaluation: Evaluation & { readonly evidenceHash?: string } }
+    | undefined;
   return async (session: PhasedSession) => {
     const structure = await pinned.structure(session);
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
     if (refusal !== undefined) throw refusal;
-    const { structureVersion, submission: last } = session.head;
+    await context.approvalGuard.check(session, structure);
+    const { structureVersion, submission: last, awaiting } = session.head;
+    if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
+      throw new AlreadyAsked(session, awaiting.version);
+    }
     const ground = `${structureVersion} ${last?.merge === true ? last.version : 0}`;
     if (kept?.ground !== ground) {
       const merged = await mergeLast(context, session, submission);
       const phase = requirePhase(structure, number);
-      kept = { ground, evaluation: await evaluate(merged, structure, phase, pinned, options.enforcement) };
+      const evaluation = await evaluate(merged, structure, phase, pinned, options.enforcement);
+      const bound = approvalOf(phase.gate) === undefined ? {} : { evidenceHash: hashEvidence(merged.evidence) };
+      kept = { ground, evaluation: { ...evaluation, ...bound } };
     }
     const { payloads, ...judged } = kept.evaluation;
     const command = { type: "completePhase", phase: number, ...judged } as const;
@@ -119,62 +104,9 @@ async function mergeLast(
   const last = session.head.submission;
   if (last?.merge !== true) return submission;
   const { events } = await context.kernel.at(session.sessionId, last.version);
-  const event = events.find(({ type }) => type === "gate_failed");
-  if (event?.type !== "gate_failed") return submission;
+  // A question that was taken back counts too: there was nothing wrong with its evidence.
+  const event = events.find((candidate) => candidate.type === "gate_failed" || candidate.type === "approval_requested");
+  if (event === undefined) return submission;
   const earlier = await loadEvidence(context, { sessionId: session.sessionId, version: last.version }, event.evidence);
   return checkEvidenceSafety({ ...earlier, ...submission.evidence }, context.options.evidenceLimits);
-}
-
-/** The answer to a commit: the same when the call that led to it is repeated. */
-function describe(
-  context: EngineContext,
-  { sessionId, head, events, replayed, ticks }: PhasedOutcome,
-  structure: WorkflowStructure,
-  submitted: readonly string[],
-): CompleteResult {
-  const event = events[0];
-  if (event?.type === "gate_passed") {
-    const { phase, attempt, evidence, warnings = [] } = event;
-    const entered = events.find(({ type }) => type === "phase_entered");
-    const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
-    const evidenceAccepted = namesOf(evidence, submitted);
-    const passed = {
-      passed: true,
-      sessionId,
-      phase,
-      attempt,
-      replayed,
-      evidenceAccepted,
-      warnings,
-      nextPhase,
-    } as const;
-    return { ...passed, ...(ticks === undefined ? {} : { ticks }) };
-  }
-  if (event?.type !== "gate_failed") throw new Error("a submission that no gate has judged");
-  const { phase, attempt, problems } = event;
-  const { gate } = requirePhase(structure, phase);
-  const example = exampleEvidence(gate);
-  return {
-    passed: false,
-    sessionId,
-    phase,
-    attempt,
-    replayed,
-    problems,
-    attemptsLeft: attemptsLeft(context, head),
-    status: head.status,
-    exhausted: exhausted(head, context.options.limits) !== undefined,
-    requiredFormat: requiredFormat(gate),
-    ...(example === undefined ? {} : { example }),
-  };
-}
-
-function attemptsLeft({ options }: EngineContext, head: SessionHead): number {
-  const { maxAttempts, maxAttemptsTotal } = options.limits;
-  if (head.status !== "active") return 0;
-  return Math.max(0, Math.min(maxAttempts - head.attempts, maxAttemptsTotal - spentAt(head, head.position)));
-}
-
-function namesOf(evidence: EvidenceRef, submitted: readonly string[]): readonly string[] {
-  return "inline" in evidence ? Object.keys(evidence.inline) : submitted;
 }

@@ -2,6 +2,7 @@ import type { WorkflowStructure } from "../definition/structure.js";
 import type { Executed } from "../kernel/recorded.js";
 import type { SessionEvent } from "../session/events.js";
 import type { SessionHead } from "../session/head.js";
+import type { ApprovalGuard } from "./approval/guard.js";
 import type { ArtifactNames } from "./artifact-names.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
@@ -13,6 +14,8 @@ export interface EngineContext {
   readonly kernel: PhasedKernel;
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;
+  /** To be asked before an agent sees, or submits to, what lies behind a gate. */
+  readonly approvalGuard: ApprovalGuard;
   readonly notifications: Notifications;
   /** The workflow that sessions must be on, where the host has said so. */
   readonly workflowType?: string;

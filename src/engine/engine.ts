@@ -1,12 +1,16 @@
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../definition/define-workflow.js";
 import type { JsonObject } from "../definition/json.js";
-import type { AuditReport, Receipt } from "../kernel/audit.js";
+import type { Receipt } from "../kernel/audit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
+import type { SessionAudit } from "./approval/audit-session.js";
+import type { ApprovalRequest, AwaitedApproval } from "./approval/awaited.js";
+import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
 import type { CleanupRequest, CleanupResult } from "./cleanup.js";
-import type { CompleteRequest, CompleteResult } from "./complete-phase.js";
+import type { CompleteRequest } from "./complete-phase.js";
+import type { CompleteResult } from "./gate-answer.js";
 import type { OperationMetrics } from "./metrics.js";
 import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
 import { Operations } from "./operations.js";
@@ -117,6 +121,26 @@ export class Engine {
     return session.completePhase(phase, evidence, request);
   }
 
+  /** What all sessions wait for, where they wait for a person: evidence that is complete. */
+  approvals(): Promise<readonly AwaitedApproval[]> {
+    return this.#operations.run("approvals", (phased, context) => phased.listApprovals(context));
+  }
+
+  /** What a person is asked in a session, with the evidence that it is about; undefined while nothing waits for one. */
+  async getApproval(sessionId: string): Promise<ApprovalRequest | undefined> {
+    return this.session(sessionId).approval();
+  }
+
+  /** A person's yes to what a session waits for: its phase passes. For the host alone. */
+  async approve(sessionId: string, request: ApproveRequest): Promise<ApprovalResult> {
+    return this.session(sessionId).approve(request);
+  }
+
+  /** A person's no: a failed attempt, with their note as what is to be mended. For the host alone. */
+  async deny(sessionId: string, request: DenyRequest): Promise<ApprovalResult> {
+    return this.session(sessionId).deny(request);
+  }
+
   /** Where a session stands, from its head alone. */
   async getState(sessionId: string): Promise<StateView> {
     return this.session(sessionId).state();
@@ -194,7 +218,7 @@ export class Engine {
   }
 
   /** Checks a session's log, against a receipt kept elsewhere if there is one. */
-  async audit(sessionId: string, receipt?: Receipt): Promise<AuditReport> {
+  async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
     return this.session(sessionId).audit(receipt);
   }
 }

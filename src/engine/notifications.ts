@@ -11,6 +11,15 @@ export interface SessionNotification {
   readonly at: string;
 }
 
+/** What a person has said at a gate. */
+export interface PersonsDecision {
+  readonly phase: number;
+  readonly by: string;
+  readonly note?: string | undefined;
+  /** Whether it was signed with that approver's key. */
+  readonly authenticated: boolean;
+}
+
 /** What an engine tells its host as things happen, each with what it carries. */
 export interface EngineNotifications {
   started: SessionNotification & { readonly target: string; readonly phase: number };
@@ -21,6 +30,16 @@ export interface EngineNotifications {
     readonly attempt: number;
     readonly problems: readonly Problem[];
   };
+  /** Nothing is missing at a gate but a person's word: the moment to tell one. */
+  approvalRequested: SessionNotification & {
+    readonly phase: number;
+    readonly attempt: number;
+    readonly evidenceHash: string;
+    readonly prompt: string;
+    readonly approvers?: readonly string[] | undefined;
+  };
+  approved: SessionNotification & PersonsDecision;
+  denied: SessionNotification & PersonsDecision;
   gateOverridden: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
   phaseSkipped: SessionNotification & { readonly phase: number; readonly by: string; readonly reason: string };
   paused: SessionNotification & { readonly note?: string | undefined };
@@ -42,7 +61,7 @@ export interface EngineNotifications {
   deleted: SessionNotification & { readonly reason?: string | undefined };
   /** Somebody else's commit came first; the command was decided again. */
   conflict: { readonly sessionId: SessionId; readonly version: number };
-  /** A refusal that touches security: a path that leads out, a log that was changed, unsafe evidence. */
+  /** A refusal that touches security: a path that leads out, a log that was changed, unsafe evidence, a forged approval. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   /** A failure that nobody expected, in the engine, a port of the host's or a listener. */
   internalError: { readonly operation: string; readonly error: unknown };

@@ -76,7 +76,8 @@ export class Operations {
       });
     }
     if (error.code === "INTERNAL") this.#notifications.notify("internalError", { operation, error });
-    if (SECURITY_CODES.has(error.code)) {
+    const isForged = isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason !== "not_waiting";
+    if (isForged || SECURITY_CODES.has(error.code)) {
       this.#notifications.notify("security", { operation, code: error.code, message: error.message });
     }
     return error;

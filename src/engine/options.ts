@@ -1,4 +1,5 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence-safety.js";
 import type { Enforcement } from "../gate/verdict.js";
@@ -9,6 +10,8 @@ import type { SourceParser } from "../ports/source-parser.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { TargetGuard } from "../ports/target-guard.js";
 import type { AttemptLimits } from "../session/commands.js";
+
+const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
 
 /** How much an engine takes on. */
 export interface EngineLimits extends AttemptLimits {
@@ -50,8 +53,22 @@ export interface EngineOptions {
   readonly parsers?: Readonly<Record<string, SourceParser>>;
   /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
   readonly hashKey?: string | Uint8Array;
+  /**
+   * Who may say yes at gates that ask for a person: Ed25519 public keys by name, each 32 bytes as `ed25519:`
+   * and base64url. Keep an approver's key until the sessions that were approved with it are done.
+   */
+  readonly approvers?: Readonly<Record<string, string>>;
+  /** Whether approvals that nobody has signed count too; false if not given. They are recorded as such. */
+  readonly allowUnsignedApprovals?: boolean;
   /** Where the time comes from; the system's clock if not given. */
   readonly clock?: Clock;
+}
+
+/** Whose word counts at gates that ask for a person. */
+export interface ApprovalOptions {
+  /** Public keys by name. */
+  readonly approvers: ReadonlyMap<string, string>;
+  readonly unsigned: boolean;
 }
 
 /** Options with every default filled in. */
@@ -66,6 +83,7 @@ export interface ResolvedOptions {
   readonly plans?: PlanSource;
   readonly parsers: Readonly<Record<string, SourceParser>>;
   readonly hashKey?: Uint8Array;
+  readonly approvals: ApprovalOptions;
 }
 
 /** Fills in the defaults. */
@@ -88,10 +106,22 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     enforcement,
     clock,
     parsers: options.parsers ?? {},
+    approvals: resolveApprovals(options),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),
   };
+}
+
+function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
+  for (const [name, key] of Object.entries(approvers)) {
+    if (name.trim() !== "" && typeof key === "string" && PUBLIC_KEY.test(key)) continue;
+    throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is no Ed25519 public key`, {
+      remedy: "Give the key as `phasegate keygen` has printed it: ed25519: and 43 characters of base64url.",
+      details: { field: `approvers.${name}`, expected: "ed25519:<base64url of 32 bytes>" },
+    });
+  }
+  return { approvers: new Map(Object.entries(approvers)), unsigned: allowUnsignedApprovals === true };
 }
 
 /** Limits that were not given, or given as undefined, have their defaults; what is no limit is refused. */

@@ -4,6 +4,7 @@ import { PhasegateError } from "../errors.js";
 import { RecentMap } from "../kernel/recent-map.js";
 import type { Content } from "../ports/content-provider.js";
 import { readingRefusal } from "../session/refusals.js";
+import { type AwaitedApproval, viewAwaited } from "./approval/awaited.js";
 import { requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlannedPhaseView, PlannedTaskView } from "./plan/view-plan.js";
@@ -27,6 +28,8 @@ export interface PhaseView extends Standing, TextView {
   readonly phase: PhaseDefinition;
   /** What earlier phases have handed on: names by phase. */
   readonly artifacts: ReadonlyMap<number, readonly string[]>;
+  /** What the session waits for, where it waits for a person. */
+  readonly awaiting?: AwaitedApproval;
 }
 
 /** A task as an agent may see it. */
@@ -47,10 +50,13 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
+  await context.approvalGuard.check(session, structure);
   const phase = requirePhase(structure, number);
   const plan = structure.plan && (await (await import("./plan/planned.js")).viewPlannedPhase(context, loaded, phase));
+  const awaiting = await viewAwaited(context, session);
   return {
     ...(plan === undefined ? {} : { plan }),
+    ...(awaiting === undefined ? {} : { awaiting }),
     ...standingOf(context, session),
     workflowType: head.workflowType,
     phase,
@@ -69,6 +75,7 @@ export async function viewTask(
   const { session, structure } = loaded;
   const refusal = readingRefusal(session.head, phaseNumber, structure);
   if (refusal !== undefined) throw refusal;
+  await context.approvalGuard.check(session, structure);
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);

@@ -31,8 +31,8 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
     ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
   }),
   payloadsOf: (event) => {
-    if (event.type !== "gate_passed" && event.type !== "gate_failed") return [];
-    const refs = event.type === "gate_passed" ? [event.evidence, event.output] : [event.evidence];
+    if (event.type !== "gate_passed" && event.type !== "gate_failed" && event.type !== "approval_requested") return [];
+    const refs = event.type === "gate_failed" ? [event.evidence] : [event.evidence, event.output];
     return refs.flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : []));
   },
 };

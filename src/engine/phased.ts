@@ -5,6 +5,11 @@
 import { Kernel } from "../kernel/kernel.js";
 import { gateFailures, phaseHistory } from "../session/history.js";
 import { announce } from "./announce.js";
+import { auditSession } from "./approval/audit-session.js";
+import { viewRequest } from "./approval/awaited.js";
+import { decide } from "./approval/decide.js";
+import { ApprovalGuard } from "./approval/guard.js";
+import { listApprovals } from "./approval/list-approvals.js";
 import { ArtifactNames } from "./artifact-names.js";
 import { readEvents } from "./artifacts.js";
 import { cleanup } from "./cleanup.js";
@@ -22,10 +27,13 @@ import { startOptions, viewFullState, viewState } from "./state-view.js";
 
 /** What can be done with sessions. */
 export const phased = {
+  auditSession,
   cleanup,
   completePhase,
+  decide,
   deleteSession,
   gateFailures,
+  listApprovals,
   loadSession,
   migrate,
   movePast,
@@ -40,6 +48,7 @@ export const phased = {
   startSession,
   viewFullState,
   viewPhase,
+  viewRequest,
   viewState,
   viewTask,
 };
@@ -56,5 +65,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
     onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
   });
   const pinned = new Pinned(kernel, options.content);
-  return { options, kernel, pinned, artifactNames: new ArtifactNames(kernel), notifications };
+  const artifactNames = new ArtifactNames(kernel);
+  const approvalGuard = new ApprovalGuard(kernel, options.approvals);
+  return { options, kernel, pinned, artifactNames, approvalGuard, notifications };
 }

@@ -184,14 +184,17 @@ export async function deleteSession(
 }
 
 /**
- * The text of the phase that the answer will show can be had: else the call would change the session and
+ * The phase that the answer will show may be seen, and its text can be had: else the call would change the session and
  * then fail. A phase that there is not is left to the transition to refuse.
  */
 async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
   const { session, structure } = await loadSession(context, id);
   const number = phase ?? session.head.phase;
-  const found = structure.phases.find((candidate) => candidate.number === number);
-  if (found !== undefined) await viewText(context, structure, found);
+  const position = structure.phases.findIndex((candidate) => candidate.number === number);
+  const found = structure.phases[position];
+  if (found === undefined) return;
+  await context.approvalGuard.check(session, structure, phase === undefined ? undefined : position);
+  await viewText(context, structure, found);
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {

@@ -1,11 +1,14 @@
 import type { JsonObject } from "../definition/json.js";
 import { parseSessionId, type SessionId } from "../definition/names.js";
 import { checkEvidenceSafety } from "../gate/evidence-safety.js";
-import type { AuditReport, Receipt } from "../kernel/audit.js";
+import type { Receipt } from "../kernel/audit.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
-import type { CompleteResult } from "./complete-phase.js";
+import type { SessionAudit } from "./approval/audit-session.js";
+import type { ApprovalRequest } from "./approval/awaited.js";
+import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
 import type { EngineContext } from "./engine-context.js";
+import type { CompleteResult } from "./gate-answer.js";
 import type { Operations } from "./operations.js";
 import type { PhaseView, TaskView } from "./phase-view.js";
 import type { Phased } from "./phased.js";
@@ -66,8 +69,25 @@ export class Session<
     return this.#run(
       "completePhase",
       (phased, context) => phased.completePhase(context, this.id, { phase, takeEvidence, ...request }),
-      ({ passed }) => passed,
+      (answer) => answer.passed || answer.awaiting !== undefined,
     );
+  }
+
+  /** What a person is asked, with the evidence that it is about; undefined while nothing waits for one. */
+  approval(): Promise<ApprovalRequest | undefined> {
+    return this.#run("getApproval", async (phased, context) =>
+      phased.viewRequest(context, (await phased.loadSession(context, this.id)).session),
+    );
+  }
+
+  /** A person's yes to what the session waits for: its phase passes. For the host alone. Throws `APPROVAL_REFUSED`. */
+  approve(request: ApproveRequest): Promise<ApprovalResult> {
+    return this.#run("approve", (phased, context) => phased.decide(context, this.id, "approve", request));
+  }
+
+  /** A person's no: a failed attempt, with their note as what is to be mended. For the host alone. Throws `APPROVAL_REFUSED`. */
+  deny(request: DenyRequest): Promise<ApprovalResult> {
+    return this.#run("deny", (phased, context) => phased.decide(context, this.id, "deny", request));
   }
 
   /** Where the session stands, from its head alone. */
@@ -161,9 +181,9 @@ export class Session<
   }
 
   /** Checks the session's log, against a receipt kept elsewhere if there is one. */
-  audit(receipt?: Receipt): Promise<AuditReport> {
+  audit(receipt?: Receipt): Promise<SessionAudit> {
     return this.#run("audit", async (phased, context) => {
-      const report = await context.kernel.audit(this.id, receipt);
+      const report = await phased.auditSession(context, this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;
     });

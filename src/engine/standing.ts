@@ -11,6 +11,8 @@ export interface Standing {
   readonly totalPhases: number;
   /** Whether the agent has used up its attempts at the current phase: only the host can grant more. */
   readonly exhausted: boolean;
+  /** Whether complete evidence waits for a person's word. */
+  readonly awaitingApproval: boolean;
 }
 
 /** Reads it off a head. */
@@ -23,6 +25,7 @@ export function standingOf(
     status: head.status,
     currentPhase: head.phase,
     totalPhases: head.total,
+    awaitingApproval: head.status === "active" && head.awaiting !== undefined,
     exhausted: head.status !== "completed" && exhausted(head, options.limits) !== undefined,
   };
 }

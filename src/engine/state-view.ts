@@ -1,8 +1,10 @@
 import type { JsonObject } from "../definition/json.js";
 import type { SessionId } from "../definition/names.js";
 import type { WorkflowStructure } from "../definition/structure.js";
+import { approvalOf } from "../session/approval.js";
 import type { SessionHead } from "../session/head.js";
 import { inRanges, type Ranges } from "../session/ranges.js";
+import { type AwaitedApproval, type Denial, viewAwaited, viewDenial } from "./approval/awaited.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlanView } from "./plan/live-plan.js";
@@ -20,6 +22,10 @@ export interface StateView extends Standing {
   readonly skippedPhases: readonly number[];
   /** The plan that its phases come out of, where they do. */
   readonly plan?: PlanView;
+  /** What it waits for, where it waits for a person. */
+  readonly awaiting?: AwaitedApproval;
+  /** The person's no to the last submission, where that was its end. */
+  readonly denied?: Denial;
 }
 
 /** A session with what its log holds. */
@@ -31,7 +37,18 @@ export interface FullStateView extends StateView {
 
 /** Where a session stands, from its head, and its plan, alone: costs the same however long its log is. */
 export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
-  return loaded.structure.plan === undefined ? stateOf(context, loaded) : withPlan(context, loaded);
+  const { structure, session } = loaded;
+  const asksPerson = approvalOf(structure.phases[session.head.position]?.gate) !== undefined;
+  if (structure.plan === undefined && !asksPerson) return stateOf(context, loaded);
+  return withMore(context, loaded);
+}
+
+/** What a plan and a person have to say, which stands in other places than the head. */
+async function withMore(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+  const state = loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded);
+  const awaiting = await viewAwaited(context, loaded.session);
+  const denied = await viewDenial(context, loaded.session);
+  return { ...state, ...(awaiting === undefined ? {} : { awaiting }), ...(denied === undefined ? {} : { denied }) };
 }
 
 async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {

@@ -23,6 +23,13 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
   switch (event.type) {
     case "phase_entered":
       return { status: "active", ...facts, ...enter(event, at) };
+    case "approval_requested": {
+      const awaiting = { version, evidenceHash: event.evidenceHash };
+      return { status: "active", ...facts, awaiting, submission: { version, merge: false } };
+    }
+    case "approved":
+    case "denied":
+      return { status: "active", ...facts };
     case "gate_passed":
       return {
         status: "active",
@@ -38,9 +45,15 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "phase_skipped":
       return { status: "active", ...facts, skipped: addToRanges(facts.skipped, event.position), attempts: 0 };
     case "paused":
-      return { status: "paused", ...facts, pausedAt: at, ...(event.note === undefined ? {} : { note: event.note }) };
+      return {
+        status: "paused",
+        ...facts,
+        ...waiting(head),
+        pausedAt: at,
+        ...(event.note === undefined ? {} : { note: event.note }),
+      };
     case "resumed":
-      return { status: "active", ...facts };
+      return { status: "active", ...facts, ...waiting(head) };
     case "retried":
       return { status: "active", ...facts, ...retried(facts, event.resetEvidence, event.by) };
     case "rolled_back":
@@ -51,7 +64,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return { status: "failed", ...facts, failedAt: at };
     case "migrated":
     case "plan_synced":
-      return { ...head, ...migrated(facts, event, version) };
+      return { ...head, awaiting: undefined, ...migrated(facts, event, version) };
     case "plan_ticked":
       return { ...head, ...dueAfterTicks(facts, event) };
     case "deleted":
@@ -85,6 +98,10 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
   };
 }
 
+/**
+ * What is carried on when something happens. Not what is waited for: a person's word is on one piece of
+ * evidence, in a phase as it stands, so whatever else is done takes the question back.
+ */
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
   const { completed, skipped, attempts, spent, submission, due, createdAt, phaseStartedAt } = head;
@@ -105,6 +122,11 @@ function factsOf(head: SessionHead): HeadFacts {
     createdAt,
     phaseStartedAt,
   };
+}
+
+/** What a pause leaves as it is. */
+function waiting({ awaiting }: SessionHead): Pick<HeadFacts, "awaiting"> {
+  return awaiting === undefined ? {} : { awaiting };
 }
 
 function enter(place: { phase: number; position: number }, at: string) {

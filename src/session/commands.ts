@@ -16,7 +16,11 @@ export type SessionCommand =
       readonly evidence: EvidenceRef;
       readonly verdict: Verdict;
       readonly output?: OutputRef;
+      /** What a person's approval is bound to; needed where the gate asks for one. */
+      readonly evidenceHash?: string;
     }
+  | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
+  | ({ readonly type: "deny"; readonly note: string } & PersonsWord)
   | { readonly type: "pause"; readonly note?: string }
   | { readonly type: "resume" }
   | { readonly type: "retryPhase"; readonly phase: number; readonly resetEvidence: boolean; readonly by: Actor }
@@ -32,6 +36,14 @@ export type SessionCommand =
     }
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   | { readonly type: "delete"; readonly reason?: string };
+
+/** What a person's approval and a denial have in common. Who it is has been found out before. */
+export interface PersonsWord extends Pick<EventOf<"approved">, "by" | "authenticated" | "signature" | "keyId"> {
+  /** The evidence that the person has seen. */
+  readonly evidenceHash: string;
+  /** What was asked, and in which commit: out of the log, for the head holds only its place. */
+  readonly asked: { readonly version: number; readonly event: EventOf<"approval_requested"> };
+}
 
 /** A command by its name. */
 export type CommandOf<T extends SessionCommand["type"]> = Extract<SessionCommand, { type: T }>;

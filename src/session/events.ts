@@ -4,8 +4,9 @@
  */
 import * as z from "zod";
 import { storedObjectSchema, storedValueSchema } from "../definition/json.js";
-import { structureSchema } from "../definition/structure.js";
+import { approvalSchema, structureSchema } from "../definition/structure.js";
 import { problemSchema } from "../gate/verdict.js";
+import { signatureSchema } from "./approval-message.js";
 import { planChangesSchema } from "./plan-changes.js";
 import { rangesSchema } from "./ranges.js";
 
@@ -28,6 +29,32 @@ const phase = z.int();
 const position = z.int().nonnegative();
 const actor = z.enum(["agent", "host"]);
 
+/** Evidence that passes its gate, and what was found out about it. */
+const accepted = {
+  phase,
+  position,
+  attempt: z.int(),
+  evidence: evidenceRefSchema,
+  /** What a schema made of the evidence, where that is not the evidence itself. */
+  output: outputRefSchema.optional(),
+  warnings: z.array(problemSchema).optional(),
+};
+
+/** A person's word on evidence. */
+const decided = {
+  phase,
+  /** Who, by the name that the host knows them by; as they say, where it is not authenticated. */
+  by: z.string(),
+  evidenceHash: z.string(),
+  /** The version of the commit that asked. */
+  asked: z.int().positive(),
+  /** Whether a signature by that name's key was there, and right. */
+  authenticated: z.boolean(),
+  signature: signatureSchema.optional(),
+  /** Names the public key that the signature was checked with. */
+  keyId: z.string().optional(),
+};
+
 /** Checks an event that comes out of a store. */
 export const sessionEventSchema = z.discriminatedUnion("type", [
   z.object({
@@ -37,15 +64,14 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     structure: structureSchema,
   }),
   z.object({ type: z.literal("phase_entered"), phase, position }),
+  /** Nothing is missing but a person's word. */
+  z.object({ type: z.literal("approval_requested"), ...accepted, ...approvalSchema.shape, evidenceHash: z.string() }),
+  /** Stands before the `gate_passed` or `gate_failed` that follows from it. */
+  z.object({ type: z.literal("approved"), ...decided, note: z.string().optional() }),
+  z.object({ type: z.literal("denied"), ...decided, note: z.string() }),
   z.object({
     type: z.literal("gate_passed"),
-    phase,
-    position,
-    attempt: z.int(),
-    evidence: evidenceRefSchema,
-    /** What a schema made of the evidence, where that is not the evidence itself. */
-    output: outputRefSchema.optional(),
-    warnings: z.array(problemSchema).optional(),
+    ...accepted,
     /** The phase comes out of a plan, whose tasks are to be ticked now. */
     ticks: z.literal(true).optional(),
   }),

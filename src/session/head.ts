@@ -24,6 +24,8 @@ const common = {
   submission: z.object({ version: z.int(), merge: z.boolean() }).optional(),
   /** What has not been written into the plan yet: places of phases whose tasks are to be ticked, or not any more. */
   due: z.object({ tick: rangesSchema, untick: rangesSchema }).optional(),
+  /** The commit that asked for a person's word on complete evidence, while it is waited for. */
+  awaiting: z.object({ version: z.int(), evidenceHash: z.string() }).optional(),
   createdAt: z.string(),
   phaseStartedAt: z.string(),
 };
@@ -45,6 +47,9 @@ export type SessionHead = z.infer<typeof sessionHeadSchema>;
 
 /** What has not been written into a plan yet. */
 export type DueTicks = NonNullable<SessionHead["due"]>;
+
+/** What is waited for. */
+export type Awaiting = NonNullable<SessionHead["awaiting"]>;
 
 /** The part of a head that every status has. */
 export type HeadFacts = Omit<Extract<SessionHead, { status: "active" }>, "status">;

@@ -10,6 +10,7 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
     case "active":
       return [
         "completePhase",
+        ...(head.awaiting === undefined ? [] : (["approve", "deny"] as const)),
         "pause",
         ...(head.attempts > 0 ? (["retryPhase"] as const) : []),
         ...(rollbackTargets(head, structure).length > 0 ? (["rollback"] as const) : []),

@@ -1,6 +1,7 @@
 import type { PhaseDefinition } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import { applyEvent } from "./apply-event.js";
+import { approvalOf, decidedEvent, decisionRefusal, denialProblem } from "./approval.js";
 import type { CommandOf, SessionCommand, TransitionContext } from "./commands.js";
 import { secondsBetween } from "./duration.js";
 import type { EventOf, SessionEvent } from "./events.js";
@@ -30,7 +31,8 @@ export function transition(
   return { ok: true, events: decided, head: others.reduce((next, event) => applyEvent(next, event, context), begun) };
 }
 
-type Decided = readonly [SessionEvent, ...SessionEvent[]] | AnyPhasegateError;
+type Events = readonly [SessionEvent, ...SessionEvent[]];
+type Decided = Events | AnyPhasegateError;
 
 /** The longest note or reason, in characters: it stands in the head, which stays small. */
 const NOTE_MAX = 2000;
@@ -41,6 +43,9 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
   switch (command.type) {
     case "completePhase":
       return completePhase(head, command, context);
+    case "approve":
+    case "deny":
+      return decideApproval(head, command, context);
     case "pause":
       return pause(head, command, context);
     case "resume":
@@ -84,15 +89,44 @@ function completePhase(head: SessionHead, command: CommandOf<"completePhase">, c
     ...(output === undefined ? {} : { output }),
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
   };
-  const ticks = isTicked(position, context) ? ({ ticks: true } as const) : {};
-  return [{ type: "gate_passed", phase, position, attempt, evidence, ...extras, ...ticks }, ahead(position, context)];
+  const accepted = { phase, position, attempt, evidence, ...extras };
+  const approval = approvalOf(context.structure.phases[position]?.gate);
+  if (approval === undefined) return gatePassed(accepted, context);
+  const { evidenceHash } = command;
+  if (evidenceHash === undefined) throw new Error("an approval must be bound to the hash of its evidence");
+  return [{ type: "approval_requested", ...accepted, ...approval, evidenceHash }];
+}
+
+function gatePassed(accepted: Omit<EventOf<"gate_passed">, "type" | "ticks">, context: TransitionContext): Events {
+  const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
+  return [{ type: "gate_passed", ...accepted, ...ticks }, ahead(accepted.position, context)];
+}
+
+/**
+ * A yes passes the gate with the evidence that was seen. A no is a failed attempt with the person's words
+ * as its problem: it was the submission that did not do, so it counts like any other refusal.
+ */
+function decideApproval(
+  head: SessionHead,
+  command: CommandOf<"approve"> | CommandOf<"deny">,
+  context: TransitionContext,
+): Decided {
+  const refusal = decisionRefusal(head, context.structure, command.type, command.evidenceHash);
+  if (refusal !== undefined) return refusal;
+  const { note = "" } = command;
+  if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
+  const word = decidedEvent(command);
+  if (command.type === "approve") return [word, ...gatePassed(accepted, context)];
+  const { phase, attempt, evidence } = accepted;
+  return [word, ...gateFailed(head, { phase, attempt, evidence, problems: [denialProblem(command)] }, context)];
 }
 
 function gateFailed(
   head: SessionHead,
   event: Omit<EventOf<"gate_failed">, "type">,
   { limits }: TransitionContext,
-): Decided {
+): Events {
   const spent = spentAt(head, head.position) + 1;
   const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
   const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];

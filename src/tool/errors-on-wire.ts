@@ -24,6 +24,7 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   INVALID_TRANSITION: "StateError",
   ATTEMPTS_EXHAUSTED: "StateError",
   NOT_ALLOWED: "StateError",
+  APPROVAL_REFUSED: "StateError",
   EVIDENCE_UNSAFE: "ValueError",
   EVIDENCE_TOO_LARGE: "ValueError",
   IDEMPOTENCY_KEY_REUSED: "ValueError",

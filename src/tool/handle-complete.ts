@@ -1,8 +1,10 @@
 import { isJsonObject } from "../definition/json.js";
-import type { CompleteResult } from "../engine/complete-phase.js";
+import type { AwaitedApproval } from "../engine/approval/awaited.js";
+import type { CompleteResult } from "../engine/gate-answer.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../gate/check-plan-gate.js";
 import type { ParametersOf } from "./actions.js";
-import { phaseCall } from "./next-call.js";
+import { approvalNews } from "./approval-on-wire.js";
+import { phaseCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
 import { compact, phaseHeading, problemEntry, type WireObject } from "./wire.js";
@@ -18,7 +20,24 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
   const request = { phase, evidence, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
   const result = await context.engine.completePhase(sessionId, request);
-  return result.passed ? passed(result) : failed(context, result);
+  if (result.passed) return passed(result);
+  return result.awaiting === undefined ? failed(context, result) : waiting(result, result.awaiting);
+}
+
+/** Nothing is missing but a person's word, which no call of an agent's can give. */
+function waiting(result: Extract<CompleteResult, { passed: false }>, awaiting: AwaitedApproval): WireObject {
+  const { sessionId, phase, attempt } = result;
+  return {
+    status: "success",
+    action: "complete_phase",
+    session_id: sessionId,
+    phase,
+    checkpoint_passed: false,
+    ...approvalNews(awaiting),
+    evidence_hash: awaiting.evidenceHash,
+    attempt,
+    next: waitCall(sessionId),
+  };
 }
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {

@@ -1,5 +1,6 @@
 import type { PhaseView } from "../engine/phase-view.js";
 import type { ParametersOf } from "./actions.js";
+import { approvalNews } from "./approval-on-wire.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall } from "./next-call.js";
 import { planNews, startedPlan, taskNews } from "./plan-on-wire.js";
 import { type ToolContext, withText } from "./tool-context.js";
@@ -96,6 +97,7 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   const answer = {
     status: "success",
     ...fields,
+    ...approvalNews(view.awaiting),
     phase_content: phaseContent(view),
     ...planNews(context, sessionId, view.plan),
     blocked: blockedBy(view),

@@ -1,5 +1,6 @@
 import type { StateView } from "../engine/state-view.js";
 import type { ParametersOf } from "./actions.js";
+import { approvalNews, denialNews } from "./approval-on-wire.js";
 import { blockedBy, nextCall, phaseCall } from "./next-call.js";
 import { planNews, planNewsInShort } from "./plan-on-wire.js";
 import { rangesText } from "./ranges-text.js";
@@ -22,6 +23,8 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     created_at: head.createdAt,
     last_updated: state.updatedAt,
     attempts: head.attempts,
+    ...approvalNews(state.awaiting),
+    ...denialNews(state.denied),
     ...planNews(context, state.sessionId, state.plan),
     resume_capable: head.status === "active" || head.status === "paused",
     blocked: blockedBy(state),
@@ -35,6 +38,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   const [state, history, options] = await Promise.all([engine.getState(id), engine.history(id), engine.getOptions(id)]);
   const { head } = state;
   const session = compact({
+    ...approvalNews(state.awaiting),
     session_id: state.sessionId,
     workflow_type: head.workflowType,
     target_file: head.target,
@@ -66,6 +70,8 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     phases: `${state.completedPhases.length} of ${head.total} complete`,
     completed_phases: brief(rangesText(state.completedPhases), 200),
     attempts: head.attempts === 0 ? undefined : head.attempts,
+    ...approvalNews(state.awaiting),
+    ...denialNews(state.denied),
     ...planNewsInShort(context, state.sessionId, state.plan),
     blocked: blockedBy(state),
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,

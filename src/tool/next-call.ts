@@ -13,6 +13,8 @@ export interface Standing {
   readonly currentPhase: number;
   /** Whether the agent has used up its attempts at the current phase. */
   readonly exhausted: boolean;
+  /** Whether complete evidence waits for a person's word. */
+  readonly awaitingApproval: boolean;
 }
 
 /**
@@ -20,13 +22,14 @@ export interface Standing {
  * call that gets it going again. Null where no call of the agent's would: it must ask a person.
  */
 export function nextCall(standing: Standing, whenActive: () => NextCall): NextCall | null {
-  const { sessionId, status, currentPhase, exhausted } = standing;
+  const { sessionId, status, currentPhase, exhausted, awaitingApproval } = standing;
   switch (status) {
     case "paused":
       return { action: "resume", session_id: sessionId };
     case "failed":
       return exhausted ? null : { action: "retry_phase", session_id: sessionId, phase: currentPhase };
     case "active":
+      if (awaitingApproval) return waitCall(sessionId);
       return exhausted ? null : whenActive();
     default:
       return { action: "list_workflows" };
@@ -84,6 +87,11 @@ function gateCall(sessionId: string, phase: PhaseDefinition): NextCall {
 /** The call that shows a phase; the current one if none is named. */
 export function phaseCall(sessionId: string, phase?: number): NextCall {
   return { action: "get_phase", session_id: sessionId, ...(phase === undefined ? {} : { phase }) };
+}
+
+/** The call that finds out whether a person has answered. */
+export function waitCall(sessionId: string): NextCall {
+  return { action: "get_state", session_id: sessionId, brief: true };
 }
 
 /** The call that takes over what has changed in the plan; a preview only says what would. */

@@ -10,9 +10,11 @@ const EXPORTS = {
     "MemoryStorage",
     "PhasegateError",
     "Session",
+    "approvalMessage",
     "checkGate",
     "compileRules",
     "conceal",
+    "createApproverKeys",
     "createEngine",
     "createWorkflowTool",
     "defineWorkflow",
@@ -22,6 +24,7 @@ const EXPORTS = {
     "parseSessionId",
     "planOrder",
     "renderTemplate",
+    "signApproval",
     "tickTask",
     "verifierNames",
   ],
@@ -42,6 +45,7 @@ const EXPORTS = {
 
 /** Every code that an error can have. Codes are matched on by hosts: none is renamed or taken away. */
 const ERROR_CODES = [
+  "APPROVAL_REFUSED",
   "ATTEMPTS_EXHAUSTED",
   "BUSY",
   "CONFLICT",

@@ -8,8 +8,8 @@ import { type SessionHead, sessionHeadSchema } from "../../src/session/head.js";
 import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../src/session/history.js";
 import { inRanges, type Ranges } from "../../src/session/ranges.js";
 import { allowedCommands, rollbackTargets } from "../../src/session/refusals.js";
-import { Model } from "./model.js";
-import { phaseOf, Run, structureOf, submit } from "./run.js";
+import { HASH, Model } from "./model.js";
+import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
 
 const RUNS = process.env.PHASEGATE_LONG === "1" ? 3_000 : 300;
 /** How many commands a session that is over is still asked for. */
@@ -17,7 +17,12 @@ const AFTER_END = 5;
 /** No head of six phases is larger, in characters of JSON, however long its log is. */
 const HEAD_MAX = 900;
 
-const phase = fc.record({ number: fc.nat({ max: 9 }), skippable: fc.boolean(), allowOverride: fc.boolean() });
+const phase = fc.record({
+  number: fc.nat({ max: 9 }),
+  skippable: fc.boolean(),
+  allowOverride: fc.boolean(),
+  asks: fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+});
 const several = (minLength: number) =>
   fc.uniqueArray(phase, { minLength, maxLength: 6, selector: ({ number }) => number });
 const phases = fc
@@ -25,8 +30,8 @@ const phases = fc
   .map((drafts): PhaseDefinition[] =>
     drafts
       .sort((one, other) => one.number - other.number)
-      .map(({ number, skippable, allowOverride }) =>
-        phaseOf(number, { skippable, gate: { kind: "open", allowOverride } }),
+      .map(({ number, skippable, allowOverride, asks }) =>
+        phaseOf(number, { skippable, gate: asks ? asking(allowOverride) : { kind: "open", allowOverride } }),
       ),
   );
 
@@ -43,6 +48,8 @@ const limits = fc.record({
 const TYPES = [
   "pass",
   "fail",
+  "approve",
+  "deny",
   "retryPhase",
   "rollback",
   "overrideGate",
@@ -71,6 +78,19 @@ const USEFUL: Readonly<Record<string, readonly Type[]>> = {
     "migrate",
   ],
   last: ["pass", "fail", "fail", "fail", "fail", "rollback", "rollback", "rollback", "retryPhase", "pause", "migrate"],
+  waiting: [
+    "approve",
+    "approve",
+    "approve",
+    "deny",
+    "deny",
+    "pass",
+    "fail",
+    "pause",
+    "rollback",
+    "retryPhase",
+    "skipPhase",
+  ],
   paused: ["resume", "resume", "resume", "resume", "migrate"],
   failed: ["retryPhase", "retryPhase", "retryPhase", "rollback", "rollback", "overrideGate", "skipPhase", "migrate"],
 };
@@ -97,7 +117,7 @@ const sequences = fc.tuple(
   fc.option(fc.nat({ max: 58 }), { freq: 4 }),
 );
 
-function commandFor(draft: Draft, model: Model): SessionCommand {
+function commandFor(draft: Draft, model: Model, run: Run): SessionCommand {
   const type = typeOf(draft, model);
   const phase = aimed(draft.wild ? draft.aim : type === "rollback" ? -1 - (draft.choice % 3) : 0, model);
   switch (type) {
@@ -105,6 +125,9 @@ function commandFor(draft: Draft, model: Model): SessionCommand {
       return submit(phase);
     case "fail":
       return submit(phase, false);
+    case "approve":
+    case "deny":
+      return word(run, type, draft.wild && draft.change > 3 ? "other" : HASH);
     case "retryPhase":
       return { type, phase, resetEvidence: draft.resetEvidence, by: draft.by };
     case "rollback":
@@ -122,9 +145,10 @@ function commandFor(draft: Draft, model: Model): SessionCommand {
   }
 }
 
-function typeOf({ wild, choice }: Draft, { status, phase, structure }: Model): Type {
+function typeOf({ wild, choice }: Draft, { status, phase, structure, waits }: Model): Type {
   const isLast = status === "active" && phase === structure.phases.at(-1)?.number;
-  const types = wild ? TYPES : (USEFUL[isLast ? "last" : status] ?? TYPES);
+  const where = status === "active" && waits ? "waiting" : isLast ? "last" : status;
+  const types = wild ? TYPES : (USEFUL[where] ?? TYPES);
   return types[choice % types.length] ?? "start";
 }
 
@@ -174,6 +198,7 @@ function expectAsModelled(run: Run, model: Model): void {
     completed: numbersIn(head.completed, structure),
     skipped: numbersIn(head.skipped, structure),
     attempts: head.attempts,
+    waits: head.awaiting !== undefined,
     spent: sorted(head.spent.map(([place, times]) => (structure.phases[place]?.number ?? 99) * 100 + times)),
   }).toEqual({
     status: model.status,
@@ -184,6 +209,7 @@ function expectAsModelled(run: Run, model: Model): void {
     completed: sorted(model.completed),
     skipped: sorted(model.skipped),
     attempts: model.inARow,
+    waits: (model.status === "active" || model.status === "paused") && model.waits,
     spent: sorted([...model.failures].map(([number, times]) => number * 100 + times)),
   });
 }
@@ -238,6 +264,9 @@ function expectAllowed(run: Run): void {
   expect(allowed.includes("rollback")).toBe(targets.length > 0);
   if (targets.length > 0) expect(rollbackTargets(head, structure)).toEqual(targets.map(({ number }) => number));
   if (possible(submit(phase))) expect(allowed).toContain("completePhase");
+  for (const type of ["approve", "deny"] as const) {
+    expect(allowed.includes(type), type).toBe(possible(word(run, type)));
+  }
   if (allowed.includes("retryPhase")) {
     expect(possible({ type: "retryPhase", phase, resetEvidence: true, by: "host" })).toBe(true);
   }
@@ -290,7 +319,7 @@ describe("a phased session", () => {
         if (startsFirst) step({ type: "start", target: "src/a.ts", options: {} });
         for (const [index, draft] of asked.entries()) {
           if (index === deletedAfter) step({ type: "delete", reason: "enough" });
-          step(commandFor(draft, model));
+          step(commandFor(draft, model, run));
           if (model.status === "completed" || model.status === "deleted") asOver += 1;
           if (asOver > AFTER_END) break;
         }
@@ -302,6 +331,8 @@ describe("a phased session", () => {
     // A sequence in which nothing happens proves nothing.
     for (const type of [
       "completePhase",
+      "approve",
+      "deny",
       "retryPhase",
       "rollback",
       "overrideGate",

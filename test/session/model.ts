@@ -1,6 +1,9 @@
 import type { WorkflowStructure } from "../../src/definition/structure.js";
 import type { AttemptLimits, SessionCommand } from "../../src/session/commands.js";
 
+/** The hash that stands for any evidence in these tests. */
+export const HASH = "ab".repeat(32);
+
 /**
  * What a phased session should be, in the plainest words: phases are known by their numbers, and
  * what is done stands in sets. Nothing here comes from the sources that are tested with it.
@@ -10,6 +13,8 @@ export class Model {
   phase = Number.NaN;
   readonly completed = new Set<number>();
   readonly skipped = new Set<number>();
+  /** Whether complete evidence waits for a person. */
+  waits = false;
   /** Failures since the phase was entered or retried. */
   inARow = 0;
   /** Failures by phase since it was last passed, or the host gave all of them back. */
@@ -30,7 +35,15 @@ export class Model {
     switch (command.type) {
       case "completePhase":
         if (this.status !== "active" || command.phase !== this.phase || this.#isUsedUp()) return false;
-        if (command.verdict.passed) this.#pass();
+        this.waits = command.verdict.passed && "approval" in this.#current().gate;
+        if (!command.verdict.passed) this.#fail();
+        else if (!this.waits) this.#pass();
+        return true;
+      case "approve":
+      case "deny":
+        if (this.status !== "active" || !this.waits || command.evidenceHash !== HASH) return false;
+        this.waits = false;
+        if (command.type === "approve") this.#pass();
         else this.#fail();
         return true;
       case "pause":
@@ -101,6 +114,7 @@ export class Model {
   }
 
   #goOn(): void {
+    this.waits = false;
     this.inARow = 0;
     const next = this.numbers().find((number) => number > this.phase);
     this.status = next === undefined ? "completed" : "active";
@@ -119,6 +133,7 @@ export class Model {
     if (by === "agent" && stuck) return false;
     if (this.status === "active" && this.inARow === 0 && !stuck) return false;
     this.status = "active";
+    this.waits = false;
     this.inARow = 0;
     if (by === "host") this.failures.delete(phase);
     return true;
@@ -132,6 +147,7 @@ export class Model {
       this.skipped.delete(number);
     }
     this.status = "active";
+    this.waits = false;
     this.phase = to;
     this.inARow = 0;
     return true;
@@ -145,6 +161,7 @@ export class Model {
     };
     if (upTo(structure) !== upTo(this.structure)) return false;
     this.structure = structure;
+    this.waits = false;
     for (const number of [...this.failures.keys()]) if (number > this.phase) this.failures.delete(number);
     return true;
   }

@@ -2,10 +2,12 @@ import { expect } from "vitest";
 import type { PhaseDefinition, WorkflowStructure } from "../../src/definition/structure.js";
 import type { AnyPhasegateError } from "../../src/errors.js";
 import type { Problem, Verdict } from "../../src/gate/verdict.js";
-import type { AttemptLimits, SessionCommand } from "../../src/session/commands.js";
+import type { AttemptLimits, CommandOf, SessionCommand } from "../../src/session/commands.js";
+import type { EventOf } from "../../src/session/events.js";
 import type { SessionHead } from "../../src/session/head.js";
 import type { RecordedEvent } from "../../src/session/history.js";
 import { transition } from "../../src/session/transition.js";
+import { HASH } from "./model.js";
 
 /** A phase with an open gate, or what a test says. */
 export function phaseOf(number: number, parts: Partial<PhaseDefinition> = {}): PhaseDefinition {
@@ -37,9 +39,38 @@ const PASSED: Verdict = { passed: true, warnings: [] };
 const FAILED: Verdict = { passed: false, problems: [aProblem], warnings: [] };
 
 /** Evidence for a phase, with the gate's word on it. */
-export function submit(phase: number, passed = true): SessionCommand {
-  return { type: "completePhase", phase, evidence: { inline: { phase } }, verdict: passed ? PASSED : FAILED };
+export function submit(phase: number, passed = true): CommandOf<"completePhase"> {
+  const verdict = passed ? PASSED : FAILED;
+  return { type: "completePhase", phase, evidence: { inline: { phase } }, verdict, evidenceHash: HASH };
 }
+
+/** A gate that asks a person. */
+export function asking(allowOverride = false): PhaseDefinition["gate"] {
+  return { kind: "schema", allowOverride, approval: { prompt: "Is it good?", approvers: ["ann"] } };
+}
+
+/** A person's word on what is asked; on what was asked last, where nothing is. */
+export function word(
+  run: { readonly log: readonly RecordedEvent[] },
+  type: "approve" | "deny",
+  evidenceHash = HASH,
+): SessionCommand {
+  const last = run.log.findLast(({ event }) => event.type === "approval_requested");
+  const event = last?.event.type === "approval_requested" ? last.event : NOTHING_ASKED;
+  const asked = { version: last?.version ?? 1, event };
+  const decided = { by: "ann", authenticated: true, evidenceHash, asked };
+  return type === "deny" ? { type, note: "not yet", ...decided } : { type, ...decided };
+}
+
+const NOTHING_ASKED: EventOf<"approval_requested"> = {
+  type: "approval_requested",
+  phase: 1,
+  position: 0,
+  attempt: 1,
+  evidence: { inline: {} },
+  prompt: "",
+  evidenceHash: HASH,
+};
 
 const START = Date.parse("2026-01-01T00:00:00.000Z");
 const LIMITS: AttemptLimits = { maxAttempts: 3, maxAttemptsTotal: 12 };

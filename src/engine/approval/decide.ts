@@ -1,0 +1,112 @@
+import { parseSessionId, shown } from "../../definition/names.js";
+import { PhasegateError } from "../../errors.js";
+import { keyedRequest } from "../../kernel/idempotency.js";
+import { decisionRefusal, notWaiting } from "../../session/approval.js";
+import type { ApprovalSignature } from "../../session/approval-message.js";
+import type { SessionCommand } from "../../session/commands.js";
+import { readEvents } from "../artifacts.js";
+import { checkWorkflow, execute, sessionNotFound } from "../context.js";
+import type { EngineContext } from "../engine-context.js";
+import { type CompleteResult, describe } from "../gate-answer.js";
+import type { PhasedSession } from "../pinned.js";
+import { authenticate, type Word } from "./authenticate.js";
+import { awaitedBy, loadAsked } from "./awaited.js";
+
+/** A person's yes. */
+export interface ApproveRequest {
+  /** Who, by the name that the host and the gate know them by. */
+  readonly by: string;
+  readonly note?: string;
+  /** The hash of the evidence that the person has seen: other evidence needs another approval. */
+  readonly evidenceHash: string;
+  /** The approver's word for it, from {@link signApproval}. */
+  readonly signature?: ApprovalSignature;
+  /** The same key gives the same answer, however often the call is repeated. */
+  readonly idempotencyKey?: string;
+}
+
+/** A person's no, with what there is to mend. */
+export interface DenyRequest extends ApproveRequest {
+  readonly note: string;
+}
+
+/** What a person's word led to: what the gate answers then, and whose word it was. */
+export type ApprovalResult = CompleteResult & {
+  readonly by: string;
+  /** Whether it was signed with the key that the host has for that name. */
+  readonly authenticated: boolean;
+};
+
+/** The longest name of an approver, in characters. */
+const NAME_MAX = 200;
+
+/** Takes a person's word on what a session waits for. Throws `APPROVAL_REFUSED`. */
+export async function decide(
+  context: EngineContext,
+  sessionId: string,
+  decision: "approve" | "deny",
+  request: ApproveRequest,
+): Promise<ApprovalResult> {
+  const id = parseSessionId(sessionId);
+  const { by, note, evidenceHash, signature, idempotencyKey } = request;
+  requireText("by", by);
+  if (decision === "deny") requireText("note", note);
+  // Not the signature: whoever repeats a call after a crash signs anew, and the decision is the same.
+  const keyed =
+    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note, evidenceHash]);
+  const prepare = async (session: PhasedSession | undefined) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
+    const command = await commandFor(context, session, { decision, by, note, signature }, evidenceHash);
+    return { command: { command, structure: await context.pinned.structure(session), limits: context.options.limits } };
+  };
+  const outcome = await execute(context, id, prepare, keyed);
+  const word = outcome.events.find(({ type }) => type === "approved" || type === "denied");
+  if (word?.type !== "approved" && word?.type !== "denied") throw new Error("a decision that is not in its commit");
+  const answer = describe(context, outcome, await context.pinned.structure(outcome));
+  return { ...answer, by: word.by, authenticated: word.authenticated };
+}
+
+async function commandFor(
+  context: EngineContext,
+  session: PhasedSession,
+  word: Word,
+  evidenceHash: string,
+): Promise<SessionCommand> {
+  const structure = await context.pinned.structure(session);
+  const refusal = decisionRefusal(session.head, structure, word.decision, evidenceHash);
+  if (refusal !== undefined) throw await explained(context, session, evidenceHash, refusal);
+  const asked = await loadAsked(context, session);
+  if (asked === undefined) throw notWaiting(session.head.phase);
+  const found = await authenticate(context.options.approvals, awaitedBy(asked.commit, asked.event), word);
+  const { by, note, decision } = word;
+  const decided = { by, evidenceHash, asked: { version: asked.commit.version, event: asked.event }, ...found };
+  if (decision === "deny") return { type: "deny", note: note ?? "", ...decided };
+  return { type: "approve", ...decided, ...(note === undefined ? {} : { note }) };
+}
+
+/** Of two who decide at once, the other one is told who was first. */
+async function explained<E extends Error>(
+  context: EngineContext,
+  { sessionId, head }: PhasedSession,
+  evidenceHash: string,
+  refusal: E,
+): Promise<E | PhasegateError<"APPROVAL_REFUSED">> {
+  if (head.status === "deleted" || head.awaiting !== undefined) return refusal;
+  const events = await readEvents(context, sessionId);
+  const last = events.findLast(({ event }) => event.type === "approved" || event.type === "denied")?.event;
+  if (last?.type !== "approved" && last?.type !== "denied") return refusal;
+  return last.evidenceHash === evidenceHash
+    ? notWaiting(last.phase, `${last.by} has ${last.type} that already`)
+    : refusal;
+}
+
+function requireText(field: "by" | "note", text: unknown): void {
+  const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
+  if (typeof text === "string" && text.trim() !== "" && text.length <= limit) return;
+  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "what is to be mended, in words";
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected },
+  });
+}

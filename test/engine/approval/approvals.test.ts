@@ -1,0 +1,195 @@
+import { createApproverKeys, type NotificationName, signApproval } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { makeAsking } from "../../support/approvals.js";
+import { failure } from "../../support/failure.js";
+import { makeEngine } from "../../support/make-engine.js";
+
+describe("a session at a gate that asks a person", () => {
+  it("waits with complete evidence, and says what for", async () => {
+    const { engine, start, submit } = await makeAsking();
+    const sessionId = await start();
+    const answer = await submit(sessionId);
+    expect(answer).toMatchObject({
+      passed: false,
+      problems: [],
+      attempt: 1,
+      attemptsLeft: 3,
+      status: "active",
+      awaiting: { phase: 1, prompt: "Is the plan good enough to build?", approvers: ["ann", "bob"] },
+    });
+    const state = await engine.getState(sessionId);
+    expect(state).toMatchObject({ status: "active", awaitingApproval: true, completedPhases: [] });
+    if (answer.passed) throw new Error("it passed");
+    expect(state.awaiting).toEqual(answer.awaiting);
+    expect((await engine.getPhase(sessionId)).awaiting).toEqual(answer.awaiting);
+    expect(await engine.approvals()).toEqual([answer.awaiting]);
+    expect(state.hash).toBe(answer.awaiting?.request);
+  });
+
+  it("does not ask for evidence that fails", async () => {
+    const { engine, start } = await makeAsking();
+    const sessionId = await start();
+    const refused = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: false } });
+    expect(refused).toMatchObject({ passed: false, problems: [{ problem: "claimed_false" }] });
+    expect("awaiting" in refused).toBe(false);
+    expect(await engine.getApproval(sessionId)).toBeUndefined();
+    expect(await engine.approvals()).toEqual([]);
+  });
+
+  it("shows the person what it is about", async () => {
+    const { waiting, evidence, start } = await makeAsking();
+    await start();
+    const { question } = await waiting();
+    expect(question).toMatchObject({ evidence, warnings: [], target: "src/a.ts", unsignedAllowed: false });
+  });
+
+  it("goes on with a signed yes, and has the evidence as its artifact", async () => {
+    const { engine, waiting, signed, submit, evidence } = await makeAsking();
+    const { sessionId } = await waiting();
+    const answer = await engine.approve(sessionId, await signed(sessionId, { note: "well done" }));
+    expect(answer).toMatchObject({
+      passed: true,
+      phase: 1,
+      attempt: 1,
+      by: "ann",
+      authenticated: true,
+      evidenceAccepted: ["tests_pass"],
+      nextPhase: { number: 2 },
+    });
+    const state = await engine.getFullState(sessionId);
+    expect(state).toMatchObject({
+      awaitingApproval: false,
+      currentPhase: 2,
+      artifacts: [{ phase: 1, artifact: evidence }],
+    });
+    expect(state.awaiting).toBeUndefined();
+    await submit(sessionId, 2);
+    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({ nextPhase: { number: 3 } });
+    expect(await engine.completePhase(sessionId, { phase: 3, evidence: {} })).toMatchObject({ nextPhase: null });
+  });
+
+  it("stays in its phase on a no, which says what to mend", async () => {
+    const { engine, waiting, signed, submit } = await makeAsking();
+    const { sessionId } = await waiting();
+    const no = await signed(sessionId, { decision: "deny", note: "no rollback plan" });
+    expect(await engine.deny(sessionId, { ...no, note: "no rollback plan" })).toMatchObject({
+      passed: false,
+      problems: [{ problem: "denied", message: "ann denied the approval: no rollback plan" }],
+      attemptsLeft: 2,
+      by: "ann",
+    });
+    expect(await engine.getState(sessionId)).toMatchObject({
+      awaitingApproval: false,
+      denied: { by: "ann", note: "no rollback plan", authenticated: true },
+      head: { attempts: 1 },
+    });
+    expect(await engine.errors(sessionId)).toMatchObject([{ phase: 1, problems: [{ problem: "denied" }] }]);
+    await submit(sessionId, 1, { more: 1 });
+    expect((await engine.getState(sessionId)).denied).toBeUndefined();
+  });
+
+  it("answers the same to the same evidence, without another question", async () => {
+    const { engine, waiting, question } = await makeAsking();
+    const { sessionId, question: first } = await waiting();
+    const again = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    expect(again).toMatchObject({ replayed: true, attempt: 1, awaiting: { request: first.request } });
+    expect(await question(sessionId)).toEqual(first);
+    expect((await engine.getState(sessionId)).version).toBe(2);
+  });
+
+  it("asks once more with other evidence, and the yes to the first is worth nothing", async () => {
+    const { engine, waiting, signed, submit } = await makeAsking();
+    const { sessionId } = await waiting();
+    const old = await signed(sessionId);
+    expect(await submit(sessionId, 1, { note: "and more" })).toMatchObject({ replayed: false, awaiting: {} });
+    const refused = await failure(engine.approve(sessionId, old));
+    expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "other_evidence" } });
+    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({ passed: true });
+  });
+
+  it("keeps long evidence beside the log, and hands it on", async () => {
+    const { engine, start, signed, submit } = await makeAsking();
+    const sessionId = await start();
+    await submit(sessionId, 1, { report: "x".repeat(100_000) });
+    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({
+      evidenceAccepted: ["tests_pass", "report"],
+    });
+    expect((await engine.getFullState(sessionId)).artifacts[0]?.artifact).toHaveProperty("report.length", 100_000);
+    expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("merges over what was asked, where a retry took the question back", async () => {
+    const { engine, start, submit } = await makeAsking();
+    const sessionId = await start();
+    await engine.completePhase(sessionId, { phase: 1, evidence: {} });
+    await submit(sessionId);
+    await engine.retryPhase(sessionId, { phase: 1, resetEvidence: false });
+    expect(await engine.getApproval(sessionId)).toBeUndefined();
+    expect(await engine.completePhase(sessionId, { phase: 1, evidence: { extra: 1 } })).toMatchObject({ awaiting: {} });
+    expect((await engine.getApproval(sessionId))?.evidence).toEqual({ tests_pass: true, extra: 1 });
+  });
+
+  it("tells its host, in order", async () => {
+    const { engine, waiting, signed } = await makeAsking();
+    const news: unknown[] = [];
+    const names = ["approvalRequested", "approved", "denied", "gatePassed", "gateFailed"] satisfies NotificationName[];
+    for (const name of names) engine.on(name, (payload) => void news.push([name, payload]));
+    const { sessionId } = await waiting();
+    await engine.deny(sessionId, { ...(await signed(sessionId, { decision: "deny", note: "no" })), note: "no" });
+    await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+    await engine.approve(sessionId, await signed(sessionId));
+    expect(news).toMatchObject([
+      [
+        "approvalRequested",
+        { sessionId, phase: 1, prompt: "Is the plan good enough to build?", approvers: ["ann", "bob"] },
+      ],
+      ["denied", { by: "ann", note: "no", authenticated: true }],
+      ["gateFailed", { phase: 1 }],
+      ["approvalRequested", { attempt: 2 }],
+      ["approved", { phase: 1, by: "ann" }],
+      ["gatePassed", { phase: 1 }],
+    ]);
+  });
+
+  it("lists what waits, the newest session first, and nothing that is paused or damaged", async () => {
+    const { engine, waiting, clock, storage } = await makeAsking();
+    const first = await waiting();
+    clock.advance(1000);
+    const second = await waiting();
+    clock.advance(1000);
+    const third = await waiting();
+    await engine.pause(third.sessionId);
+    const ids = async () => (await engine.approvals()).map(({ sessionId }) => sessionId);
+    expect(await ids()).toEqual([second.sessionId, first.sessionId]);
+    const read = storage.read.bind(storage);
+    storage.read = async (id) => {
+      const commit = await read(id);
+      return id === first.sessionId && commit !== undefined ? { ...commit, hash: "0".repeat(64) } : commit;
+    };
+    const security: unknown[] = [];
+    engine.on("security", (payload) => void security.push(payload));
+    expect(await ids()).toEqual([second.sessionId]);
+    expect(security).toMatchObject([{ operation: "approvals", code: "TAMPERED" }]);
+  });
+});
+
+describe("keys", () => {
+  it("that are none are refused when the engine is made", async () => {
+    const { publicKey } = await createApproverKeys();
+    for (const key of ["", "ed25519:", publicKey.slice(0, -1), `${publicKey}A`, publicKey.replace("ed25519", "rsa")]) {
+      expect(() => makeEngine({ approvers: { ann: key } }), key).toThrow("is no Ed25519 public key");
+    }
+    expect(() => makeEngine({ approvers: { " ": publicKey } })).toThrow("is no Ed25519 public key");
+  });
+
+  it("that are none sign nothing, and are not quoted", async () => {
+    const { waiting } = await makeAsking();
+    const { question } = await waiting();
+    const garbage = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n";
+    for (const privateKey of ["", "secret", garbage]) {
+      const refused = await failure(signApproval(question, { decision: "approve", by: "ann", privateKey }));
+      expect(refused.code).toBe("INVALID_INPUT");
+      expect(refused.message).not.toContain("secret");
+    }
+  });
+});
