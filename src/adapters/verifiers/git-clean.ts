@@ -39,8 +39,9 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
         // A new index has none of the flags that hide a changed file from git.
         const filled = await git(["read-tree", "HEAD"], folder, signal);
         if (filled.exit !== 0) return notRun(filled);
-        const files = `--untracked-files=${untracked ? "all" : "no"}`;
-        const args = ["status", "--porcelain=v1", "-z", "--no-renames", files, "--ignore-submodules=dirty", "--", "."];
+        const files = untracked ? ["--untracked-files=all", "--ignored=matching"] : ["--untracked-files=no"];
+        const options = ["--porcelain=v1", "-z", "--no-renames", ...files, "--ignore-submodules=dirty"];
+        const args = ["status", ...options, "--", "."];
         const status = await git(args, folder, signal);
         return status.exit === 0 && status.stopped === undefined ? resultOf(status) : notRun(status);
       });
@@ -65,7 +66,7 @@ function resultOf({ stdout }: ProcessResult): VerifyResult {
   const entries = stdout
     .toString("utf8")
     .split("\0")
-    .filter((entry) => entry !== "");
+    .filter((entry) => entry !== "" && !isIgnored(entry));
   const first = entries.slice(0, 5).map((entry) => shownPath(entry.slice(3)));
   const more = entries.length > first.length ? `, and ${entries.length - first.length} more` : "";
   return {
@@ -79,4 +80,9 @@ function resultOf({ stdout }: ProcessResult): VerifyResult {
     digest: sha256(stdout),
     output: outputLines(entries.join("\n")),
   };
+}
+
+/** Whether a file doesn't count. A `.gitignore` does even if it ignores itself: what nobody has committed hides nothing. */
+function isIgnored(entry: string): boolean {
+  return entry.startsWith("!! ") && !/[ /]\.gitignore$/.test(entry);
 }
