@@ -91,11 +91,11 @@ export {
   type SourcePosition,
 } from "./errors.js";
 export { checkGate, type GateContext } from "./gate/check-gate.js";
+export { verifierNames } from "./gate/checks-of.js";
 export { conceal } from "./gate/reveal.js";
 export { compileRules } from "./gate/rules/compile-rules.js";
 export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rules/rule-set.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
-export { verifierNames } from "./gate/verifier-names.js";
 export type { AuditReport, Receipt } from "./kernel/audit.js";
 export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";
 export type {
@@ -149,5 +149,5 @@ export {
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "./tool/create-workflow-tool.js";
-export type { WorkflowResponse } from "./tool/tool-context.js";
+export type { DispatchOptions, PersonsAnswer, WorkflowResponse } from "./tool/tool-context.js";
 export type { ObjectSchema } from "./tool/tool-schema.js";

@@ -46,6 +46,8 @@ function codeOf({ code }: AnyPhasegateError): ExitCode {
     case "DEFINITION_INVALID":
     case "PLAN_PARSE":
     case "TAMPERED":
+    case "APPROVAL_REFUSED":
+    case "INVALID_TRANSITION":
       return EXIT.problems;
     default:
       return EXIT.environment;

@@ -1,6 +1,9 @@
 import { Command } from "commander";
+import { decideCommand } from "./approve-command.js";
+import { auditCommand } from "./audit-command.js";
 import type { SetExitCode } from "./exit-codes.js";
 import { gateCommand } from "./gate-command.js";
+import { keygenCommand } from "./keygen-command.js";
 import { packageVersion } from "./package-version.js";
 import { planCommand } from "./plan-command.js";
 import { serveCommand } from "./serve-command.js";
@@ -23,7 +26,21 @@ Examples:
   phasegate plan specs/login/tasks.md
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
-  phasegate show my_workflow_readme_20260101_120000 --state .phasegate`;
+  phasegate show my_workflow_readme_20260101_120000 --state .phasegate
+  phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json`;
+
+const COMMANDS = [
+  serveCommand,
+  validateCommand,
+  gateCommand,
+  planCommand,
+  sessionsCommand,
+  showCommand,
+  keygenCommand,
+  decideCommand("approve"),
+  decideCommand("deny"),
+  auditCommand,
+];
 
 /** The commands and their options. Throws a `CommanderError` where commander would end the process. */
 export function createProgram(terminal: Terminal, setExitCode: SetExitCode): Command {
@@ -32,9 +49,7 @@ export function createProgram(terminal: Terminal, setExitCode: SetExitCode): Com
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .addHelpText("after", `${EXAMPLES}\n${EXIT_CODES}`);
-  for (const command of [serveCommand, validateCommand, gateCommand, planCommand, sessionsCommand, showCommand]) {
-    program.addCommand(command(terminal, setExitCode));
-  }
+  for (const command of COMMANDS) program.addCommand(command(terminal, setExitCode));
   for (const command of withInner(program)) settle(command, terminal);
   return program;
 }

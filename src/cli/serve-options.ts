@@ -1,9 +1,10 @@
 import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, type Action, isAction } from "../tool/actions.js";
+import { type TrustOptions, trustOptions } from "./approval-options.js";
 import { type LogLevel, logLevelOption, notEmpty, stateOption, toolName, wholeNumber } from "./option-values.js";
 
 /** What `serve` was asked for, by flags or by the environment. */
-export interface ServeOptions {
+export interface ServeOptions extends TrustOptions {
   readonly workflows: readonly string[];
   readonly state: string;
   readonly project?: string;
@@ -17,11 +18,12 @@ export interface ServeOptions {
   readonly maxEvidence: number;
   readonly maxTokens: number;
   readonly poll: number;
+  readonly allowUnsignedApprovals?: true;
 }
 
 /** The options of `serve`, in the order in which its help lists them. */
 export function serveOptions(): Option[] {
-  return [...folderOptions(), ...toolOptions(), ...limitOptions()];
+  return [...folderOptions(), ...toolOptions(), ...approvalOptions(), ...limitOptions()];
 }
 
 function folderOptions(): Option[] {
@@ -52,6 +54,14 @@ function toolOptions(): Option[] {
       .choices(["strict", "as-defined"])
       .default("strict"),
     limit("--poll <seconds>", "how often changed workflows are looked for; 0 for never", "POLL", 5, 0),
+  ];
+}
+
+function approvalOptions(): Option[] {
+  return [
+    ...trustOptions(),
+    // Not from the environment: a variable that says "false" is set as well.
+    new Option("--allow-unsigned-approvals", "let the client's user approve, who can't sign; recorded as unsigned"),
   ];
 }
 

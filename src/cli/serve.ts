@@ -8,6 +8,7 @@ import { createEngine, type Engine } from "../engine/engine.js";
 import { registerWorkflowTool, type WorkflowRegistration } from "../mcp/register-workflow-tool.js";
 import { type StdioConnection, serveOverStdio } from "../mcp/serve-over-stdio.js";
 import { createProjectRoot } from "../walls/project-root.js";
+import { readTrust } from "./approval-options.js";
 import { createLogger } from "./create-logger.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { logEngine, logWorkflows } from "./log-engine.js";
@@ -56,6 +57,8 @@ async function openEngine(options: ServeOptions, content: FileContent): Promise<
     storage: await FileStorage.open(state),
     content,
     enforcement,
+    ...(await readTrust(options)),
+    allowUnsignedApprovals: options.allowUnsignedApprovals === true,
     limits: {
       maxAttempts,
       maxAttemptsTotal,

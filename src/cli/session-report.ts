@@ -1,3 +1,4 @@
+import type { AwaitedApproval } from "../engine/approval/awaited.js";
 import type { StateView } from "../engine/state-view.js";
 import type { PhaseAttempt } from "../session/history.js";
 
@@ -19,6 +20,12 @@ export interface SessionReport {
   readonly status: StateView["head"]["status"];
   readonly phase: number;
   readonly note?: string;
+  /** Who is waited for, at a gate that asks a person. */
+  readonly awaiting?: {
+    readonly prompt: string;
+    readonly approvers?: readonly string[];
+    readonly evidenceHash: string;
+  };
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly phases: readonly PhaseReport[];
@@ -26,7 +33,7 @@ export interface SessionReport {
 
 /** Brings a session's state and its history together, phase by phase. */
 export function sessionReport(view: StateView, history: readonly PhaseAttempt[]): SessionReport {
-  const { sessionId, head, structure, updatedAt } = view;
+  const { sessionId, head, structure, updatedAt, awaiting } = view;
   const note = head.status === "paused" ? head.note : undefined;
   return {
     sessionId,
@@ -37,6 +44,7 @@ export function sessionReport(view: StateView, history: readonly PhaseAttempt[])
     status: head.status,
     phase: head.phase,
     ...(note === undefined ? {} : { note }),
+    ...(awaiting === undefined ? {} : { awaiting: awaitingReport(awaiting) }),
     createdAt: head.createdAt,
     updatedAt,
     phases: structure.phases.map(({ number, name }) => ({
@@ -46,6 +54,10 @@ export function sessionReport(view: StateView, history: readonly PhaseAttempt[])
       attempts: history.filter(({ phase }) => phase === number),
     })),
   };
+}
+
+function awaitingReport({ prompt, approvers, evidenceHash }: AwaitedApproval): NonNullable<SessionReport["awaiting"]> {
+  return { prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash };
 }
 
 function phaseStatus({ head, completedPhases, skippedPhases }: StateView, number: number): PhaseReport["status"] {

@@ -29,7 +29,8 @@ export function sessionTree(report: SessionReport, stream: Writable): string[] {
 }
 
 function headLines(report: SessionReport, stream: Writable): string[] {
-  const { sessionId, name, workflowType, revision, target, status, phase, note, createdAt, updatedAt } = report;
+  const { sessionId, name, workflowType, revision, target, status, phase, note, awaiting, createdAt, updatedAt } =
+    report;
   const fields: readonly (readonly [string, string])[] = [
     ["workflow", `${printable(name)} (${workflowType}, revision ${printable(revision)})`],
     ["target", printable(target)],
@@ -37,8 +38,14 @@ function headLines(report: SessionReport, stream: Writable): string[] {
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
     ...(note === undefined ? [] : [["note", printable(note)] as const]),
+    ...(awaiting === undefined ? [] : [["waits", waitsText(awaiting)] as const]),
   ];
   return [styled(stream, "bold", sessionId), ...fields.map(([key, value]) => `  ${key.padEnd(9)} ${value}`)];
+}
+
+function waitsText({ prompt, approvers }: NonNullable<SessionReport["awaiting"]>): string {
+  const whom = approvers === undefined ? "an approver" : approvers.map((name) => printable(name)).join(" or ");
+  return `for ${whom}: ${printable(prompt)}`;
 }
 
 function phaseLines({ number, name, status, attempts }: PhaseReport, last: boolean, stream: Writable): string[] {

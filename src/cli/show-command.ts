@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { hashKeyOption, readHashKey } from "./approval-options.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
 import { jsonOption, logLevelOption, stateOption } from "./option-values.js";
@@ -9,6 +10,7 @@ import { print, type Terminal } from "./terminal.js";
 interface ShowOptions {
   readonly state: string;
   readonly json?: true;
+  readonly hashKeyFile?: string;
 }
 
 /** `phasegate show`. */
@@ -18,10 +20,11 @@ export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .description("Shows one session as a tree of its phases, with times, attempts and problems.")
     .argument("<session>", "id of the session, as `phasegate sessions` lists it")
     .addOption(stateOption().makeOptionMandatory())
+    .addOption(hashKeyOption())
     .addOption(jsonOption())
     .addOption(logLevelOption())
-    .action(async (sessionId: string, { state, json }: ShowOptions) => {
-      const engine = await openState(state);
+    .action(async (sessionId: string, { state, json, ...trust }: ShowOptions) => {
+      const engine = await openState(state, await readHashKey(trust));
       const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
       await engine.close();
       const report = sessionReport(view, history);

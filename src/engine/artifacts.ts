@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
 import type { SessionId } from "../definition/names.js";
 import { checkPayload, tampered } from "../kernel/commit-body.js";
-import type { EvidenceRef, OutputRef } from "../session/events.js";
 import { artifacts, type RecordedEvent } from "../session/history.js";
+import type { EvidenceRef, ValueRef } from "../session/refs.js";
 import type { EngineContext } from "./engine-context.js";
 
 /** Accepted evidence of one phase, with its payload. */
@@ -58,8 +58,8 @@ interface Place {
   readonly version: number;
 }
 
-/** A payload is checked against its digest. */
-async function loadValue({ options }: EngineContext, place: Place, ref: OutputRef): Promise<JsonValue> {
+/** A value out of the log; a payload is checked against its digest. */
+export async function loadValue({ options }: EngineContext, place: Place, ref: ValueRef): Promise<JsonValue> {
   if ("inline" in ref) return ref.inline;
   const text = await options.storage.payload(place.sessionId, ref.payload);
   checkPayload(place, ref.payload, text);

@@ -10,6 +10,9 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type Evaluation, evaluate } from "./evaluate.js";
 import { type CompleteResult, describe } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
+import { groundOfRules } from "./rule-surroundings.js";
+import { type Begun, beginPhase } from "./verify/begin-phase.js";
+import { withBegun } from "./verify/begun-by.js";
 
 /** Evidence for a phase. */
 export interface CompleteRequest<Phase extends number = number, Evidence = unknown> {
@@ -63,35 +66,45 @@ async function asked({ kernel }: EngineContext, error: unknown): Promise<PhasedO
   return { ...(await kernel.at(error.session.sessionId, error.version)), replayed: true };
 }
 
+/** A verdict, what it rests on, and what the phase behind the gate begins with. */
+interface Judged {
+  readonly ground: string;
+  readonly evaluation: Evaluation & { readonly evidenceHash?: string };
+  readonly begun: Begun | undefined;
+}
+
 /**
  * Judges a submission on the state at hand. After a conflict it is asked again, and keeps its verdict
  * if nothing that the verdict rests on has changed: verifying may be slow, or not repeatable.
  */
 function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
-  let kept:
-    | { readonly ground: string; readonly evaluation: Evaluation & { readonly evidenceHash?: string } }
-    | undefined;
+  let kept: Judged | undefined;
   return async (session: PhasedSession) => {
     const structure = await pinned.structure(session);
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
     if (refusal !== undefined) throw refusal;
     await context.approvalGuard.check(session, structure);
-    const { structureVersion, submission: last, awaiting } = session.head;
+    const { structureVersion, submission: last, awaiting, baseline } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       throw new AlreadyAsked(session, awaiting.version);
     }
-    const ground = `${structureVersion} ${last?.merge === true ? last.version : 0}`;
+    const phase = requirePhase(structure, number);
+    const merge = last?.merge === true ? last.version : 0;
+    // Whoever went back and came again has other artifacts behind them, and another beginning to compare with.
+    const ground = `${structureVersion} ${merge} ${baseline} ${groundOfRules(session, phase.gate)}`;
     if (kept?.ground !== ground) {
       const merged = await mergeLast(context, session, submission);
-      const phase = requirePhase(structure, number);
-      const evaluation = await evaluate(merged, structure, phase, pinned, options.enforcement);
-      const bound = approvalOf(phase.gate) === undefined ? {} : { evidenceHash: hashEvidence(merged.evidence) };
-      kept = { ground, evaluation: { ...evaluation, ...bound } };
+      const evaluation = await evaluate(context, { session, structure, phase, submission: merged });
+      const asksPerson = approvalOf(phase.gate) !== undefined;
+      const bound = asksPerson ? { evidenceHash: hashEvidence(merged.evidence) } : {};
+      const isLeft = evaluation.verdict.passed && !asksPerson;
+      const next = isLeft ? beginPhase(context, session, structure, session.head.position + 1) : undefined;
+      kept = { ground, evaluation: { ...evaluation, ...bound }, begun: next && (await next) };
     }
     const { payloads, ...judged } = kept.evaluation;
     const command = { type: "completePhase", phase: number, ...judged } as const;
-    return { command: { command, structure, limits: options.limits }, payloads };
+    return withBegun({ command, structure, limits: options.limits }, kept.begun, payloads);
   };
 }
 

@@ -10,6 +10,7 @@ import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-conte
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./phased-machine.js";
 import type { PhasedSession } from "./pinned.js";
+import { begunBy, withBegun } from "./verify/begun-by.js";
 
 /**
  * Loads a session by the id that a caller gave, once what is due in its plan is written. Throws
@@ -52,7 +53,9 @@ export async function executeCommand(
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
     check(session);
-    return { command: { command, structure: await context.pinned.structure(session), limits: context.options.limits } };
+    const structure = await context.pinned.structure(session);
+    const begun = await begunBy(context, session, structure, command);
+    return withBegun({ command, structure, limits: context.options.limits }, begun);
   };
   // What is about to be deleted is not worked on first: nobody would find it stale then.
   return execute(context, id, prepare, request, command.type !== "delete");

@@ -1,11 +1,14 @@
 import type { JsonObject, JsonValue } from "../definition/json.js";
 import type { SessionId } from "../definition/names.js";
-import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
+import type { PhaseDefinition, Reveal, WorkflowStructure } from "../definition/structure.js";
 import { exampleEvidence, requiredFormat } from "../gate/required-format.js";
+import { revealOf } from "../gate/reveal.js";
 import type { Problem } from "../gate/verdict.js";
-import type { EventOf, EvidenceRef, SessionEvent } from "../session/events.js";
+import type { EventOf, SessionEvent } from "../session/events.js";
 import { type SessionHead, spentAt } from "../session/head.js";
+import type { EvidenceRef } from "../session/refs.js";
 import { exhausted } from "../session/refusals.js";
+import type { Verification } from "../session/verification.js";
 import { type AwaitedApproval, awaitedBy } from "./approval/awaited.js";
 import { requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
@@ -17,6 +20,10 @@ export interface GateAnswer {
   /** Which try it was since the phase was entered, or last retried. */
   readonly attempt: number;
   readonly replayed: boolean;
+  /** What the gate's verifiers have found, where any were run. */
+  readonly verification?: readonly Verification[];
+  /** How much of all this the gate lets agents see; hosts have the whole. */
+  readonly reveal: Reveal;
 }
 
 /** What a gate answers. An unmet gate is a result, no error. */
@@ -52,20 +59,17 @@ export function describe(
   structure: WorkflowStructure,
   submitted?: readonly string[],
 ): CompleteResult {
-  const { sessionId, head, events, replayed, ticks } = outcome;
+  const { head, events, ticks } = outcome;
   // Where a person has decided, that stands before what followed from it.
   const event = events.find(isGateEvent);
   if (event?.type === "gate_passed") {
-    const { phase, attempt, evidence, warnings = [] } = event;
+    const { evidence, warnings = [] } = event;
     const entered = events.find(({ type }) => type === "phase_entered");
     const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
     const evidenceAccepted = namesOf(evidence, submitted);
     const passed = {
       passed: true,
-      sessionId,
-      phase,
-      attempt,
-      replayed,
+      ...answered(outcome, structure, event),
       evidenceAccepted,
       warnings,
       nextPhase,
@@ -73,17 +77,13 @@ export function describe(
     return { ...passed, ...(ticks === undefined ? {} : { ticks }) };
   }
   if (event === undefined) throw new Error("a submission that no gate has judged");
-  const { phase, attempt } = event;
   const awaiting = event.type === "approval_requested" ? awaitedBy(outcome, event) : undefined;
   const problems = event.type === "gate_failed" ? event.problems : [];
-  const { gate } = requirePhase(structure, phase);
+  const { gate } = requirePhase(structure, event.phase);
   const example = exampleEvidence(gate);
   return {
     passed: false,
-    sessionId,
-    phase,
-    attempt,
-    replayed,
+    ...answered(outcome, structure, event),
     problems,
     attemptsLeft: attemptsLeft(context, head),
     status: head.status,
@@ -98,6 +98,16 @@ type GateEvent = EventOf<"gate_passed" | "gate_failed" | "approval_requested">;
 
 function isGateEvent(event: SessionEvent): event is GateEvent {
   return event.type === "gate_passed" || event.type === "gate_failed" || event.type === "approval_requested";
+}
+
+function answered(
+  { sessionId, replayed }: PhasedOutcome,
+  structure: WorkflowStructure,
+  { phase, attempt, verification }: GateEvent,
+): GateAnswer {
+  const { gate } = requirePhase(structure, phase);
+  const verified = verification === undefined ? {} : { verification };
+  return { sessionId, phase, attempt, replayed, ...verified, reveal: revealOf(gate) };
 }
 
 function attemptsLeft({ options }: EngineContext, head: SessionHead): number {

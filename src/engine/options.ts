@@ -9,6 +9,7 @@ import type { PlanSource } from "../ports/plan-source.js";
 import type { SourceParser } from "../ports/source-parser.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import type { TargetGuard } from "../ports/target-guard.js";
+import type { Verifier } from "../ports/verifier.js";
 import type { AttemptLimits } from "../session/commands.js";
 
 const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
@@ -23,6 +24,10 @@ export interface EngineLimits extends AttemptLimits {
   readonly maxActiveSessions: number;
   /** Operations at once; beyond it calls are refused with `BUSY`. Default 100. */
   readonly maxConcurrent: number;
+  /** Verifiers of one gate that run side by side. Default 4. */
+  readonly maxVerifiersAtOnce: number;
+  /** How long the verifiers of one gate may take together, in milliseconds. Default 120,000. */
+  readonly verifyDeadlineMs: number;
 }
 
 /** The limits of an engine that is given none. */
@@ -33,6 +38,8 @@ export const DEFAULT_LIMITS: EngineLimits = {
   maxEvidenceDepth: 64,
   maxActiveSessions: 100,
   maxConcurrent: 100,
+  maxVerifiersAtOnce: 4,
+  verifyDeadlineMs: 120_000,
 };
 
 /** What an engine is made of. */
@@ -51,6 +58,11 @@ export interface EngineOptions {
   readonly plans?: PlanSource;
   /** Parsers of plans by name, beside the built-in ones; one of the same name comes before it. */
   readonly parsers?: Readonly<Record<string, SourceParser>>;
+  /**
+   * Verifiers by the names that gates use: `createVerifiers` of `phasegate/verify` makes the built-in ones. A workflow
+   * whose gates name one that is not here can't be started.
+   */
+  readonly verifiers?: Readonly<Record<string, Verifier>>;
   /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /**
@@ -82,6 +94,7 @@ export interface ResolvedOptions {
   readonly targets?: TargetGuard;
   readonly plans?: PlanSource;
   readonly parsers: Readonly<Record<string, SourceParser>>;
+  readonly verifiers: Readonly<Record<string, Verifier>>;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
 }
@@ -106,6 +119,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     enforcement,
     clock,
     parsers: options.parsers ?? {},
+    verifiers: options.verifiers ?? {},
     approvals: resolveApprovals(options),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),

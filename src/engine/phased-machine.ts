@@ -3,6 +3,7 @@ import type { Machine } from "../kernel/machine.js";
 import type { SessionCommand, TransitionContext } from "../session/commands.js";
 import { SESSION_SCHEMA, type SessionEvent, sessionEventSchema } from "../session/events.js";
 import { type SessionHead, sessionHeadSchema } from "../session/head.js";
+import type { ValueRef } from "../session/refs.js";
 import { transition } from "../session/transition.js";
 
 /** A command with what its transition needs: the pinned structure and the limits in force. */
@@ -10,6 +11,7 @@ export interface PhasedCommand {
   readonly command: SessionCommand;
   readonly structure: TransitionContext["structure"];
   readonly limits: TransitionContext["limits"];
+  readonly snapshots?: TransitionContext["snapshots"];
 }
 
 const eventsSchema = z.array(sessionEventSchema);
@@ -18,8 +20,8 @@ const eventsSchema = z.array(sessionEventSchema);
 export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = {
   kind: "phased",
   schema: SESSION_SCHEMA,
-  decide: (head, { command, structure, limits }, { at, version }) =>
-    transition(head, command, { structure, limits, at, version }),
+  decide: (head, { command, structure, limits, snapshots }, { at, version }) =>
+    transition(head, command, { structure, limits, at, version, snapshots }),
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
   summarize: (head) => ({
     workflowType: head.workflowType,
@@ -30,9 +32,21 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
     createdAt: head.createdAt,
     ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
   }),
-  payloadsOf: (event) => {
-    if (event.type !== "gate_passed" && event.type !== "gate_failed" && event.type !== "approval_requested") return [];
-    const refs = event.type === "gate_failed" ? [event.evidence] : [event.evidence, event.output];
-    return refs.flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : []));
-  },
+  payloadsOf: (event) => refsIn(event).flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : [])),
 };
+
+function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
+  switch (event.type) {
+    case "gate_passed":
+    case "approval_requested":
+      return [event.evidence, event.output];
+    case "gate_failed":
+      return [event.evidence];
+    case "phase_entered":
+    case "retried":
+    case "migrated":
+      return (event.snapshots ?? []).map(({ value }) => value);
+    default:
+      return [];
+  }
+}

@@ -10,6 +10,7 @@ import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import type { PhasedSession } from "./pinned.js";
 import { requireWorkflow } from "./start-session.js";
 import { type StateView, viewState } from "./state-view.js";
+import { requireVerifiers } from "./verify/require-verifiers.js";
 
 /** A call that may be repeated: the same key gives the same answer. */
 export interface Keyed {
@@ -146,6 +147,7 @@ export async function migrate(
   const { session, structure: pinned } = await loadSession(context, id);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const structure = await withPlan(context, session, pinned, newest);
+  requireVerifiers(structure, context.options.verifiers);
   await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }

@@ -8,11 +8,15 @@ import type { WorkflowDefinition } from "../definition/workflow-definition.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence-safety.js";
 import { type KeyedRequest, keyedRequest } from "../kernel/idempotency.js";
+import type { Prepared } from "../kernel/kernel.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import type { PhasedCommand } from "./phased-machine.js";
+import { beginPhase } from "./verify/begin-phase.js";
+import { withBegun } from "./verify/begun-by.js";
+import { requireVerifiers } from "./verify/require-verifiers.js";
 
 /** A new session on a workflow. */
 export interface StartRequest {
@@ -64,6 +68,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const key = request.idempotencyKey;
   const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, settings]);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
+  requireVerifiers(structure, options.verifiers);
   const first = structure.phases.find(({ number }) => number === structure.startPhase);
   if (first !== undefined) await viewText(context, structure, first);
   await checkSessionLimit(context, structure.type, target, keyed);
@@ -157,16 +162,19 @@ async function append(
 ): Promise<PhasedOutcome> {
   const { limits, clock } = context.options;
   const command = { command: { type: "start", target, options: settings } as const, structure, limits };
-  if (keyed !== undefined) {
-    return startKeyed(context, keyedId(structure.type, target, keyed), { command }, keyed);
-  }
+  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  const prepare = async (sessionId: SessionId) => {
+    const owner = { sessionId, head: { workflowType: structure.type, target } };
+    return withBegun(command, await beginPhase(context, owner, structure, position));
+  };
+  if (keyed !== undefined) return startKeyed(context, keyedId(structure.type, target, keyed), prepare, keyed);
   const stamp = timeStamp(clock.now());
   for (let copy = 1; ; copy += 1) {
     const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy)}`);
     try {
       return await context.kernel.execute(id, (current) => {
         if (current !== undefined) throw new TakenError();
-        return { command };
+        return prepare(id);
       });
     } catch (error) {
       if (!(error instanceof TakenError) && !isPhasegateError(error, "CONFLICT")) throw error;
@@ -178,11 +186,11 @@ async function append(
 async function startKeyed(
   { kernel }: EngineContext,
   id: SessionId,
-  prepared: { readonly command: PhasedCommand },
+  prepare: (id: SessionId) => Promise<Prepared<PhasedCommand>>,
   keyed: KeyedRequest,
 ): Promise<PhasedOutcome> {
   try {
-    const started = await kernel.execute(id, () => prepared, keyed);
+    const started = await kernel.execute(id, () => prepare(id), keyed);
     if (!started.replayed || (await kernel.find(id)) !== undefined) return started;
   } catch (error) {
     if (!isPhasegateError(error, "CONFLICT")) throw error;

@@ -12,10 +12,14 @@ export function revealOf(gate: GateDefinition): Reveal {
  */
 export function conceal(problems: readonly Problem[], reveal: Reveal): readonly Problem[] {
   if (reveal === "fields" || problems.length === 0) return problems;
-  if (reveal === "names") return [...new Map(problems.map((problem) => [problem.field, bare(problem)])).values()];
-  const count = problems.length === 1 ? "1 thing is" : `${problems.length} things are`;
+  // A person's words are for the agent: they hide what they want to hide.
+  const said = problems.filter(({ problem }) => problem === "denied");
+  const found = problems.filter(({ problem }) => problem !== "denied");
+  if (found.length === 0) return said;
+  if (reveal === "names") return [...new Map(found.map((problem) => [problem.field, bare(problem)])).values(), ...said];
+  const count = found.length === 1 ? "1 thing is" : `${found.length} things are`;
   const message = `The gate isn't met: ${count} missing or wrong. What it asks for isn't shown.`;
-  return [{ field: "", problem: "invalid", message }];
+  return [{ field: "", problem: "invalid", message }, ...said];
 }
 
 function bare({ field, problem }: Problem): Problem {

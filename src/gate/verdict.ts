@@ -2,7 +2,15 @@ import * as z from "zod";
 import { storedValueSchema } from "../definition/json.js";
 
 /** What can be wrong with one field of evidence. */
-export const PROBLEM_KINDS = ["missing", "wrong_type", "claimed_false", "empty", "invalid", "denied"] as const;
+export const PROBLEM_KINDS = [
+  "missing",
+  "wrong_type",
+  "claimed_false",
+  "empty",
+  "invalid",
+  "unverified",
+  "denied",
+] as const;
 
 /** Checks a problem that comes out of a store. */
 export const problemSchema = z.object({

@@ -2,6 +2,7 @@ import type { McpServer } from "@modelcontextprotocol/server";
 import type { Engine } from "../engine/engine.js";
 import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tool/create-workflow-tool.js";
 import { callResult } from "./call-result.js";
+import { ElicitedApproval } from "./elicit-approval.js";
 import { notifyListChanged } from "./notify-list-changed.js";
 import { passThroughSchema } from "./pass-through-schema.js";
 import type { WorkflowPoll } from "./poll-workflows.js";
@@ -47,7 +48,11 @@ export function registerWorkflowTool(
       outputSchema: passThroughSchema(tool.outputSchema),
       annotations: toolAnnotations(tool.actions),
     },
-    async (input) => callResult(await tool.dispatch(input)),
+    async (input, ctx) => {
+      const person = new ElicitedApproval(server, ctx);
+      const response = await tool.dispatch(input, { askPerson: (request) => person.ask(request) });
+      return person.question() ?? callResult(response);
+    },
   );
   const dispose = resources ? registerResources(server, engine, tool, poll) : () => {};
   return { tool, dispose };

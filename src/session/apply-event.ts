@@ -22,7 +22,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
   const facts = factsOf(head);
   switch (event.type) {
     case "phase_entered":
-      return { status: "active", ...facts, ...enter(event, at) };
+      return { status: "active", ...facts, ...enter(event, context) };
     case "approval_requested": {
       const awaiting = { version, evidenceHash: event.evidenceHash };
       return { status: "active", ...facts, awaiting, submission: { version, merge: false } };
@@ -55,7 +55,12 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "resumed":
       return { status: "active", ...facts, ...waiting(head) };
     case "retried":
-      return { status: "active", ...facts, ...retried(facts, event.resetEvidence, event.by) };
+      return {
+        status: "active",
+        ...facts,
+        ...retried(facts, event.resetEvidence, event.by),
+        ...rebased(event, context),
+      };
     case "rolled_back":
       return { status: "active", ...facts, ...rolledBack(facts, event.position), ...dueAfterRollback(facts, event) };
     case "completed":
@@ -63,6 +68,7 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
     case "failed":
       return { status: "failed", ...facts, failedAt: at };
     case "migrated":
+      return { ...head, awaiting: undefined, ...migrated(facts, event, version), ...rebased(event, context) };
     case "plan_synced":
       return { ...head, awaiting: undefined, ...migrated(facts, event, version) };
     case "plan_ticked":
@@ -104,7 +110,7 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
  */
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
-  const { completed, skipped, attempts, spent, submission, due, createdAt, phaseStartedAt } = head;
+  const { completed, skipped, attempts, spent, submission, due, baseline, createdAt, phaseStartedAt } = head;
   return {
     workflowType,
     revision,
@@ -119,6 +125,7 @@ function factsOf(head: SessionHead): HeadFacts {
     spent,
     ...(submission === undefined ? {} : { submission }),
     ...(due === undefined ? {} : { due }),
+    ...(baseline === undefined ? {} : { baseline }),
     createdAt,
     phaseStartedAt,
   };
@@ -129,8 +136,13 @@ function waiting({ awaiting }: SessionHead): Pick<HeadFacts, "awaiting"> {
   return awaiting === undefined ? {} : { awaiting };
 }
 
-function enter(place: { phase: number; position: number }, at: string) {
-  return { phase: place.phase, position: place.position, attempts: 0, submission: undefined, phaseStartedAt: at };
+function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
+  return { phase, position, attempts: 0, submission: undefined, baseline: version, phaseStartedAt: at };
+}
+
+/** Where an event brings snapshots with it, they are all that count from then on. */
+function rebased({ snapshots }: EventOf<"retried"> | EventOf<"migrated">, { version }: EventContext) {
+  return snapshots === undefined ? {} : { baseline: version };
 }
 
 function passed(facts: HeadFacts, position: number) {

@@ -1,8 +1,10 @@
 import type { JsonObject } from "../definition/json.js";
 import type { WorkflowStructure } from "../definition/structure.js";
 import type { Verdict } from "../gate/verdict.js";
-import type { EventOf, EvidenceRef, OutputRef } from "./events.js";
+import type { EventOf } from "./events.js";
 import type { PlanChanges } from "./plan-changes.js";
+import type { EvidenceRef, ValueRef } from "./refs.js";
+import type { Snapshot, Verification } from "./verification.js";
 
 /** Who asks: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
@@ -15,7 +17,9 @@ export type SessionCommand =
       readonly phase: number;
       readonly evidence: EvidenceRef;
       readonly verdict: Verdict;
-      readonly output?: OutputRef;
+      readonly output?: ValueRef;
+      /** What the gate's verifiers have found. */
+      readonly verification?: readonly Verification[];
       /** What a person's approval is bound to; needed where the gate asks for one. */
       readonly evidenceHash?: string;
     }
@@ -56,11 +60,18 @@ export interface AttemptLimits {
   readonly maxAttemptsTotal: number;
 }
 
+/** What a command brings along for the checks of the phase that it leads to. */
+export function begunOf({ snapshots }: TransitionContext): { snapshots?: Snapshot[] } {
+  return snapshots === undefined ? {} : { snapshots: [...snapshots] };
+}
+
 /** What a transition needs beside head and command. */
 export interface TransitionContext {
   /** The pinned structure of the session. */
   readonly structure: WorkflowStructure;
   readonly limits: AttemptLimits;
+  /** What the checks of the phase that the command leads to begin with. */
+  readonly snapshots?: readonly Snapshot[] | undefined;
   /** Now, ISO 8601, UTC. */
   readonly at: string;
   /** The version that the commit will have. */

@@ -3,31 +3,27 @@
  * old logs don't fit needs a new `SESSION_SCHEMA`.
  */
 import * as z from "zod";
-import { storedObjectSchema, storedValueSchema } from "../definition/json.js";
+import { storedObjectSchema } from "../definition/json.js";
 import { approvalSchema, structureSchema } from "../definition/structure.js";
 import { problemSchema } from "../gate/verdict.js";
 import { signatureSchema } from "./approval-message.js";
 import { planChangesSchema } from "./plan-changes.js";
 import { rangesSchema } from "./ranges.js";
+import { evidenceRefSchema, valueRefSchema } from "./refs.js";
+import { snapshotSchema, verificationSchema } from "./verification.js";
 
 /** The version of the format of events and heads. */
 export const SESSION_SCHEMA = 1;
 
-/** Evidence in the log: there as it is, or by the digest of a payload. */
-const evidenceRefSchema = z.union([
-  z.object({ inline: storedObjectSchema }),
-  z.object({ payload: z.string(), characters: z.number(), names: z.array(z.string()) }),
-]);
-
-/** What a schema made of evidence, likewise. */
-const outputRefSchema = z.union([
-  z.object({ inline: storedValueSchema }),
-  z.object({ payload: z.string(), characters: z.number(), names: z.array(z.string()) }),
-]);
-
 const phase = z.int();
 const position = z.int().nonnegative();
 const actor = z.enum(["agent", "host"]);
+
+/** What the gate's verifiers have found, where it has any. */
+const verified = { verification: z.array(verificationSchema).optional() };
+
+/** What the checks of the current phase begin with, where they begin with anything. */
+const begun = { snapshots: z.array(snapshotSchema).optional() };
 
 /** Evidence that passes its gate, and what was found out about it. */
 const accepted = {
@@ -36,8 +32,9 @@ const accepted = {
   attempt: z.int(),
   evidence: evidenceRefSchema,
   /** What a schema made of the evidence, where that is not the evidence itself. */
-  output: outputRefSchema.optional(),
+  output: valueRefSchema.optional(),
   warnings: z.array(problemSchema).optional(),
+  ...verified,
 };
 
 /** A person's word on evidence. */
@@ -63,7 +60,7 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     options: storedObjectSchema,
     structure: structureSchema,
   }),
-  z.object({ type: z.literal("phase_entered"), phase, position }),
+  z.object({ type: z.literal("phase_entered"), phase, position, ...begun }),
   /** Nothing is missing but a person's word. */
   z.object({ type: z.literal("approval_requested"), ...accepted, ...approvalSchema.shape, evidenceHash: z.string() }),
   /** Stands before the `gate_passed` or `gate_failed` that follows from it. */
@@ -81,12 +78,14 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
     attempt: z.int(),
     evidence: evidenceRefSchema,
     problems: z.array(problemSchema),
+    ...verified,
   }),
   z.object({ type: z.literal("gate_overridden"), phase, position, by: z.string(), reason: z.string() }),
   z.object({ type: z.literal("phase_skipped"), phase, position, by: z.string(), reason: z.string() }),
   z.object({ type: z.literal("paused"), note: z.string().optional() }),
   z.object({ type: z.literal("resumed"), pausedSeconds: z.number() }),
-  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor }),
+  /** With all of the phase's snapshots, where some could not be had before. */
+  z.object({ type: z.literal("retried"), phase, resetEvidence: z.boolean(), by: actor, ...begun }),
   z.object({
     type: z.literal("rolled_back"),
     from: phase,
@@ -100,7 +99,8 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
   }),
   z.object({ type: z.literal("completed") }),
   z.object({ type: z.literal("failed"), phase, attempts: z.int() }),
-  z.object({ type: z.literal("migrated"), structure: structureSchema, position, by: z.string() }),
+  /** With all of the phase's snapshots, where its gate is another one now. */
+  z.object({ type: z.literal("migrated"), structure: structureSchema, position, by: z.string(), ...begun }),
   z.object({
     type: z.literal("plan_synced"),
     structure: structureSchema,
@@ -126,7 +126,3 @@ export const sessionEventSchema = z.discriminatedUnion("type", [
 export type SessionEvent = z.infer<typeof sessionEventSchema>;
 /** An event of one type. */
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
-/** Evidence in the log. */
-export type EvidenceRef = z.infer<typeof evidenceRefSchema>;
-/** What a schema made of evidence, in the log. */
-export type OutputRef = z.infer<typeof outputRefSchema>;

@@ -26,6 +26,8 @@ const common = {
   due: z.object({ tick: rangesSchema, untick: rangesSchema }).optional(),
   /** The commit that asked for a person's word on complete evidence, while it is waited for. */
   awaiting: z.object({ version: z.int(), evidenceHash: z.string() }).optional(),
+  /** The commit that holds what the checks of the current phase begin with: the one that entered it, as a rule. */
+  baseline: z.int().positive().optional(),
   createdAt: z.string(),
   phaseStartedAt: z.string(),
 };

@@ -1,7 +1,11 @@
 import { isJsonObject } from "../definition/json.js";
+import type { Reveal, WorkflowStructure } from "../definition/structure.js";
+import { revealOf } from "../gate/reveal.js";
 import type { Problem } from "../gate/verdict.js";
 import { secondsBetween } from "./duration.js";
-import type { EventOf, EvidenceRef, OutputRef, SessionEvent } from "./events.js";
+import type { EventOf, SessionEvent } from "./events.js";
+import type { EvidenceRef, ValueRef } from "./refs.js";
+import type { Verification } from "./verification.js";
 
 /** An event with when and in which commit it came to be. */
 export interface RecordedEvent {
@@ -20,6 +24,10 @@ export interface PhaseAttempt {
   readonly completedAt?: string;
   readonly durationSeconds?: number;
   readonly problems?: readonly Problem[];
+  /** What the gate's verifiers have found. */
+  readonly verification?: readonly Verification[];
+  /** How much of it the gate lets agents see; all of it, if not given. */
+  readonly reveal?: Reveal;
 }
 
 /** A gate that said no. */
@@ -28,6 +36,8 @@ export interface GateFailure {
   readonly attempt: number;
   readonly at: string;
   readonly problems: readonly Problem[];
+  readonly verification?: readonly Verification[];
+  readonly reveal?: Reveal;
 }
 
 /** Accepted evidence, as later phases see it. */
@@ -39,7 +49,7 @@ export interface Artifact {
   readonly position: number;
   readonly evidence: EvidenceRef;
   /** What a schema made of the evidence, where that is something else. */
-  readonly output?: OutputRef;
+  readonly output?: ValueRef;
 }
 
 /** What one phase has handed on, by name. */
@@ -49,23 +59,31 @@ export interface ArtifactName {
 }
 
 type Open = { phase: number; attempt: number; startedAt: string };
+/** What a gate had to say at the end of an attempt. */
+type Said = Pick<PhaseAttempt, "problems" | "verification">;
 
 /** Every try at every phase, in the order in which they began; the last one may still be under way. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
   const done: PhaseAttempt[] = [];
   let open: Open | undefined;
-  const close = (at: string, status: PhaseAttempt["status"], problems?: readonly Problem[]) => {
-    if (open !== undefined) done.push(closed(open, at, status, problems));
+  let structure: WorkflowStructure | undefined;
+  const close = (at: string, status: PhaseAttempt["status"], said: Said = {}) => {
+    if (open !== undefined) done.push(closed(open, at, status, { ...said, ...hidden(structure, open.phase) }));
     open = undefined;
   };
   for (const { event, at } of events) {
     switch (event.type) {
+      case "started":
+      case "migrated":
+      case "plan_synced":
+        structure = event.structure;
+        break;
       case "phase_entered":
         open = { phase: event.phase, attempt: 1, startedAt: at };
         break;
       case "gate_failed": {
         const attempt: number = open?.attempt ?? event.attempt;
-        close(at, "failed", event.problems);
+        close(at, "failed", { problems: event.problems, ...found(event) });
         open = { phase: event.phase, attempt: attempt + 1, startedAt: at };
         break;
       }
@@ -76,7 +94,7 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
         open = { phase: event.phase, attempt: open?.attempt ?? nextAttempt(done, event.phase), startedAt: at };
         break;
       case "gate_passed":
-        close(at, "completed");
+        close(at, "completed", found(event));
         break;
       case "gate_overridden":
       case "phase_skipped":
@@ -95,9 +113,11 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
 
 /** Every failure at a gate, oldest first. */
 export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
-  return phaseHistory(events).flatMap(({ phase, attempt, completedAt, problems }) =>
-    problems === undefined || completedAt === undefined ? [] : [{ phase, attempt, at: completedAt, problems }],
-  );
+  return phaseHistory(events).flatMap(({ phase, attempt, completedAt: at, problems, verification, reveal }) => {
+    if (problems === undefined || at === undefined) return [];
+    const more = { ...(verification && { verification }), ...(reveal && { reveal }) };
+    return [{ phase, attempt, at, problems, ...more }];
+  });
 }
 
 /** The evidence of the phases that count as completed, by phase number. */
@@ -136,15 +156,30 @@ function fold<T extends { readonly position: number }>(
 }
 
 /** The keys of what was handed on; a payload's stand beside its digest. */
-function namesOf(output: OutputRef | undefined, evidence: EvidenceRef): readonly string[] {
+function namesOf(output: ValueRef | undefined, evidence: EvidenceRef): readonly string[] {
   const handedOn = output ?? evidence;
   if ("payload" in handedOn) return handedOn.names;
   return isJsonObject(handedOn.inline) ? Object.keys(handedOn.inline) : [];
 }
 
-function closed(open: Open, at: string, status: PhaseAttempt["status"], problems?: readonly Problem[]): PhaseAttempt {
-  const durationSeconds = secondsBetween(open.startedAt, at);
-  return { ...open, status, completedAt: at, durationSeconds, ...(problems === undefined ? {} : { problems }) };
+function closed(
+  open: Open,
+  at: string,
+  status: PhaseAttempt["status"],
+  said: Said & Pick<PhaseAttempt, "reveal">,
+): PhaseAttempt {
+  return { ...open, status, completedAt: at, durationSeconds: secondsBetween(open.startedAt, at), ...said };
+}
+
+function found({ verification }: EventOf<"gate_passed"> | EventOf<"gate_failed">): Said {
+  return verification === undefined ? {} : { verification };
+}
+
+/** Which gate it was is told by the structure of that time: another one may hide more, or less. */
+function hidden(structure: WorkflowStructure | undefined, phase: number): Pick<PhaseAttempt, "reveal"> {
+  const gate = structure?.phases.find(({ number }) => number === phase)?.gate;
+  const reveal = gate === undefined ? "fields" : revealOf(gate);
+  return reveal === "fields" ? {} : { reveal };
 }
 
 function nextAttempt(done: readonly PhaseAttempt[], phase: number): number {

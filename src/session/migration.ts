@@ -1,6 +1,6 @@
 import type { WorkflowStructure } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
-import type { CommandOf, TransitionContext } from "./commands.js";
+import { begunOf, type CommandOf, type TransitionContext } from "./commands.js";
 import type { EventOf } from "./events.js";
 import type { SessionHead } from "./head.js";
 import { invalidTransition } from "./refusals.js";
@@ -16,9 +16,8 @@ export function migration(
   context: TransitionContext,
 ): readonly [EventOf<"migrated">] | AnyPhasegateError {
   const { structure, by } = command;
-  return (
-    refusalOf(head, structure, context, "migrate") ?? [{ type: "migrated", structure, position: head.position, by }]
-  );
+  const refusal = refusalOf(head, structure, context, "migrate");
+  return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context) }];
 }
 
 /** Moves a session to what its plan says now, by the same rules. */

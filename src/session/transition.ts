@@ -2,7 +2,7 @@ import type { PhaseDefinition } from "../definition/structure.js";
 import { type AnyPhasegateError, PhasegateError } from "../errors.js";
 import { applyEvent } from "./apply-event.js";
 import { approvalOf, decidedEvent, decisionRefusal, denialProblem } from "./approval.js";
-import type { CommandOf, SessionCommand, TransitionContext } from "./commands.js";
+import { begunOf, type CommandOf, type SessionCommand, type TransitionContext } from "./commands.js";
 import { secondsBetween } from "./duration.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
@@ -70,22 +70,27 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
   }
 }
 
-function start(command: CommandOf<"start">, { structure }: TransitionContext): Decided {
+function start(command: CommandOf<"start">, context: TransitionContext): Decided {
+  const { structure } = context;
   const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
   return [
     { type: "started", target: command.target, options: command.options, structure },
-    { type: "phase_entered", phase: structure.startPhase, position },
+    entered(structure.startPhase, position, context),
   ];
 }
 
 function completePhase(head: SessionHead, command: CommandOf<"completePhase">, context: TransitionContext): Decided {
   const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
   if (refusal !== undefined) return refusal;
-  const { phase, evidence, verdict, output } = command;
+  const { phase, evidence, verdict, output, verification } = command;
   const attempt = head.attempts + 1;
-  if (!verdict.passed) return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems] }, context);
+  const verified = verification === undefined ? {} : { verification: [...verification] };
+  if (!verdict.passed) {
+    return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems], ...verified }, context);
+  }
   const { position } = head;
   const extras = {
+    ...verified,
     ...(output === undefined ? {} : { output }),
     ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
   };
@@ -118,8 +123,10 @@ function decideApproval(
   const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
   const word = decidedEvent(command);
   if (command.type === "approve") return [word, ...gatePassed(accepted, context)];
-  const { phase, attempt, evidence } = accepted;
-  return [word, ...gateFailed(head, { phase, attempt, evidence, problems: [denialProblem(command)] }, context)];
+  const { phase, attempt, evidence, verification } = accepted;
+  const verified = verification === undefined ? {} : { verification };
+  const failure = { phase, attempt, evidence, problems: [denialProblem(command)], ...verified };
+  return [word, ...gateFailed(head, failure, context)];
 }
 
 function gateFailed(
@@ -139,10 +146,13 @@ function isTicked(position: number, { structure }: TransitionContext): boolean {
 }
 
 /** The event that follows when a phase is left: the next one is entered, or the workflow is done. */
-function ahead(position: number, { structure }: TransitionContext): SessionEvent {
-  const next = structure.phases[position + 1];
-  if (next === undefined) return { type: "completed" };
-  return { type: "phase_entered", phase: next.number, position: position + 1 };
+function ahead(position: number, context: TransitionContext): SessionEvent {
+  const next = context.structure.phases[position + 1];
+  return next === undefined ? { type: "completed" } : entered(next.number, position + 1, context);
+}
+
+function entered(phase: number, position: number, context: TransitionContext): EventOf<"phase_entered"> {
+  return { type: "phase_entered", phase, position, ...begunOf(context) };
 }
 
 function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure }: TransitionContext): Decided {
@@ -167,7 +177,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   if (refusal === undefined && head.status === "active" && head.attempts === 0) {
     return invalidTransition(head, structure, "retryPhase", `no attempt at phase ${phase} has failed`);
   }
-  return [{ type: "retried", phase, resetEvidence, by }];
+  return [{ type: "retried", phase, resetEvidence, by, ...begunOf(context) }];
 }
 
 function rollback(head: SessionHead, command: CommandOf<"rollback">, context: TransitionContext): Decided {
@@ -182,7 +192,7 @@ function rollback(head: SessionHead, command: CommandOf<"rollback">, context: Tr
   const unticks = from < 0 ? {} : { unticksFrom: from };
   return [
     { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by, ...unticks },
-    { type: "phase_entered", phase: command.to, position },
+    entered(command.to, position, context),
   ];
 }
 

@@ -3,7 +3,7 @@ import { Metrics } from "../engine/metrics.js";
 import { PhasegateError } from "../errors.js";
 import { ACTION_NAMES, type Action, isAction } from "./actions.js";
 import { charactersFor } from "./paging.js";
-import type { ToolContext, WorkflowResponse } from "./tool-context.js";
+import type { DispatchOptions, ToolContext, WorkflowResponse } from "./tool-context.js";
 import { inputSchema, type ObjectSchema, outputSchema, toolDescription } from "./tool-schema.js";
 
 /** How a host wants its tool. */
@@ -26,7 +26,7 @@ export interface WorkflowTool {
   readonly outputSchema: ObjectSchema;
   readonly actions: readonly Action[];
   /** Carries out a call. Never throws and never rejects: whatever is wrong is an answer. */
-  dispatch(input: unknown): Promise<WorkflowResponse>;
+  dispatch(input: unknown, options?: DispatchOptions): Promise<WorkflowResponse>;
 }
 
 const DEFAULT_TOKENS = 6000;
@@ -45,7 +45,8 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
     outputSchema: outputSchema(),
     actions,
     // What carries calls out is loaded with the first one: a host may list its tool and never be called.
-    dispatch: async (input) => (await import("./dispatch.js")).measured(context, input),
+    dispatch: async (input, options = {}) =>
+      (await import("./dispatch.js")).measured({ ...context, ...options }, input),
   };
 }
 

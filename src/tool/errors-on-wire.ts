@@ -142,6 +142,7 @@ function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): Wir
       if (sessionId !== undefined && error.details.status === "paused")
         return { action: "resume", session_id: sessionId };
       return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };
+    case "APPROVAL_REFUSED":
     case "CONFLICT":
     case "STORAGE_FAILED":
       return sessionId === undefined ? undefined : { action: "get_state", session_id: sessionId, brief: true };

@@ -20,8 +20,30 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
   const request = { phase, evidence, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
   const result = await context.engine.completePhase(sessionId, request);
-  if (result.passed) return passed(result);
-  return result.awaiting === undefined ? failed(context, result) : waiting(result, result.awaiting);
+  if (result.passed || result.awaiting === undefined) return judged(context, result);
+  const decided = await askPerson(context, result.awaiting);
+  return decided === undefined ? waiting(result, result.awaiting) : judged(context, decided);
+}
+
+function judged(context: ToolContext, result: CompleteResult): WireObject {
+  return result.passed ? passed(result) : failed(context, result);
+}
+
+/** The word of the person who is there; undefined where there is none, or none that answers. */
+async function askPerson(
+  { engine, askPerson: ask }: ToolContext,
+  { sessionId, request }: AwaitedApproval,
+): Promise<CompleteResult | undefined> {
+  if (ask === undefined) return undefined;
+  const asked = await engine.getApproval(sessionId);
+  // A repeated call gets its first answer, also where somebody has answered since.
+  if (asked?.request !== request) return undefined;
+  const answer = await ask(asked);
+  if (answer === undefined) return undefined;
+  const { decision, note = "", ...given } = answer;
+  const word = { ...given, evidenceHash: asked.evidenceHash };
+  if (decision === "deny") return engine.deny(sessionId, { ...word, note });
+  return engine.approve(sessionId, { ...word, ...(note === "" ? {} : { note }) });
 }
 
 /** Nothing is missing but a person's word, which no call of an agent's can give. */

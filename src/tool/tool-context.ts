@@ -1,5 +1,7 @@
+import type { ApprovalRequest } from "../engine/approval/awaited.js";
 import type { Engine } from "../engine/engine.js";
 import type { Metrics } from "../engine/metrics.js";
+import type { ApprovalSignature } from "../session/approval-message.js";
 import type { Action } from "./actions.js";
 import { LEAST_PAGE, pageText, surelyFits } from "./paging.js";
 import { compact, type WireObject } from "./wire.js";
@@ -11,8 +13,26 @@ export type WorkflowResponse = {
   readonly [key: string]: unknown;
 };
 
+/** What a person has answered at a gate that asks one. */
+export interface PersonsAnswer {
+  readonly decision: "approve" | "deny";
+  /** The name to record; of an approver, where it is signed. */
+  readonly by: string;
+  readonly note?: string;
+  readonly signature?: ApprovalSignature;
+}
+
+/** What a host gives a call beside the agent's input. */
+export interface DispatchOptions {
+  /**
+   * Asks the person who is there, if one is, while the call is under way; undefined if there is no answer.
+   * The engine judges the answer as any other: unsigned it only counts where the host allows that.
+   */
+  readonly askPerson?: (request: ApprovalRequest) => Promise<PersonsAnswer | undefined>;
+}
+
 /** What the handlers of a tool share. */
-export interface ToolContext {
+export interface ToolContext extends DispatchOptions {
   readonly engine: Engine;
   /** The tool's name, for sentences that say what to call. */
   readonly name: string;

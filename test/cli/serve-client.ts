@@ -11,6 +11,7 @@ export async function connectToBin(
   args: readonly string[],
   env: Record<string, string> = {},
   options: ClientOptions = {},
+  prepare: (client: Client) => void = () => {},
 ) {
   const transport = new StdioClientTransport({
     command: process.execPath,
@@ -24,6 +25,7 @@ export async function connectToBin(
     for (const line of String(chunk).split("\n")) if (line !== "") log.push(JSON.parse(line));
   });
   const client = new Client({ name: "agent", version: "1.0.0" }, options);
+  prepare(client);
   await client.connect(transport);
   onTestFinished(() => client.close());
   const ask = async (input: Answer) =>

@@ -3,7 +3,7 @@ import type { WorkflowStructure } from "../../src/definition/structure.js";
 import { conceal, revealOf } from "../../src/gate/reveal.js";
 import type { Problem } from "../../src/gate/verdict.js";
 import { problemSchema } from "../../src/gate/verdict.js";
-import { verifierNames } from "../../src/gate/verifier-names.js";
+import { verifierNames } from "../../src/gate/checks-of.js";
 import { field, fieldGate } from "./fields.js";
 
 const PROBLEMS: Problem[] = [

@@ -8,10 +8,15 @@ import { onTestFinished } from "vitest";
 export type Answer = Record<string, unknown>;
 
 /** A host's own server with the workflow tool on it, and a client that is connected to it. */
-export async function connectInMemory(engine: Engine, options: RegisterWorkflowToolOptions = {}) {
+export async function connectInMemory(
+  engine: Engine,
+  options: RegisterWorkflowToolOptions = {},
+  prepare: (client: Client) => void = () => {},
+) {
   const server = new McpServer({ name: "host", version: "1.0.0" });
   const registration = registerWorkflowTool(server, engine, options);
   const client = new Client({ name: "agent", version: "1.0.0" });
+  prepare(client);
   const changes: string[] = [];
   client.setNotificationHandler("notifications/resources/list_changed", ({ method }) => void changes.push(method));
   const [one, other] = InMemoryTransport.createLinkedPair();

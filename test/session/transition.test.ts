@@ -123,7 +123,7 @@ describe("start", () => {
     ]);
     expect(run.state).toEqual({
       ...{ status: "active", workflowType: "demo", revision: "r1", target: "src/a.ts", structureVersion: 1 },
-      ...{ phase: 1, position: 0, total: 3, completed: [], skipped: [], attempts: 0, spent: [] },
+      ...{ phase: 1, position: 0, baseline: 1, total: 3, completed: [], skipped: [], attempts: 0, spent: [] },
       ...{ createdAt: "2026-01-01T00:00:01.000Z", phaseStartedAt: "2026-01-01T00:00:01.000Z" },
     });
   });

@@ -3,6 +3,7 @@ import type { SessionId } from "../../definition/names.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { ApprovalQuestion } from "../../session/approval-message.js";
 import type { EventOf } from "../../session/events.js";
+import type { Verification } from "../../session/verification.js";
 import { loadEvidence } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
@@ -23,6 +24,8 @@ export interface AwaitedApproval extends ApprovalQuestion {
 export interface ApprovalRequest extends AwaitedApproval {
   readonly target: string;
   readonly evidence: JsonObject;
+  /** What the gate's verifiers have found. */
+  readonly verification: readonly Verification[];
   /** What the gate only warned of. */
   readonly warnings: readonly Problem[];
   /** Whether this engine would take an answer that nobody has signed. */
@@ -85,6 +88,7 @@ export async function viewRequest(
     ...awaitedBy(commit, event),
     target: commit.head.target,
     evidence: await loadEvidence(context, commit, event.evidence),
+    verification: event.verification ?? [],
     warnings: event.warnings ?? [],
     unsignedAllowed: context.options.approvals.unsigned,
   };

@@ -9,6 +9,7 @@ import { checkWorkflow, execute, sessionNotFound } from "../context.js";
 import type { EngineContext } from "../engine-context.js";
 import { type CompleteResult, describe } from "../gate-answer.js";
 import type { PhasedSession } from "../pinned.js";
+import { begunBy, withBegun } from "../verify/begun-by.js";
 import { authenticate, type Word } from "./authenticate.js";
 import { awaitedBy, loadAsked } from "./awaited.js";
 
@@ -58,7 +59,9 @@ export async function decide(
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
     const command = await commandFor(context, session, { decision, by, note, signature }, evidenceHash);
-    return { command: { command, structure: await context.pinned.structure(session), limits: context.options.limits } };
+    const structure = await context.pinned.structure(session);
+    const begun = await begunBy(context, session, structure, command);
+    return withBegun({ command, structure, limits: context.options.limits }, begun);
   };
   const outcome = await execute(context, id, prepare, keyed);
   const word = outcome.events.find(({ type }) => type === "approved" || type === "denied");

@@ -8,6 +8,9 @@ export interface BoundedOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A timer with a longer time would go off at once. */
+const TIMER_MAX = 2 ** 31 - 1;
+
 /** What became of one job. */
 export type Settled<T> =
   | { readonly status: "done"; readonly value: T }
@@ -29,7 +32,7 @@ export async function runBounded<T>(
     end ??= why;
     controller.abort();
   };
-  const timer = setTimeout(() => stop("late"), deadlineMs);
+  const timer = setTimeout(() => stop("late"), Math.min(deadlineMs, TIMER_MAX));
   const onAbort = () => stop("stopped");
   signal?.addEventListener("abort", onAbort);
   if (signal?.aborted === true) onAbort();

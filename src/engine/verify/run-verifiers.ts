@@ -4,6 +4,7 @@ import { isPhasegateError } from "../../errors.js";
 import { fillParams } from "../../gate/fill-params.js";
 import type { PlaceholderValues } from "../../gate/placeholders.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
+import { DEFAULT_LIMITS } from "../options.js";
 import { checkedResult } from "./checked-result.js";
 import { type BoundedOptions, runBounded, type Settled } from "./run-bounded.js";
 
@@ -26,12 +27,15 @@ export interface VerifyOutcome extends VerifyResult {
 
 /** How verifiers are run. */
 export interface RunVerifiersOptions extends Partial<BoundedOptions> {
-  /** Told of what a verifier threw, which agents aren't: it may hold paths. Must not throw. */
+  /** Told why a verifier failed; also what it threw, which agents aren't: it may hold paths. Must not throw. */
   readonly onFailure?: (check: VerifyCheck, error: unknown) => void;
 }
 
 /** How many verifiers run side by side, and how long all may take together, in milliseconds. */
-export const VERIFY_DEFAULTS = { limit: 4, deadlineMs: 120_000 } as const;
+export const VERIFY_DEFAULTS = {
+  limit: DEFAULT_LIMITS.maxVerifiersAtOnce,
+  deadlineMs: DEFAULT_LIMITS.verifyDeadlineMs,
+} as const;
 
 /**
  * Runs verifiers side by side and gives what each has found, in the order of the checks. Never rejects: a
@@ -48,8 +52,9 @@ export async function runVerifiers(
   const settled = await runBounded(jobs, { limit, deadlineMs, signal });
   return checks.map((check, index) => {
     const end = settled[index] ?? { status: "stopped" };
-    if (end.status === "failed") onFailure?.(check, end.error);
-    return outcomeOf(check.verifier, end, verifierOf(verifiers, check.verifier) !== undefined);
+    const outcome = outcomeOf(check.verifier, end, verifierOf(verifiers, check.verifier) !== undefined);
+    if (outcome.failed) onFailure?.(check, end.status === "failed" ? end.error : new Error(outcome.message));
+    return outcome;
   });
 }
 

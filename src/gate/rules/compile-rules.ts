@@ -18,7 +18,14 @@ export function compileRules(gate: GateDefinition): Promise<CompiledRules> | und
   if (known !== undefined) return known;
   const compiled = compileContent(gate);
   byGate.set(gate, compiled);
+  // A language that could not be loaded may be there the next time; whoever asked now is told by the rejection.
+  compiled.catch(() => forget(gate, compiled));
   return compiled;
+}
+
+function forget(gate: FieldGate, compiled: Promise<CompiledRules>): void {
+  byGate.delete(gate);
+  for (const [content, kept] of byContent) if (kept === compiled) byContent.delete(content);
 }
 
 function compileContent(gate: FieldGate): Promise<CompiledRules> {

@@ -1,11 +1,11 @@
-import type { JsonObject } from "../../definition/json.js";
+import type { JsonObject, JsonValue } from "../../definition/json.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../../definition/structure.js";
 import type { Problem } from "../verdict.js";
 
 /** What rules see beside the evidence. What isn't given is empty to them. */
 export interface RuleSurroundings {
   /** The accepted evidence of earlier phases, by phase number. */
-  readonly artifacts?: Readonly<Record<string, JsonObject>>;
+  readonly artifacts?: Readonly<Record<string, JsonValue>>;
   /** What the session's plan says of the phase. */
   readonly plan?: JsonObject;
   readonly session?: RuleSession;

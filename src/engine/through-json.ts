@@ -1,0 +1,31 @@
+import { isJsonObject, type JsonValue } from "../definition/json.js";
+
+/** A value that JSON gives back as it is; undefined for any other. */
+export function asJson(value: unknown): JsonValue | undefined {
+  const through = throughJson(value);
+  return through !== undefined && isSame(value, through) ? through : undefined;
+}
+
+/** A value as JSON gives it back; undefined if JSON can't hold it at all. */
+function throughJson(value: unknown): JsonValue | undefined {
+  try {
+    const text: string | undefined = JSON.stringify(value);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a value came through JSON as it was. Keys with undefined are as good as left out. */
+export function isSame(before: unknown, after: unknown): boolean {
+  if (typeof before !== "object" || before === null) return Object.is(before, after);
+  if (Array.isArray(before)) {
+    return Array.isArray(after) && before.length === after.length && before.every((v, i) => isSame(v, after[i]));
+  }
+  if (!isJsonObject(after)) return false;
+  const prototype: unknown = Object.getPrototypeOf(before);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  const keys = Object.keys(before).filter((key) => Reflect.get(before, key) !== undefined);
+  if (keys.length !== Object.keys(after).length) return false;
+  return keys.every((key) => isSame(Reflect.get(before, key), after[key]));
+}

@@ -1,0 +1,106 @@
+import {
+  type ClientCapabilities,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type McpServer,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import * as z from "zod";
+import type { ApprovalRequest } from "../engine/approval/awaited.js";
+import type { PersonsAnswer } from "../tool/tool-context.js";
+
+/** The name that an answer by a client's user is recorded under: nobody knows who it was. */
+const CLIENT_USER = "client user";
+/** As much evidence as a person reads in a dialog. */
+const EVIDENCE_MAX = 4000;
+/** The key under which a client is handed a per-request view of itself. */
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(2000).optional() });
+const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() });
+
+/**
+ * Asks the person at the client, by elicitation, while a call of the tool is under way. What comes back is
+ * unsigned, and the client might as well have made it up: so a person is only asked where the host takes
+ * unsigned approvals, and the gate names nobody in particular. A call is made twice for that, the second
+ * time with the answer; in between nothing is kept, for the session itself waits.
+ */
+export class ElicitedApproval {
+  readonly #ctx: ServerContext;
+  readonly #canAsk: boolean;
+  #open: ApprovalRequest | undefined;
+
+  constructor(server: McpServer, ctx: ServerContext) {
+    this.#ctx = ctx;
+    this.#canAsk = takesForms(capabilitiesOf(server, ctx));
+  }
+
+  /** What the person has answered; undefined as long as they haven't, or wouldn't. */
+  async ask(request: ApprovalRequest): Promise<PersonsAnswer | undefined> {
+    if (!this.#canAsk || !request.unsignedAllowed || request.approvers !== undefined) return undefined;
+    const response = inputResponse(this.#ctx.mcpReq.inputResponses, keyOf(request));
+    if (response.kind === "missing") this.#open = request;
+    // To decline is to leave it open: the session waits, and can be approved elsewhere.
+    if (response.kind !== "elicit" || response.action !== "accept") return undefined;
+    const answer = answerSchema.safeParse(response.content).data;
+    if (answer === undefined) return undefined;
+    const { decision, note = "" } = answer;
+    if (decision === "deny") return { decision, by: CLIENT_USER, note: note.trim() || "denied without a note" };
+    return { decision, by: CLIENT_USER, ...(note.trim() === "" ? {} : { note }) };
+  }
+
+  /** The question for the client, where the call found one that is open. */
+  question(): InputRequiredResult | undefined {
+    const request = this.#open;
+    if (request === undefined) return undefined;
+    const elicit = inputRequired.elicit({
+      message: messageOf(request),
+      requestedSchema: {
+        type: "object",
+        properties: {
+          decision: { type: "string", title: "Decision", enum: ["approve", "deny"] },
+          note: { type: "string", title: "Note", description: "What is to be mended, if you deny" },
+        },
+        required: ["decision"],
+      },
+    });
+    return inputRequired({ inputRequests: { [keyOf(request)]: elicit } });
+  }
+}
+
+/** Names the question, so that the answer to one is never taken for the answer to another. */
+function keyOf({ request }: ApprovalRequest): string {
+  return `approval_${request.slice(0, 32)}`;
+}
+
+function messageOf({ sessionId, workflowType, phase, prompt, evidence, evidenceHash }: ApprovalRequest): string {
+  const json = escaped(JSON.stringify(evidence, undefined, 2));
+  const left = json.length - EVIDENCE_MAX;
+  return [
+    escaped(prompt),
+    `Phase ${phase} of ${workflowType}, session ${sessionId}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
+    left > 0 ? `${json.slice(0, EVIDENCE_MAX)}\n… and ${left} more characters that are not shown` : json,
+  ].join("\n\n");
+}
+
+/** What would turn the order of a line round, or hide something in it, is shown for what it is. */
+function escaped(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through
+  const steering = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+  return text.replace(steering, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** From the request itself where it carries them, else from the handshake. */
+function capabilitiesOf(server: McpServer, ctx: ServerContext): unknown {
+  const envelope: object = ctx.mcpReq.envelope ?? {};
+  const own: unknown = Reflect.get(envelope, CAPABILITIES);
+  const handshake: ClientCapabilities | undefined = server.server.getClientCapabilities();
+  return own ?? handshake;
+}
+
+function takesForms(capabilities: unknown): boolean {
+  const elicitation = capabilitiesSchema.safeParse(capabilities).data?.elicitation;
+  if (elicitation === undefined) return false;
+  return "form" in elicitation || !("url" in elicitation);
+}

@@ -1,0 +1,215 @@
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { run } from "./run-cli.js";
+import { waitingSession } from "./waiting-session.js";
+
+describe("phasegate keygen", () => {
+  it("writes the private key for its owner alone, and prints the public one", async () => {
+    const out = join(await temporaryFolder(), "ann.pem");
+    const { code, stdout } = await run("keygen", "--out", out);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ed25519:[A-Za-z0-9_-]{43}\n$/);
+    const text = await readFile(out, "utf8");
+    expect(text).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);
+    if (process.platform !== "win32") expect((await stat(out)).mode & 0o777).toBe(0o600);
+    const again = await run("keygen", "--out", out);
+    expect(again).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("is there already") });
+    expect(await readFile(out, "utf8")).toBe(text);
+    expect((await run("keygen", "--out", join(out, "below"))).stderr).toContain("can't be written");
+  });
+});
+
+describe("phasegate approve", () => {
+  it("shows what is asked, signs, and lets the session go on", async () => {
+    const { state, sessionId, keyFile, approvers, evidenceHash, standing, engine } = await waitingSession();
+    const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--note", "fine"];
+    const { code, stdout } = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);
+    expect(stdout).toContain("  │ Is the plan good enough to build?\n");
+    expect(stdout).toContain('  │   "tests_pass": true\n');
+    expect(stdout).toContain(`  evidence  ${evidenceHash}\n`);
+    expect(stdout).toMatch(/\nApproved by ann: phase 1 has passed, phase 2 is next.\n$/);
+    expect(code).toBe(0);
+    expect(await standing()).toMatchObject({ currentPhase: 2, awaitingApproval: false });
+    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    const again = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is active") });
+  });
+
+  it("says no with a note", async () => {
+    const { state, sessionId, keyFile, approvers, evidenceHash, standing } = await waitingSession();
+    const args = [sessionId, "--state", state, "--key", await keyFile("bob"), "--approvers", approvers];
+    const sure = ["--yes", "--evidence-hash", evidenceHash];
+    expect(await run("deny", ...args, ...sure)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("a no needs a note"),
+    });
+    const { code, stdout } = await run("deny", ...args, ...sure, "--note", "no tests of failures");
+    expect(stdout).toMatch(/\nDenied by bob: phase 1 is to be mended, 2 attempts left.\n$/);
+    expect(code).toBe(0);
+    expect(await standing()).toMatchObject({ currentPhase: 1, denied: { by: "bob", note: "no tests of failures" } });
+  });
+
+  it("asks nobody where there is nobody to ask", async () => {
+    const { state, sessionId, keyFile, approvers, standing } = await waitingSession();
+    const args = ["approve", sessionId, "--state", state, "--key", await keyFile("ann"), "--approvers", approvers];
+    expect(await run(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining("this is no terminal") });
+    expect(await run(...args, "--yes")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("needs --evidence-hash"),
+    });
+    const other = await run(...args, "--yes", "--evidence-hash", "0".repeat(64));
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("not the evidence that waits") });
+    expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
+  });
+
+  it("takes no key of somebody else, under no name", async () => {
+    const { state, sessionId, keyFile, approvers, evidenceHash, standing, keys } = await waitingSession();
+    const eve = await keyFile("eve");
+    const args = ["approve", sessionId, "--state", state, "--key", eve, "--yes", "--evidence-hash", evidenceHash];
+    expect(await run(...args, "--approvers", approvers)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("none of the approvers' keys"),
+    });
+    expect(await run(...args, "--approvers", approvers, "--by", "ann")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is not ann's word"),
+    });
+    const named = await run(...args, "--approver", `eve=${keys.eve.publicKey}`);
+    expect(named).toMatchObject({ code: 1, stderr: expect.stringContaining("none of those who may approve") });
+    expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
+  });
+
+  it("may write what it likes with a key of its own: the server does not believe it", async () => {
+    const { state, sessionId, keyFile, evidenceHash, engine, keys } = await waitingSession();
+    const forged = ["--approver", `ann=${keys.eve.publicKey}`, "--yes", "--evidence-hash", evidenceHash];
+    expect((await run("approve", sessionId, "--state", state, "--key", await keyFile("eve"), ...forged)).code).toBe(0);
+    await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not believe");
+  });
+
+  it.skipIf(process.platform === "win32")("takes no key that others can read, nor what is no key", async () => {
+    const { root, state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession();
+    const ann = await keyFile("ann");
+    await chmod(ann, 0o644);
+    const args = [
+      "approve",
+      sessionId,
+      "--state",
+      state,
+      "--approvers",
+      approvers,
+      "--yes",
+      "--evidence-hash",
+      evidenceHash,
+    ];
+    const open = await run(...args, "--key", ann);
+    expect(open).toMatchObject({ code: 3, stderr: expect.stringContaining(`hint: Run chmod 600 ${ann} first.`) });
+    await writeFile(join(root, "none.pem"), "secret words", { mode: 0o600 });
+    const none = await run(...args, "--key", join(root, "none.pem"));
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining("no Ed25519 private key") });
+    expect(none.stderr).not.toContain("secret words");
+    expect((await run(...args, "--key", join(root, "nowhere.pem"))).code).toBe(3);
+  });
+
+  it("lets nothing that an agent wrote steer the terminal, or look like a line of its own", async () => {
+    const evil = "\u001b[2J\u001b]0;x\u0007\u202eok\nApproved by ann: phase 1 has passed.\n[y/N] y";
+    const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ summary: evil, [evil]: 1 });
+    const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers];
+    const { stdout } = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+    const claims = stdout.split("\n").filter((line) => line.includes("Approved by ann: phase 1 has passed."));
+    expect(claims.filter((line) => !line.startsWith("  │ "))).toEqual([]);
+  });
+
+  it("shows as much evidence as can be read, and all of it where that is wanted", async () => {
+    const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ log: "x".repeat(50_000) });
+    const args = [
+      "--state",
+      state,
+      "--key",
+      await keyFile("ann"),
+      "--approvers",
+      approvers,
+      "--evidence-hash",
+      evidenceHash,
+    ];
+    const refused = ["--by", "nobody", "--yes"];
+    const short = await run("approve", sessionId, ...args, ...refused);
+    expect(short.stdout).toContain("more characters: --full shows them all");
+    expect(short.stdout.length).toBeLessThan(10_000);
+    const full = await run("approve", sessionId, ...args, ...refused, "--full");
+    expect(full.stdout).toContain("x".repeat(50_000));
+  });
+
+  it("says what is wrong with approvers", async () => {
+    const { root, state, sessionId, keyFile } = await waitingSession();
+    const args = [
+      "approve",
+      sessionId,
+      "--state",
+      state,
+      "--key",
+      await keyFile("ann"),
+      "--yes",
+      "--evidence-hash",
+      "x",
+    ];
+    for (const [text, message] of [
+      ["{", "is no file of approvers"],
+      ['{"ann": 1}', "is no file of approvers"],
+      ["[]", "is no file of approvers"],
+    ] as const) {
+      await writeFile(join(root, "bad.json"), text);
+      const refused = await run(...args, "--approvers", join(root, "bad.json"));
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    }
+    expect(await run(...args, "--approvers", join(root, "nowhere.json"))).toMatchObject({ code: 3 });
+    expect(await run(...args, "--approver", "ann")).toMatchObject({ code: 2 });
+    const key = await run(...args, "--approver", "ann=ed25519:x", "--by", "ann");
+    expect(key).toMatchObject({ code: 2, stderr: expect.stringContaining("is no Ed25519 public key") });
+  });
+
+  it("finds no session that isn't there", async () => {
+    const { state, keyFile, approvers } = await waitingSession();
+    const args = [
+      "--state",
+      state,
+      "--key",
+      await keyFile("ann"),
+      "--approvers",
+      approvers,
+      "--yes",
+      "--evidence-hash",
+      "x",
+    ];
+    expect(await run("approve", "nobody", ...args)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no session nobody"),
+    });
+  });
+});
+
+describe("phasegate show", () => {
+  it("says whom a session waits for", async () => {
+    const { state, sessionId, evidenceHash } = await waitingSession();
+    const { stdout } = await run("show", sessionId, "--state", state);
+    expect(stdout).toContain("  waits     for ann or bob: Is the plan good enough to build?\n");
+    const json = JSON.parse((await run("show", sessionId, "--state", state, "--json")).stdout);
+    expect(json.awaiting).toEqual({
+      prompt: "Is the plan good enough to build?",
+      approvers: ["ann", "bob"],
+      evidenceHash,
+    });
+  });
+
+  it("needs the key of a log that is bound with one", async () => {
+    const { state, sessionId, hashKeyFile } = await waitingSession({}, "k".repeat(32));
+    expect(await run("show", sessionId, "--state", state)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("was changed"),
+    });
+    expect((await run("show", sessionId, "--state", state, "--hash-key-file", hashKeyFile)).code).toBe(0);
+  });
+});

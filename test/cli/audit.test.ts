@@ -1,0 +1,105 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { run } from "./run-cli.js";
+import { waitingSession } from "./waiting-session.js";
+
+/** The file of one commit of the only session in a folder. */
+async function commitFile(state: string, version: number): Promise<string> {
+  const files = await readdir(state, { recursive: true });
+  const found = files.find((file) => new RegExp(`(^|[/\\\\])0*${version}\\.json$`).test(file));
+  if (found === undefined) throw new Error(`no commit ${version} among ${files.join(", ")}`);
+  return join(state, found);
+}
+
+/** A session that Ann has let into its second phase. */
+async function approved(hashKey?: string) {
+  const made = await waitingSession({}, hashKey);
+  const { sessionId, state, approvers, evidenceHash, hashKeyFile } = made;
+  const trust = ["--approvers", approvers, ...(hashKey === undefined ? [] : ["--hash-key-file", hashKeyFile])];
+  const word = ["--key", await made.keyFile("ann"), "--yes", "--evidence-hash", evidenceHash];
+  const done = await run("approve", sessionId, "--state", state, ...trust, ...word);
+  expect(done.stderr).toBe("");
+  return { ...made, trust, audit: (...args: string[]) => run("audit", sessionId, "--state", state, ...args) };
+}
+
+describe("phasegate audit", () => {
+  it("says that a log is intact, and whose approvals are believed", async () => {
+    const { audit, trust } = await approved();
+    const { code, stdout } = await audit(...trust);
+    expect(stdout).toMatch(
+      /^intact: 3 commits, the newest is [0-9a-f]{64}\n {2}phase 1 approved by ann, .*, commit 3: signed, believed\n$/,
+    );
+    expect(code).toBe(0);
+    const unchecked = await audit();
+    expect(unchecked).toMatchObject({ code: 0, stdout: expect.stringContaining("not checked: no approvers given") });
+    const json = JSON.parse((await audit(...trust, "--json")).stdout);
+    expect(json).toMatchObject({
+      intact: true,
+      versions: 3,
+      approvals: [{ phase: 1, by: "ann", authenticated: true }],
+    });
+  });
+
+  it("finds an approval by somebody else's key", async () => {
+    const { audit, keys } = await approved();
+    const { code, stdout } = await audit("--approver", `ann=${keys.eve.publicKey}`);
+    expect(stdout).toContain("commit 3: signed, NOT believed: signature");
+    expect(code).toBe(1);
+  });
+
+  it("finds a log that was edited by hand", async () => {
+    const { audit, state, trust, standing } = await approved();
+    const file = await commitFile(state, 2);
+    await writeFile(file, (await readFile(file, "utf8")).replace("tests_pass", "tests_fail"));
+    const { code, stdout } = await audit(...trust);
+    expect(stdout).toMatch(
+      /^changed: commit 2 of session .* was changed: .*\n {2}the first 1 commits hold together\n$/,
+    );
+    expect(code).toBe(1);
+    expect(await standing()).toMatchObject({ currentPhase: 2 });
+  });
+
+  it("finds a cut tail by a receipt that was kept elsewhere", async () => {
+    const { audit, state, root, sessionId } = await approved();
+    const receipt = join(root, "receipt.json");
+    expect((await audit("--write-receipt", receipt)).code).toBe(0);
+    expect(JSON.parse(await readFile(receipt, "utf8"))).toEqual({ sessionId, version: 3, hash: expect.any(String) });
+    expect(await audit("--receipt", receipt)).toMatchObject({ code: 0 });
+    await rm(await commitFile(state, 3));
+    await rm(join(await commitFile(state, 2), "..", "head"), { force: true });
+    expect(await audit()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact: 2 commits/) });
+    const cut = await audit("--receipt", receipt);
+    expect(cut).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("the commit of the receipt is not in the log"),
+    });
+  });
+
+  it("of a log with a key needs the key, and lets nobody without it write", async () => {
+    const { audit, trust, sessionId, state, approvers, keyFile, engine } = await approved("k".repeat(40));
+    expect(await audit(...trust)).toMatchObject({ code: 0 });
+    expect(await audit()).toMatchObject({ code: 1, stdout: expect.stringContaining("changed: commit 1") });
+    const word = ["--key", await keyFile("ann"), "--yes", "--evidence-hash", "x"];
+    const without = await run("approve", sessionId, "--state", state, "--approvers", approvers, ...word);
+    expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining("was changed") });
+    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+  });
+
+  it("takes no receipt that is none, or another session's", async () => {
+    const { audit, root } = await approved();
+    const file = join(root, "receipt.json");
+    for (const [text, message] of [
+      ["{", "is no receipt"],
+      ['{"version":0,"hash":""}', "is no receipt"],
+      ['{"sessionId":"other","version":1,"hash":""}', "of another session"],
+    ] as const) {
+      await writeFile(file, text);
+      expect(await audit("--receipt", file)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    }
+    expect((await audit("--receipt", join(root, "nowhere"))).code).toBe(3);
+    expect((await audit("--write-receipt", join(root, "no", "where"))).code).toBe(3);
+    await writeFile(file, "short", { mode: 0o600 });
+    expect((await audit("--hash-key-file", file)).code).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,39 @@
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createEngine, MemoryContent } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import { askingFiles, people } from "../support/approvals.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { writeFiles } from "./workflow-folders.js";
+
+/** A state folder with a session that waits for Ann or Bob, and the files that a person and a server need. */
+export async function waitingSession(evidence: Record<string, unknown> = {}, hashKey?: string) {
+  const root = await temporaryFolder();
+  const state = join(root, "state");
+  const keys = await people();
+  const approvers = { ann: keys.ann.publicKey, bob: keys.bob.publicKey };
+  const keyFile = async (name: "ann" | "bob" | "eve") => {
+    const file = join(root, `${name}.pem`);
+    await writeFile(file, keys[name].privateKey, { mode: 0o600 });
+    return file;
+  };
+  await writeFile(join(root, "approvers.json"), JSON.stringify(approvers));
+  const storage = await FileStorage.open(state);
+  const content = new MemoryContent({ sources: { asking: askingFiles } });
+  const trust = { approvers, ...(hashKey === undefined ? {} : { hashKey }) };
+  const engine = createEngine({ storage, content, ...trust });
+  const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
+  await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, ...evidence } });
+  const hashKeyFile = join(root, "hash.key");
+  await writeFile(hashKeyFile, `${hashKey ?? ""}\n`, { mode: 0o600 });
+  await chmod(hashKeyFile, 0o600);
+  const { evidenceHash = "" } = (await engine.getApproval(sessionId)) ?? {};
+  const workflows = join(root, "workflows");
+  await writeFiles(join(workflows, "asking"), askingFiles);
+  return {
+    ...{ root, state, workflows, engine, sessionId, keys, keyFile, evidenceHash, hashKeyFile },
+    approvers: join(root, "approvers.json"),
+    /** Where the session stands, as a server sees it. */
+    standing: () => engine.getState(sessionId),
+  };
+}

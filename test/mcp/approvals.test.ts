@@ -1,0 +1,215 @@
+import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
+import { describe, expect, it } from "vitest";
+import { run } from "../cli/run-cli.js";
+import { connectToBin } from "../cli/serve-client.js";
+import { waitingSession } from "../cli/waiting-session.js";
+import { makeAsking } from "../support/approvals.js";
+import { connectInMemory } from "./connect-in-memory.js";
+
+type Asked = ElicitRequest["params"];
+
+/** A client whose user answers so, and what the user was asked. */
+function user(answer: (asked: Asked) => ElicitResult | Promise<ElicitResult>) {
+  const asked: Asked[] = [];
+  const prepare = (client: Client) => {
+    client.registerCapabilities({ elicitation: {} });
+    client.setRequestHandler("elicitation/create", ({ params }) => {
+      asked.push(params);
+      return answer(params);
+    });
+  };
+  return { asked, prepare };
+}
+
+const yes = () => ({ action: "accept", content: { decision: "approve" } }) as const;
+
+/** An agent whose session has come to the second gate, which names nobody. */
+async function atOpenGate(options: Parameters<typeof makeAsking>[0], prepare?: (client: Client) => void) {
+  const made = await makeAsking(options);
+  const { sessionId } = await made.waiting();
+  await made.engine.approve(sessionId, await made.signed(sessionId));
+  const connected = await connectInMemory(made.engine, {}, prepare);
+  const submit = { action: "complete_phase", session_id: sessionId, phase: 2, evidence: { tests_pass: true } };
+  return { ...made, ...connected, sessionId, submit };
+}
+
+const UNSIGNED = { allowUnsignedApprovals: true };
+
+describe("a client with elicitation", () => {
+  it("asks its user, whose yes is recorded as nobody's in particular", async () => {
+    const { asked, prepare } = user(yes);
+    const { ask, submit, engine, sessionId } = await atOpenGate(UNSIGNED, prepare);
+    expect(await ask(submit)).toMatchObject({
+      status: "success",
+      checkpoint_passed: true,
+      next_phase: { phase_number: 3 },
+    });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]?.message).toContain("Is the plan good enough to build?");
+    expect(asked[0]?.message).toContain('"tests_pass": true');
+    expect((await engine.audit(sessionId)).approvals).toMatchObject([
+      { phase: 1, by: "ann", authenticated: true },
+      { phase: 2, by: "client user", authenticated: false },
+    ]);
+  });
+
+  it("takes a no with a note to the agent, as a failed attempt", async () => {
+    const { prepare } = user(() => ({ action: "accept", content: { decision: "deny", note: "no rollback plan" } }));
+    const { ask, submit } = await atOpenGate(UNSIGNED, prepare);
+    expect(await ask(submit)).toMatchObject({
+      status: "error",
+      code: "GATE_FAILED",
+      validation_errors: ["client user (not authenticated) denied the approval: no rollback plan"],
+      attempts_left: 2,
+    });
+  });
+
+  it("leaves the session waiting where its user declines, or answers something that is no answer", async () => {
+    const answers: ElicitResult[] = [
+      { action: "decline" },
+      { action: "cancel" },
+      { action: "accept", content: { decision: "maybe" } },
+      { action: "accept", content: { approve: true } },
+      { action: "accept" },
+    ];
+    for (const answer of answers) {
+      const { asked, prepare } = user(() => answer);
+      const { ask, submit, engine, sessionId } = await atOpenGate(UNSIGNED, prepare);
+      const waits = { awaiting_approval: true, checkpoint_passed: false, next: { action: "get_state" } };
+      expect(await ask(submit), JSON.stringify(answer)).toMatchObject(waits);
+      expect(asked).toHaveLength(1);
+      expect(await engine.getState(sessionId)).toMatchObject({ awaitingApproval: true, currentPhase: 2 });
+    }
+  });
+
+  it("is not asked where the host takes signed approvals alone: the answer says whom to ask", async () => {
+    const { asked, prepare } = user(yes);
+    const { ask, submit } = await atOpenGate({}, prepare);
+    expect(await ask(submit)).toMatchObject({
+      awaiting_approval: true,
+      approval: { how: expect.stringContaining("wait") },
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it("is not asked where the gate names who may answer", async () => {
+    const { asked, prepare } = user(yes);
+    const { engine, start } = await makeAsking(UNSIGNED);
+    const { ask } = await connectInMemory(engine, {}, prepare);
+    const submit = { action: "complete_phase", session_id: await start(), phase: 1, evidence: { tests_pass: true } };
+    expect(await ask(submit)).toMatchObject({ awaiting_approval: true, approval: { approvers: ["ann", "bob"] } });
+    expect(asked).toEqual([]);
+  });
+
+  it("is told where somebody else was faster", async () => {
+    const made: { approve?: () => Promise<unknown> } = {};
+    const { prepare } = user(async () => {
+      await made.approve?.();
+      return yes();
+    });
+    const { ask, submit, engine, signed, sessionId } = await atOpenGate(UNSIGNED, prepare);
+    made.approve = async () => engine.approve(sessionId, await signed(sessionId));
+    const answer = await ask(submit);
+    expect(answer).toMatchObject({ status: "error", code: "PHASE_ALREADY_COMPLETED" });
+    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1 }, { phase: 2, by: "ann" }]);
+  });
+
+  it("shows its user what an agent has written for what it is, and that there is more", async () => {
+    const { asked, prepare } = user(() => ({ action: "cancel" }));
+    const { ask, submit } = await atOpenGate(UNSIGNED, prepare);
+    await ask({ ...submit, evidence: { tests_pass: true, note: "\u202e\u200bok\u0007", log: "x".repeat(9000) } });
+    expect(asked[0]?.message).toContain('"note": "\\u202e\\u200bok\\u0007"');
+    expect(asked[0]?.message).toMatch(/… and \d+ more characters that are not shown$/);
+  });
+});
+
+describe("a client without elicitation", () => {
+  it("is told to wait, and goes on when somebody has approved", async () => {
+    const { ask, submit, engine, signed, sessionId } = await atOpenGate(UNSIGNED);
+    const waits = await ask(submit);
+    expect(waits).toMatchObject({ awaiting_approval: true, next: { action: "get_state" } });
+    const poll = { action: "get_state", session_id: sessionId, brief: true };
+    expect(await ask(poll)).toMatchObject({ awaiting_approval: true });
+    await engine.approve(sessionId, await signed(sessionId));
+    expect(await ask(poll)).toMatchObject({ current_phase: 3, next: { action: "get_phase" } });
+  });
+
+  it("with forms that only lead to an address is one, too", async () => {
+    const { ask, submit } = await atOpenGate(UNSIGNED, (client) =>
+      client.registerCapabilities({ elicitation: { url: {} } }),
+    );
+    expect(await ask(submit)).toMatchObject({ awaiting_approval: true });
+  });
+});
+
+describe("phasegate serve", () => {
+  /** A served session at its first gate, approved by Ann at her terminal while the agent waits. */
+  async function served(flags: readonly string[], mode: "auto" | "legacy", prepare?: (client: Client) => void) {
+    const made = await waitingSession();
+    const { state, workflows, approvers, sessionId, evidenceHash } = made;
+    const args = ["--workflows", workflows, "--state", state, "--approvers", approvers, ...flags];
+    const negotiation = mode === "auto" ? { versionNegotiation: { mode: "auto" } as const } : {};
+    const { ask, log } = await connectToBin(args, {}, negotiation, prepare);
+    const poll = { action: "get_state", session_id: sessionId, brief: true };
+    expect(await ask(poll)).toMatchObject({ awaiting_approval: true });
+    const word = [
+      "--key",
+      await made.keyFile("ann"),
+      "--approvers",
+      approvers,
+      "--yes",
+      "--evidence-hash",
+      evidenceHash,
+    ];
+    expect((await run("approve", sessionId, "--state", state, ...word)).code).toBe(0);
+    expect(await ask(poll)).toMatchObject({ current_phase: 2 });
+    const submit = { action: "complete_phase", session_id: sessionId, phase: 2, evidence: { tests_pass: true } };
+    return { ...made, ask, log, submit };
+  }
+
+  for (const mode of ["auto", "legacy"] as const) {
+    it(`with a client that elicits (${mode}): its user approves`, async () => {
+      const { asked, prepare } = user(yes);
+      const { ask, submit } = await served(["--allow-unsigned-approvals"], mode, prepare);
+      expect(await ask(submit)).toMatchObject({ checkpoint_passed: true, next_phase: { phase_number: 3 } });
+      expect(asked).toHaveLength(1);
+    });
+
+    it(`with a client that doesn't (${mode}): the agent waits`, async () => {
+      const { ask, submit } = await served(["--allow-unsigned-approvals"], mode);
+      expect(await ask(submit)).toMatchObject({ awaiting_approval: true });
+    });
+  }
+
+  it("takes nobody's unsigned word unless it was told to", async () => {
+    const { asked, prepare } = user(yes);
+    const { ask, submit } = await served([], "auto", prepare);
+    expect(await ask(submit)).toMatchObject({ awaiting_approval: true });
+    expect(asked).toEqual([]);
+  });
+
+  it("believes no approval by a key that it was not given", async () => {
+    const { state, workflows, sessionId, evidenceHash, keyFile, keys, approvers } = await waitingSession();
+    const word = ["--key", await keyFile("eve"), "--approver", `ann=${keys.eve.publicKey}`];
+    const sure = ["--yes", "--evidence-hash", evidenceHash];
+    expect((await run("approve", sessionId, "--state", state, ...word, ...sure)).code).toBe(0);
+    const { ask, log } = await connectToBin(["--workflows", workflows, "--state", state, "--approvers", approvers]);
+    expect(await ask({ action: "get_phase", session_id: sessionId })).toMatchObject({
+      status: "error",
+      code: "APPROVAL_REFUSED",
+      next: { action: "get_state" },
+    });
+    expect(log.find(({ msg }) => msg === "security")).toMatchObject({ level: "warn", code: "APPROVAL_REFUSED" });
+  });
+
+  it("keeps its logs under a key, which whoever approves must have too", async () => {
+    const made = await waitingSession({}, "k".repeat(32));
+    const { state, workflows, sessionId, approvers, hashKeyFile } = made;
+    const { ask } = await connectToBin([
+      ...["--workflows", workflows, "--state", state, "--approvers", approvers, "--hash-key-file", hashKeyFile],
+    ]);
+    expect(await ask({ action: "get_phase", session_id: sessionId })).toMatchObject({ awaiting_approval: true });
+    const without = await connectToBin(["--workflows", workflows, "--state", state]);
+    expect(await without.ask({ action: "get_phase", session_id: sessionId })).toMatchObject({ code: "TAMPERED" });
+  });
+});
