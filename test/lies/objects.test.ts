@@ -45,7 +45,7 @@ describe("evidence that is an object with a life of its own", () => {
     expect(await engine.completePhase(id, { phase: 1, evidence: changing(true, false) })).toMatchObject({
       passed: true,
     });
-    expect((await engine.getFullState(id)).artifacts).toMatchObject({ 1: TRUTH });
+    expect((await engine.getFullState(id)).artifacts).toMatchObject([{ phase: 1, artifact: TRUTH }]);
   });
 
   it("is refused where a proxy has every field that anybody asks for, and names none", async () => {

@@ -63,12 +63,17 @@ describe("a session", () => {
 
   it("lets nobody guess for ever, however often the session is taken up again", async () => {
     const { claim, tool, id, engine } = await aGate({ gate: GATE, engine: { limits: { maxAttemptsTotal: 6 } } });
+    const retry = { action: "retry_phase", session_id: id, phase: 1 };
     for (let failures = 1; failures <= 6; failures += 1) {
+      if (failures === 4) await tool.dispatch(retry);
       await claim({ ...LIE, tests_run: -failures });
-      if (failures % 3 === 0) await tool.dispatch({ action: "retry_phase", session_id: id, phase: 1 });
     }
-    const over = await claim(TRUTH);
-    expect(over).toMatchObject({ status: "error", remediation: expect.stringContaining("host") });
+    expect(await claim(TRUTH)).toMatchObject({ status: "error", session_status: "failed" });
+    expect(await tool.dispatch(retry)).toMatchObject({
+      code: "ATTEMPTS_EXHAUSTED",
+      error: "phase 1 was tried 6 times without passing",
+      remediation: expect.stringContaining("host"),
+    });
     await engine.retryPhase(id, { phase: 1 });
     expect(await claim(TRUTH)).toMatchObject({ checkpoint_passed: true });
   });
