@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { ApprovalRequest } from "../engine/approval/awaited.js";
+import { resultLines } from "./session-tree.js";
 import { printable, styled } from "./terminal.js";
 import { timeText } from "./time-text.js";
 
@@ -11,7 +12,8 @@ const EVIDENCE_MAX = 8000;
  * begins with a bar, so that none can pass for one of ours.
  */
 export function approvalLines(request: ApprovalRequest, stream: Writable, { full = false } = {}): string[] {
-  const { sessionId, workflowType, revision, target, phase, attempt, askedAt, approvers, warnings } = request;
+  const { sessionId, workflowType, revision, target, phase, attempt, askedAt, approvers, warnings, verification } =
+    request;
   const fields: readonly (readonly [string, string])[] = [
     ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
     ["target", printable(target)],
@@ -29,6 +31,8 @@ export function approvalLines(request: ApprovalRequest, stream: Writable, { full
     "",
     styled(stream, "bold", "Evidence"),
     ...evidenceLines(JSON.stringify(request.evidence, undefined, 2), full),
+    ...(verification.length === 0 ? [] : ["", styled(stream, "bold", "Verified")]),
+    ...verification.flatMap((result) => resultLines(result, stream)).map((line) => `  │ ${line}`),
     ...(warnings.length === 0 ? [] : ["", styled(stream, "bold", "Warnings of the gate")]),
     ...warnings.flatMap(({ message }) => barred(message)),
     "",

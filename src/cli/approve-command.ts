@@ -12,10 +12,12 @@ import { openState } from "./open-state.js";
 import { logLevelOption, notEmpty, stateOption } from "./option-values.js";
 import { readSecret } from "./read-secret.js";
 import { print, printable, type Terminal } from "./terminal.js";
+import { openVerifiers } from "./verifier-options.js";
 
 type Decision = "approve" | "deny";
 
 interface DecideOptions extends TrustOptions {
+  readonly project?: string;
   readonly state: string;
   readonly key: string;
   readonly by?: string;
@@ -47,6 +49,7 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
         decision === "deny" ? "what is to be mended" : "what is to be recorded with it",
         notEmpty,
       )
+      .option("--project <dir>", "the server's project folder, for checks of what the next phase begins with", notEmpty)
       .option("--full", "show all of the evidence, however long it is")
       .option("--yes", "don't ask; only together with --evidence-hash")
       .option("--evidence-hash <hash>", "the evidence that is meant; any other is refused", notEmpty)
@@ -68,7 +71,9 @@ async function decide(
   const trust = await readTrust(options);
   const privateKey = await readSecret(options.key, "the private key");
   const by = options.by ?? nameOf((await readPrivateKey(privateKey)).publicKey, trust.approvers ?? {});
-  const engine = await openState(options.state, trust);
+  // A yes enters the next phase: its checks may compare with what is there now.
+  const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
+  const engine = await openState(options.state, { ...trust, verifiers });
   try {
     const request = await requireWaiting(engine, sessionId, options.evidenceHash);
     for (const line of approvalLines(request, terminal.stdout, { full: options.full === true })) print(terminal, line);

@@ -7,6 +7,7 @@ import { FILE_MAX, withoutMark } from "../definition/folder/workflow-files.js";
 import { isPhasegateError } from "../errors.js";
 import { openWall } from "../walls/open-wall.js";
 import type { Wall } from "../walls/wall.js";
+import { unknownVerifiers } from "./unknown-verifiers.js";
 
 /** A workflow's folder, read. */
 export interface FoundWorkflow {
@@ -39,7 +40,9 @@ export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
 async function readFolder(wall: Wall, type: string, folder: string): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(wall, type).read();
   if (read === undefined) return undefined;
-  return { type, folder, read, source: (file) => sourceOf(wall, `${type}/${file}`) };
+  const unknown = read.definition === undefined ? [] : unknownVerifiers(read.definition.structure);
+  const diagnostics = [...read.diagnostics, ...unknown];
+  return { type, folder, read: { ...read, diagnostics }, source: (file) => sourceOf(wall, `${type}/${file}`) };
 }
 
 async function sourceOf(wall: Wall, path: string): Promise<string | undefined> {

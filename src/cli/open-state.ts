@@ -14,7 +14,7 @@ import { requireFolder } from "./require-folder.js";
  */
 export async function openState(
   path: string,
-  trust: Pick<EngineOptions, "approvers" | "hashKey"> = {},
+  trust: Pick<EngineOptions, "approvers" | "hashKey" | "verifiers"> = {},
 ): Promise<Engine> {
   const folder = await requireFolder(path, "the state folder");
   await access(join(folder, "format.json")).catch((cause: unknown) => {

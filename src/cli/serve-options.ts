@@ -2,9 +2,10 @@ import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, type Action, isAction } from "../tool/actions.js";
 import { type TrustOptions, trustOptions } from "./approval-options.js";
 import { type LogLevel, logLevelOption, notEmpty, stateOption, toolName, wholeNumber } from "./option-values.js";
+import { type VerifierOptions, verifierOptions } from "./verifier-options.js";
 
 /** What `serve` was asked for, by flags or by the environment. */
-export interface ServeOptions extends TrustOptions {
+export interface ServeOptions extends TrustOptions, VerifierOptions {
   readonly workflows: readonly string[];
   readonly state: string;
   readonly project?: string;
@@ -23,7 +24,7 @@ export interface ServeOptions extends TrustOptions {
 
 /** The options of `serve`, in the order in which its help lists them. */
 export function serveOptions(): Option[] {
-  return [...folderOptions(), ...toolOptions(), ...approvalOptions(), ...limitOptions()];
+  return [...folderOptions(), ...verifierOptions(), ...toolOptions(), ...approvalOptions(), ...limitOptions()];
 }
 
 function folderOptions(): Option[] {
@@ -33,7 +34,7 @@ function folderOptions(): Option[] {
       .argParser((value: string, before: readonly string[] = []) => [...before, notEmpty(value)])
       .makeOptionMandatory(),
     stateOption().makeOptionMandatory(),
-    new Option("--project <dir>", "folder that targets must lie in, links included")
+    new Option("--project <dir>", "folder that targets lie in, and that gates have looked at")
       .env("PHASEGATE_PROJECT")
       .argParser(notEmpty),
     logLevelOption(),

@@ -16,6 +16,7 @@ import { packageVersion } from "./package-version.js";
 import { requireFolder } from "./require-folder.js";
 import type { ServeOptions } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
+import { openVerifiers } from "./verifier-options.js";
 
 /** A message carries evidence, and JSON may write a character in six bytes. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -58,6 +59,7 @@ async function openEngine(options: ServeOptions, content: FileContent): Promise<
     content,
     enforcement,
     ...(await readTrust(options)),
+    verifiers: await openVerifiers(options, process.env),
     allowUnsignedApprovals: options.allowUnsignedApprovals === true,
     limits: {
       maxAttempts,

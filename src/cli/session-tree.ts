@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { PhaseAttempt } from "../session/history.js";
+import type { Verification } from "../session/verification.js";
 import type { PhaseReport, SessionReport } from "./session-report.js";
 import { STATUS_STYLES } from "./session-table.js";
 import { printable, styled } from "./terminal.js";
@@ -21,6 +22,9 @@ const ATTEMPT_STYLES = {
   skipped: "yellow",
   overridden: "yellow",
 } as const satisfies Record<PhaseAttempt["status"], string>;
+
+/** As many lines of what a failed check has put out. */
+const OUTPUT_LINES = 5;
 
 /** A session as lines for a terminal: what it is, then its phases, each with its attempts and problems. */
 export function sessionTree(report: SessionReport, stream: Writable): string[] {
@@ -56,9 +60,24 @@ function phaseLines({ number, name, status, attempts }: PhaseReport, last: boole
 }
 
 function attemptLines(attempt: PhaseAttempt, before: string, stream: Writable): string[] {
-  const { attempt: number, status, startedAt, durationSeconds, problems = [] } = attempt;
+  const { attempt: number, status, startedAt, durationSeconds, problems = [], verification = [] } = attempt;
   const word = styled(stream, ATTEMPT_STYLES[status], status.replace("_", " ").padEnd(11));
   const duration = durationSeconds === undefined ? "" : `  ${durationText(durationSeconds)}`;
   const line = `${before}  attempt ${number}  ${word}  ${timeText(startedAt)}${duration}`;
-  return [line, ...problems.map(({ message }) => `${before}    · ${printable(message)}`)];
+  const found = verification.flatMap((result) => resultLines(result, stream));
+  return [
+    line,
+    ...problems.map(({ message }) => `${before}    · ${printable(message)}`),
+    ...found.map((text) => `${before}    ${text}`),
+  ];
+}
+
+/** What a verifier has looked at; what it wants mended stands among the problems. */
+export function resultLines({ verifier, field, ok, ran, exit, output = [] }: Verification, stream: Writable): string[] {
+  const mark = ok ? styled(stream, "green", "✓") : styled(stream, "red", "✗");
+  const about = [verifier, ...(field === undefined ? [] : [`for ${field}`])].join(" ");
+  const what = ran === undefined ? "" : `: ${ran}`;
+  const end = exit === undefined ? "" : ` (${exit})`;
+  const lines = ok ? [] : output.slice(0, OUTPUT_LINES).map((text) => `    ${printable(text)}`);
+  return [`${mark} ${printable(`${about}${what}${end}`)}`, ...lines];
 }

@@ -2,7 +2,8 @@ import { type ListResourcesResult, type McpServer, ResourceTemplate } from "@mod
 import type { Engine } from "../engine/engine.js";
 import type { StateView } from "../engine/state-view.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import { compact, historyEntry, type WireObject } from "../tool/wire.js";
+import { historyEntry } from "../tool/wire.js";
+import { compact, type WireObject } from "../tool/wire-object.js";
 import { guarded, readJson, variable } from "./json-resource.js";
 
 /** As many sessions as are listed: the newest. All others are there by their ids. */

@@ -2,7 +2,7 @@ import { type McpServer, type Resource, ResourceTemplate } from "@modelcontextpr
 import { formatDiagnostic } from "../definition/diagnostic.js";
 import type { Engine } from "../engine/engine.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
-import { compact, type WireObject } from "../tool/wire.js";
+import { compact, type WireObject } from "../tool/wire-object.js";
 import { guarded, readJson, variable } from "./json-resource.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { AwaitedApproval, Denial } from "../engine/approval/awaited.js";
-import { brief, compact, type WireObject } from "./wire.js";
+import { brief, compact, type WireObject } from "./wire-object.js";
 
 /** As much of what a person is asked, or has said, as an agent needs to know. */
 const TEXT_MAX = 600;

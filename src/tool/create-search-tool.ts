@@ -2,7 +2,7 @@ import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { errorAnswer } from "./errors-on-wire.js";
 import { charactersFor, pageItems } from "./paging.js";
 import { parseSearch, type SearchCall, searchInput, searchPhasesInput } from "./search-input.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** How a host wants its search tool. */
 export interface SearchToolOptions {

@@ -9,7 +9,8 @@ import { readJsonCursor, surelyFits } from "./paging.js";
 import { type BadRequest, isBadRequest, parseRequest } from "./parse-request.js";
 import { shrinkAnswer } from "./shrink-answer.js";
 import type { ToolContext, WorkflowResponse } from "./tool-context.js";
-import { compact, phaseContent, type WireObject } from "./wire.js";
+import { phaseContent } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** Carries out a call, and counts it. Never rejects: whatever is wrong is an answer. */
 export async function measured(context: ToolContext, input: unknown): Promise<WorkflowResponse> {

@@ -2,7 +2,7 @@ import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../err
 import { type Action, isAction } from "./actions.js";
 import { phaseCall, taskCall } from "./next-call.js";
 import { planWords } from "./plan-errors.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** Seed 000's words for kinds of errors. */
 type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";

@@ -2,12 +2,15 @@ import { isJsonObject } from "../definition/json.js";
 import type { AwaitedApproval } from "../engine/approval/awaited.js";
 import type { CompleteResult } from "../engine/gate-answer.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../gate/check-plan-gate.js";
+import { conceal } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
 import { approvalNews } from "./approval-on-wire.js";
 import { phaseCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
-import { compact, phaseHeading, problemEntry, type WireObject } from "./wire.js";
+import { verificationNews } from "./verification-on-wire.js";
+import { phaseHeading, problemEntry } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** As many problems as an answer lists; `get_errors` has them all. */
 const PROBLEMS_MAX = 25;
@@ -63,7 +66,8 @@ function waiting(result: Extract<CompleteResult, { passed: false }>, awaiting: A
 }
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
-  const { sessionId, phase, evidenceAccepted, warnings, nextPhase, ticks } = result;
+  const { sessionId, phase, evidenceAccepted, nextPhase, ticks, reveal } = result;
+  const warnings = conceal(result.warnings, reveal);
   const done = nextPhase === null;
   return compact({
     status: "success",
@@ -82,7 +86,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
 }
 
 function failed(context: ToolContext, result: Extract<CompleteResult, { passed: false }>): WireObject {
-  const { sessionId, phase, problems, attemptsLeft, attempt, status } = result;
+  const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
   const listed = problems.slice(0, PROBLEMS_MAX);
   const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
   const more = problems.length - listed.length;
@@ -106,7 +110,7 @@ function failed(context: ToolContext, result: Extract<CompleteResult, { passed: 
     remediation: remediation(result),
     next: nextCall(result),
   });
-  return withFormat(context, answer, result);
+  return withMore(context, answer, verificationNews(verification, reveal), result);
 }
 
 function remediation({ status, phase, problems, exhausted }: Extract<CompleteResult, { passed: false }>): string {
@@ -116,9 +120,15 @@ function remediation({ status, phase, problems, exhausted }: Extract<CompleteRes
   const fields = [...new Set(problems.map(({ field }) => field))]
     .filter((field) => field !== "")
     .slice(0, PROBLEMS_MAX);
-  const mend = `Do what is missing, then submit evidence for phase ${phase} with all required fields: ${fields.join(", ")}`;
+  const isComplete = problems.every(({ problem }) => problem === "unverified");
+  const named = isComplete ? ", all of it: it is complete, but what was looked up says otherwise" : asked(fields);
+  const mend = `Do what is missing, then submit evidence for phase ${phase}${named}`;
   if (status === "active") return mend;
   return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
+}
+
+function asked(fields: readonly string[]): string {
+  return fields.length === 0 ? "" : ` with all required fields: ${fields.join(", ")}`;
 }
 
 function nextCall(result: Extract<CompleteResult, { passed: false }>): WireObject | null {
@@ -127,7 +137,11 @@ function nextCall(result: Extract<CompleteResult, { passed: false }>): WireObjec
   if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
   const wanted = problems
     .slice(0, BLANKS_MAX)
-    .map(({ field, expected }) => [field.split(".")[0] || "<field>", `<${expected ?? "see required_format"}>`]);
+    .map(({ field, problem, expected }) =>
+      problem === "unverified"
+        ? [field || "<all fields>", "<as before, once it is true>"]
+        : [field.split(".")[0] || "<field>", `<${expected ?? "see required_format"}>`],
+    );
   const claims = planClaims(result);
   const evidence = { ...Object.fromEntries(wanted), ...planBlanks(claims) };
   return { action: "complete_phase", session_id: sessionId, phase, evidence };
@@ -165,12 +179,16 @@ function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims
   });
 }
 
-/** The format and an example, where they fit; the phase's own answer has the format too. */
-function withFormat(
+/** What verifiers have found, format and example, where they fit; other answers have them too. */
+function withMore(
   { room }: ToolContext,
-  answer: WireObject,
+  bare: WireObject,
+  found: WireObject,
   { requiredFormat, example, sessionId, phase }: Extract<CompleteResult, { passed: false }>,
 ): WireObject {
+  const full = { ...bare, ...found };
+  const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
+  const answer = JSON.stringify(full).length <= room ? full : { ...bare, ...seeErrors };
   const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
   if (JSON.stringify(whole).length <= room) return whole;
   return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };

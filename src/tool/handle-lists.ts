@@ -4,7 +4,8 @@ import type { WorkflowListing } from "../ports/content-provider.js";
 import type { ParametersOf } from "./actions.js";
 import { pageItems } from "./paging.js";
 import type { ToolContext } from "./tool-context.js";
-import { compact, sessionEntry, type WireObject } from "./wire.js";
+import { sessionEntry } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** How many sessions a page asks for; fewer where they would not fit. */
 const SESSIONS_A_PAGE = 25;

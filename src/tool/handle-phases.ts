@@ -1,10 +1,12 @@
 import type { PhaseView } from "../engine/phase-view.js";
+import { conceal, revealOf } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
 import { approvalNews } from "./approval-on-wire.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall } from "./next-call.js";
 import { planNews, startedPlan, taskNews } from "./plan-on-wire.js";
 import { type ToolContext, withText } from "./tool-context.js";
-import { compact, phaseContent, taskContent, type WireObject } from "./wire.js";
+import { phaseContent, taskContent } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, idempotency_key: idempotencyKey } = params;
@@ -67,7 +69,8 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const resetEvidence = params.reset_evidence ?? false;
   const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params) };
-  const { phase, previousProblems } = await context.engine.retryPhase(params.session_id, request);
+  const { phase, previousProblems: all } = await context.engine.retryPhase(params.session_id, request);
+  const previousProblems = conceal(all, revealOf(phase.phase.gate));
   return phaseAnswer(context, phase, {
     action: "retry_phase",
     session_id: phase.sessionId,

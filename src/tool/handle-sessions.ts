@@ -1,7 +1,10 @@
+import { conceal } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
 import { pageItems } from "./paging.js";
 import type { ToolContext } from "./tool-context.js";
-import { compact, historyEntry, type WireObject } from "./wire.js";
+import { verificationNews } from "./verification-on-wire.js";
+import { historyEntry } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** Room for what a list's answer has beside its items. */
 const ENVELOPE = 600;
@@ -41,7 +44,10 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
 
 export async function getErrors(context: ToolContext, params: ParametersOf<"get_errors">): Promise<WireObject> {
   const failures = await context.engine.errors(params.session_id);
-  const errors = failures.map(({ phase, attempt, at, problems }) => ({
+  const shown = failures.map(({ problems, ...failure }) => {
+    return { ...failure, problems: conceal(problems, failure.reveal ?? "fields") };
+  });
+  const errors = shown.map(({ phase, attempt, at, problems, verification, reveal }) => ({
     phase,
     attempt,
     timestamp: at,
@@ -50,6 +56,7 @@ export async function getErrors(context: ToolContext, params: ParametersOf<"get_
     details: {
       missing_fields: problems.filter(({ problem }) => problem === "missing").map(({ field }) => field),
       validation_errors: problems.map(({ message }) => message),
+      ...verificationNews(verification, reveal),
     },
     remediation: `Submit evidence for phase ${phase} that has what is named here`,
   }));

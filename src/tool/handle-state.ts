@@ -5,7 +5,8 @@ import { blockedBy, nextCall, phaseCall } from "./next-call.js";
 import { planNews, planNewsInShort } from "./plan-on-wire.js";
 import { rangesText } from "./ranges-text.js";
 import type { ToolContext } from "./tool-context.js";
-import { brief, compact, historyEntry, type WireObject } from "./wire.js";
+import { historyEntry } from "./wire.js";
+import { brief, compact, type WireObject } from "./wire-object.js";
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {
   if (params.brief === true) return briefState(context, await context.engine.getState(params.session_id));

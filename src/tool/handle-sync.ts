@@ -3,7 +3,7 @@ import type { ParametersOf } from "./actions.js";
 import { blockedBy, nextCall, phaseCall, syncCall } from "./next-call.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
-import { brief, compact, type WireObject } from "./wire.js";
+import { brief, compact, type WireObject } from "./wire-object.js";
 
 /** As many differences of a kind as an answer lists. */
 const LISTED_MAX = 15;

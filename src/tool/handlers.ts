@@ -6,7 +6,7 @@ import { deleteSession, getErrors, getHistory, getMetrics, pause } from "./handl
 import { getSession, getState } from "./handle-state.js";
 import { syncPlan } from "./handle-sync.js";
 import type { ToolContext } from "./tool-context.js";
-import type { WireObject } from "./wire.js";
+import type { WireObject } from "./wire-object.js";
 
 /** Carries out a checked call. */
 export function handle(context: ToolContext, request: Request): Promise<WireObject> {

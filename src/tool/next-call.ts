@@ -1,7 +1,7 @@
 import type { PhaseDefinition } from "../definition/structure.js";
 import { evidenceNames } from "../gate/required-format.js";
 import type { SessionHead } from "../session/head.js";
-import type { WireObject } from "./wire.js";
+import type { WireObject } from "./wire-object.js";
 
 /** A call of the tool, as its `next` shows it: the parameters, to be passed on as they are. */
 export type NextCall = WireObject;

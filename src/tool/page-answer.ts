@@ -1,5 +1,5 @@
 import { pageText, surelyFits } from "./paging.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** Room for what stands around a page of JSON. */
 const ENVELOPE = 700;

@@ -1,5 +1,5 @@
 import type { AnyPhasegateError } from "../errors.js";
-import type { WireObject } from "./wire.js";
+import type { WireObject } from "./wire-object.js";
 
 /** Seed 001's words for errors that have to do with plans: which keys they add, and which they say otherwise. */
 export function planWords(error: AnyPhasegateError, message: string, hint: string): WireObject {

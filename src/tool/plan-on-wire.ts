@@ -6,7 +6,7 @@ import type { PlannedTaskView } from "../engine/plan/view-plan.js";
 import type { StartedPlan } from "../engine/start-session.js";
 import { syncCall } from "./next-call.js";
 import type { ToolContext } from "./tool-context.js";
-import { brief, compact, type WireObject } from "./wire.js";
+import { brief, compact, type WireObject } from "./wire-object.js";
 
 /** As many warnings as the answer to a start shows. */
 const WARNINGS_SHOWN = 5;

@@ -1,6 +1,6 @@
 import { phaseCall } from "./next-call.js";
 import { surelyFits } from "./paging.js";
-import type { WireObject } from "./wire.js";
+import type { WireObject } from "./wire-object.js";
 
 /** What an answer is nothing without. */
 const KEPT: ReadonlySet<string> = new Set(["status", "action", "session_id", "error", "error_type", "code", "next"]);

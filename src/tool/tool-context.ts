@@ -4,7 +4,7 @@ import type { Metrics } from "../engine/metrics.js";
 import type { ApprovalSignature } from "../session/approval-message.js";
 import type { Action } from "./actions.js";
 import { LEAST_PAGE, pageText, surelyFits } from "./paging.js";
-import { compact, type WireObject } from "./wire.js";
+import { compact, type WireObject } from "./wire-object.js";
 
 /** An answer: `status`, `action`, and what the action gives. */
 export type WorkflowResponse = {

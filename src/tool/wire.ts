@@ -1,15 +1,15 @@
 /** How the engine's views look on the wire: seed 000's names and nesting. */
-import type { PhaseDefinition, TaskDefinition } from "../definition/structure.js";
+import type { JsonObject } from "../definition/json.js";
+import type { GateDefinition, PhaseDefinition, TaskDefinition } from "../definition/structure.js";
 import type { PhaseView, TaskView } from "../engine/phase-view.js";
 import type { TaskStanding } from "../engine/plan/task-standing.js";
-import { evidenceNames, requiredFormat } from "../gate/required-format.js";
-import { revealOf } from "../gate/reveal.js";
+import { evidenceNames, exampleEvidence, requiredFormat } from "../gate/required-format.js";
+import { conceal, revealOf } from "../gate/reveal.js";
 import type { Problem } from "../gate/verdict.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import type { PhaseAttempt } from "../session/history.js";
-
-/** An answer of the tool: always `status` and `action`, the rest as the action has it. */
-export type WireObject = { [key: string]: unknown };
+import { verificationNews } from "./verification-on-wire.js";
+import { brief, compact, type WireObject } from "./wire-object.js";
 
 /** How many earlier phases' artifacts are named; the others are counted. */
 const ARTIFACTS_NAMED = 20;
@@ -69,7 +69,7 @@ export function sessionEntry(summary: SessionSummary): WireObject {
 
 /** One try at one phase. */
 export function historyEntry(attempt: PhaseAttempt): WireObject {
-  const { phase, startedAt, completedAt, durationSeconds, status, problems } = attempt;
+  const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal } = attempt;
   return compact({
     phase,
     started_at: startedAt,
@@ -77,25 +77,14 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     duration_seconds: durationSeconds,
     attempt: attempt.attempt,
     status,
-    problems: problems?.map(({ message }) => message),
+    problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
+    ...verificationNews(verification, reveal),
   });
 }
 
 /** A problem beside its sentence, which stands in `validation_errors`. */
 export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
   return compact({ field, problem, got, expected, example });
-}
-
-/** A text from a definition, short enough for a brief answer. */
-export function brief(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
-}
-
-/** An object without the keys that have no value. */
-export function compact(entries: WireObject): WireObject {
-  const object: WireObject = {};
-  for (const key in entries) if (entries[key] !== undefined) object[key] = entries[key];
-  return object;
 }
 
 /** How much of what was read out of a text stands beside it; the text itself is in `content`, whole. */
@@ -138,7 +127,14 @@ function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefi
     required_evidence: evidenceNames(phase.gate),
     validation: validation?.join("; "),
     evidence_schema: requiredFormat(phase.gate),
+    evidence_example: shortExample(phase.gate),
   });
+}
+
+/** The example is a help; what is asked for stands in the schema, whole. */
+function shortExample(gate: GateDefinition): JsonObject | undefined {
+  const example = exampleEvidence(gate);
+  return example !== undefined && JSON.stringify(example).length <= LIST_MAX ? example : undefined;
 }
 
 function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {

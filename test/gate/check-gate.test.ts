@@ -189,7 +189,15 @@ describe("a schema gate", () => {
 
 describe("the kinds of problems", () => {
   it("are those of the log's format", () => {
-    expect(PROBLEM_KINDS).toEqual(["missing", "wrong_type", "claimed_false", "empty", "invalid"]);
+    expect(PROBLEM_KINDS).toEqual([
+      "missing",
+      "wrong_type",
+      "claimed_false",
+      "empty",
+      "invalid",
+      "unverified",
+      "denied",
+    ]);
     expect(problemSchema.safeParse({ field: "a", problem: "odd", message: "b" }).success).toBe(false);
     expect(problemSchema.safeParse({ field: "a", problem: "empty", message: "b" }).success).toBe(true);
   });

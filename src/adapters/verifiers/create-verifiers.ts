@@ -48,18 +48,22 @@ export interface VerifierLimits {
   readonly maxCommandTimeoutMs: number;
 }
 
+/** The names of the verifiers that phasegate brings along. */
+export const VERIFIER_NAMES = [
+  "file_exists",
+  "directory_exists",
+  "file_matches",
+  "markdown_headings",
+  "json_value",
+  "changed_since_phase_start",
+  "git_clean",
+  "git_commit_exists",
+  "command",
+  "http_ok",
+] as const;
+
 /** The verifiers that phasegate brings along. */
-export type VerifierName =
-  | "file_exists"
-  | "directory_exists"
-  | "file_matches"
-  | "markdown_headings"
-  | "json_value"
-  | "changed_since_phase_start"
-  | "git_clean"
-  | "git_commit_exists"
-  | "command"
-  | "http_ok";
+export type VerifierName = (typeof VERIFIER_NAMES)[number];
 
 const MIB = 2 ** 20;
 

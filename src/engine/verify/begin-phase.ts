@@ -90,7 +90,6 @@ async function begin(
 }
 
 function recorded(context: EngineContext, check: VerifyDefinition, outcome: SnapshotOutcome): Begun {
-  if (outcome.status === "none") return { snapshots: [], payloads: [] };
   const { verifier } = check;
   const about = { verifier, check: checkKey(check) };
   const failed = (error: unknown, reason: string): Begun => {
@@ -98,7 +97,7 @@ function recorded(context: EngineContext, check: VerifyDefinition, outcome: Snap
     return { snapshots: [{ ...about, failed: reason }], payloads: [] };
   };
   if (outcome.status === "failed") return failed(outcome.error, reasonOf(outcome.error));
-  const value = asJson(outcome.value);
+  const value = outcome.status === "none" ? undefined : asJson(outcome.value);
   const length = value === undefined ? 0 : JSON.stringify(value).length;
   if (value === undefined) return failed(new Error("a snapshot that is not JSON"), "what it gave is not JSON");
   if (length > SNAPSHOT_MAX)

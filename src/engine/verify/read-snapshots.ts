@@ -33,7 +33,7 @@ export async function loadBeginnings(
   for (const key of checks.map(checkKey)) {
     const { value, failed = "nothing was recorded" } = snapshots.get(key) ?? {};
     if (value !== undefined) found.set(key, { value: await loadValue(context, place, value) });
-    else if (snapshots.has(key)) found.set(key, { failed });
+    else found.set(key, { failed });
   }
   return found;
 }
