@@ -29,7 +29,8 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
 }
 
 function judged(context: ToolContext, result: CompleteResult): WireObject {
-  return result.passed ? passed(result) : failed(context, result);
+  if (result.passed) return passed(result);
+  return failed(context, { ...result, problems: conceal(result.problems, result.reveal) });
 }
 
 /** The word of the person who is there; undefined where there is none, or none that answers. */

@@ -1,5 +1,6 @@
 import type { PhaseDefinition } from "../definition/structure.js";
 import { evidenceNames } from "../gate/required-format.js";
+import { revealOf } from "../gate/reveal.js";
 import type { SessionHead } from "../session/head.js";
 import type { WireObject } from "./wire-object.js";
 
@@ -107,18 +108,24 @@ export function taskCall(sessionId: string, phase: number, task: number): NextCa
 /** As many fields as an answer can carry; all of them stand in the checkpoint. */
 const BLANKS_MAX = 12;
 
+const UNKNOWN = { "<what was done>": "<result>" };
+
 function blanks({ gate }: PhaseDefinition): WireObject {
   switch (gate.kind) {
     case "open":
-      return { "<what was done>": "<result>" };
+      return UNKNOWN;
     case "schema": {
       const names = evidenceNames(gate).slice(0, BLANKS_MAX);
       if (names.length === 0) return { "<see checkpoint.evidence_schema>": "<value>" };
       return Object.fromEntries(names.map((name) => [name, "<see checkpoint.evidence_schema>"]));
     }
     case "fields": {
+      const reveal = revealOf(gate);
+      if (reveal === "none") return UNKNOWN;
       const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
-      return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));
+      return Object.fromEntries(
+        required.map(({ name, type }) => [name, reveal === "fields" ? `<${type}>` : "<value>"]),
+      );
     }
     case "plan":
       return Object.fromEntries(evidenceNames(gate).map((name) => [name, "<see checkpoint.evidence_schema>"]));

@@ -117,8 +117,8 @@ describe("the gate of a plan's phase", () => {
     const { lieThenTruth, edit, tool, id } = await aPlan();
     await edit("# Tasks\n");
     const sync = await tool.dispatch({ action: "sync_plan", session_id: id });
-    expect(sync).toMatchObject({ status: "error", error: expect.stringMatching(/phase|plan/i) });
-    expect(sync.remediation).not.toBe("");
+    expect(sync).toMatchObject({ status: "error", message: expect.stringContaining("it has no phase and no task") });
+    expect(sync.hint).toContain("## Phase 1");
     await edit(PLAN);
     await lieThenTruth({}, [/Task 1\.1 is not in/, /Task 1\.2 is not in/]);
   });

@@ -88,8 +88,13 @@ describe("a gate that hides what it asks for", () => {
 
   it("tells a liar nothing to write to, and lets an honest agent through", async () => {
     const gate = await aGate({ gate: HIDING });
-    const answer = await gate.refuses({ ...TRUTH, passed: 11 }, /evidence/);
-    expect(JSON.stringify(answer)).not.toMatch(/some tests failed|crash|version|total/);
+    const answer = await gate.refuses({ ...TRUTH, passed: 11 }, /1 thing is missing or wrong. What it asks for isn't/);
+    const seen = ["get_phase", "get_state", "get_errors", "get_history", "get_session"].map((action) =>
+      gate.tool.dispatch({ action, session_id: gate.id }),
+    );
+    for (const shown of [answer, ...(await Promise.all(seen))]) {
+      expect(JSON.stringify(shown)).not.toMatch(/some tests failed|crash|"passed"|evidence\.|runs/);
+    }
     await gate.accepts(TRUTH);
   });
 });
