@@ -1,0 +1,215 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createEngine, defineWorkflow, MemoryContent } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import type { Verifier } from "phasegate/verify";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { failure } from "../support/failure.js";
+import { makeEngine } from "../support/make-engine.js";
+import { gatedFiles, makeProject, startVerified } from "../support/verified.js";
+
+const TRUE: Verifier = { verify: async () => ({ ok: true, message: "it is so" }) };
+const FALSE: Verifier = { verify: async () => ({ ok: false, message: "make it so" }) };
+const OPEN = "evidence_schema: {done: {type: boolean}}\n";
+
+const REPORT = `evidence_schema:
+  report: {type: string, verify: file_exists}
+verify: {verifier: command, argv: [node, check.mjs]}
+`;
+
+describe("a gate that has evidence looked up", () => {
+  it("refuses what isn't there, with what to mend, and passes once it is", async () => {
+    const { verifiers, write } = await makeProject();
+    const { submit } = await startVerified([REPORT, OPEN], { verifiers });
+    await write("check.mjs", "console.log('2 tests fail'); process.exit(1);\n");
+    expect(await submit({ report: "report.md" })).toMatchObject({
+      passed: false,
+      problems: [
+        { field: "report", problem: "unverified", got: '"report.md"' },
+        { field: "", problem: "unverified" },
+      ],
+      verification: [
+        { verifier: "file_exists", field: "report", ok: false },
+        { verifier: "command", ok: false, exit: 1, output: ["2 tests fail"] },
+      ],
+    });
+    await write("report.md", "# All of it\n");
+    await write("check.mjs", "console.log('0 tests fail');\n");
+    const passed = await submit({ report: "report.md" });
+    expect(passed).toMatchObject({ passed: true, verification: [{ ok: true }, { ok: true, exit: 0 }] });
+  });
+
+  it("records what it found, as a new process on the same folder shows", async () => {
+    const { verifiers, write } = await makeProject();
+    await write("check.mjs", "process.exit(3);\n");
+    await write("report.md", "# Report\n");
+    const folder = await mkdtemp(join(tmpdir(), "phasegate-state-"));
+    const content = new MemoryContent({ sources: { verified: gatedFiles("verified", [REPORT, OPEN]) } });
+    const first = createEngine({ storage: await FileStorage.open(folder), content, verifiers });
+    const { sessionId } = await first.start({ workflowType: "verified", target: "src/a.ts" });
+    await first.completePhase(sessionId, { phase: 1, evidence: { report: "report.md" } });
+    await write("check.mjs", "");
+    await first.completePhase(sessionId, { phase: 1, evidence: { report: "report.md" } });
+    await first.close();
+    const second = createEngine({ storage: await FileStorage.open(folder), content });
+    expect(await second.history(sessionId)).toMatchObject([
+      { status: "failed", verification: [{ ok: true }, { ok: false, exit: 3, digest: expect.any(String) }] },
+      { status: "completed", verification: [{ ok: true }, { ok: true, exit: 0, at: expect.any(String) }] },
+      { status: "active" },
+    ]);
+    expect(await second.errors(sessionId)).toMatchObject([{ verification: [{ ok: true }, { exit: 3 }] }]);
+    expect(await second.audit(sessionId)).toMatchObject({ intact: true });
+    await second.close();
+  });
+
+  it("blocks whatever strict and enforcement say", async () => {
+    const gate = `checkpoint: {strict: false}\n${OPEN}verify: never\n`;
+    const { submit } = await startVerified([gate], { verifiers: { never: FALSE }, enforcement: "as-defined" });
+    expect(await submit({ done: true })).toMatchObject({
+      passed: false,
+      problems: [{ field: "", problem: "unverified", message: "Not verified (never): make it so" }],
+    });
+  });
+
+  it("looks at nothing while the evidence has other faults, or a field is left out that may be", async () => {
+    const asked: unknown[] = [];
+    const spy: Verifier = {
+      verify: async ({ value }) => {
+        asked.push(value);
+        return { ok: true, message: "seen" };
+      },
+    };
+    const gate =
+      "evidence_schema: {done: {type: boolean, validator: is_true}, note: {type: string, required: false, verify: spy}}\n";
+    const { submit } = await startVerified([gate, OPEN], { verifiers: { spy } });
+    await submit({ done: false, note: "a" });
+    expect(await submit({ done: true })).toMatchObject({ passed: true });
+    expect(asked).toEqual([]);
+  });
+
+  it("gives verifiers the value, the evidence, the session and params that are filled in", async () => {
+    const requests: unknown[] = [];
+    const spy: Verifier = {
+      verify: async (request) => {
+        requests.push(request);
+        return { ok: true, message: "seen" };
+      },
+    };
+    const gate =
+      "evidence_schema: {file: {type: string, verify: {verifier: spy, of: '{target_file}', is: 'docs/{evidence.file}'}}}\n";
+    const { submit, sessionId } = await startVerified([gate, OPEN], { verifiers: { spy } });
+    await submit({ file: "a.md" });
+    expect(requests).toEqual([
+      {
+        params: { of: "src/a.ts", is: "docs/a.md" },
+        value: "a.md",
+        evidence: { file: "a.md" },
+        session: { id: sessionId, workflowType: "verified", target: "src/a.ts", phase: 1 },
+      },
+    ]);
+  });
+
+  it.each<[string, Verifier, string]>([
+    ["crashes", { verify: () => Promise.reject(new Error("/home/secret")) }, "failed"],
+    ["never ends", { verify: () => new Promise(() => {}) }, "had not ended at the deadline"],
+  ])("stays shut where a verifier %s, and tells the host", async (_, broken, words) => {
+    const gate = `${OPEN}verify: broken\n`;
+    const limits = { verifyDeadlineMs: 30 };
+    const { engine, submit } = await startVerified([gate], { verifiers: { broken }, limits });
+    const told: string[] = [];
+    engine.on("internalError", ({ operation }) => told.push(operation));
+    const answer = await submit({ done: true });
+    expect(answer).toMatchObject({ passed: false, verification: [{ ok: false, failed: true }] });
+    expect(JSON.stringify(answer)).toContain(words);
+    expect(JSON.stringify(answer)).not.toContain("secret");
+    expect(told).toEqual(["verifier broken"]);
+  });
+
+  it("keeps of results what a log can bear", async () => {
+    const loud: Verifier = {
+      verify: async () => ({
+        ok: false,
+        message: "m".repeat(5000),
+        ran: "r".repeat(5000),
+        digest: "d".repeat(5000),
+        output: ["a line", "x".repeat(10_000), ...Array.from({ length: 100 }, () => "y".repeat(400))],
+      }),
+    };
+    const gate = `${OPEN}verify: [${Array.from({ length: 40 }, () => "loud").join(", ")}]\n`;
+    const { submit } = await startVerified([gate], { verifiers: { loud } });
+    const { verification = [] } = await submit({ done: true });
+    expect(verification).toHaveLength(40);
+    expect(JSON.stringify(verification).length).toBeLessThan(160_000);
+    expect(verification[0]?.output?.[0]).toBe("a line");
+    expect(verification[0]?.output?.at(-1)).toBe("…");
+  });
+
+  it("looks up what a schema in code takes; also under a name that the schema doesn't know", async () => {
+    const seen: unknown[] = [];
+    const spy: Verifier = {
+      verify: async ({ value = "nothing" }) => {
+        seen.push(value);
+        return { ok: value !== "nothing", message: "hand it in" };
+      },
+    };
+    const evidence = z.object({ file: z.string(), note: z.string().optional() });
+    const start = async (field: string) => {
+      const workflow = defineWorkflow({
+        ...{ type: "coded", revision: "1", name: "Coded", description: "One schema" },
+        phases: [
+          { number: 1, name: "One", content: "# One", gate: { evidence, verify: [{ verifier: "spy", field }] } },
+        ],
+      });
+      const { engine } = makeEngine({ verifiers: { spy } }, [workflow]);
+      const { sessionId } = await engine.start({ workflowType: "coded", target: "a" });
+      return engine.completePhase(sessionId, { phase: 1, evidence: { file: "a.md" } });
+    };
+    expect(await start("file")).toMatchObject({ passed: true, verification: [{ verifier: "spy", ok: true }] });
+    expect(await start("note")).toMatchObject({ passed: true });
+    expect(await start("nope")).toMatchObject({
+      problems: [{ field: "nope", message: "'nope' is not verified (spy): hand it in", got: "nothing" }],
+    });
+    expect(seen).toEqual(["a.md", "nothing"]);
+  });
+});
+
+describe("start", () => {
+  const start = (gate: string, verifiers: Record<string, Verifier>) => {
+    const content = new MemoryContent({ sources: { verified: gatedFiles("verified", [gate]) } });
+    const made = makeEngine({ content, verifiers });
+    return { ...made, started: made.engine.start({ workflowType: "verified", target: "a" }) };
+  };
+
+  it("is refused where the host lacks a verifier, and leaves nothing behind", async () => {
+    const { engine, started } = start(`${OPEN}verify: file_exist\n`, { file_exists: TRUE });
+    const error = await failure(started);
+    expect(error.code).toBe("DEFINITION_INVALID");
+    expect(error.message).toContain(
+      'phase 1: the verifier "file_exist" is not registered; did you mean "file_exists"?',
+    );
+    expect(error.remedy).toContain('The host must register "file_exist"');
+    expect((await engine.listSessions()).items).toEqual([]);
+  });
+
+  it("is refused for params that a verifier can't be run with", async () => {
+    const { verifiers } = await makeProject();
+    const { started } = start(`${OPEN}verify: [{verifier: command, argv: [rm]}, {verifier: file_exists, pth: a}]\n`, {
+      ...verifiers,
+    });
+    const error = await failure(started);
+    expect(error).toMatchObject({ code: "DEFINITION_INVALID", details: { diagnostics: { length: 2 } } });
+    expect(error.message).toContain("(and 1 more)");
+  });
+
+  it("lets a fault of the verifier's own be one", async () => {
+    const faulty: Verifier = {
+      ...TRUE,
+      check: () => {
+        throw new TypeError("oops");
+      },
+    };
+    expect((await failure(start(`${OPEN}verify: faulty\n`, { faulty }).started)).code).toBe("INTERNAL");
+  });
+});
