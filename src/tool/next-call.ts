@@ -108,26 +108,26 @@ export function taskCall(sessionId: string, phase: number, task: number): NextCa
 /** As many fields as an answer can carry; all of them stand in the checkpoint. */
 const BLANKS_MAX = 12;
 
-const UNKNOWN = { "<what was done>": "<result>" };
-
 function blanks({ gate }: PhaseDefinition): WireObject {
   switch (gate.kind) {
     case "open":
-      return UNKNOWN;
+      return { "<what was done>": "<result>" };
     case "schema": {
       const names = evidenceNames(gate).slice(0, BLANKS_MAX);
       if (names.length === 0) return { "<see checkpoint.evidence_schema>": "<value>" };
-      return Object.fromEntries(names.map((name) => [name, "<see checkpoint.evidence_schema>"]));
+      return named(names, "<see checkpoint.evidence_schema>");
     }
     case "fields": {
-      const reveal = revealOf(gate);
-      if (reveal === "none") return UNKNOWN;
+      if (revealOf(gate) === "none") return { "<what was done>": "<result>" };
+      if (revealOf(gate) === "names") return named(evidenceNames(gate).slice(0, BLANKS_MAX), "<value>");
       const required = gate.fields.filter((field) => field.required).slice(0, BLANKS_MAX);
-      return Object.fromEntries(
-        required.map(({ name, type }) => [name, reveal === "fields" ? `<${type}>` : "<value>"]),
-      );
+      return Object.fromEntries(required.map(({ name, type }) => [name, `<${type}>`]));
     }
     case "plan":
-      return Object.fromEntries(evidenceNames(gate).map((name) => [name, "<see checkpoint.evidence_schema>"]));
+      return named(evidenceNames(gate), "<see checkpoint.evidence_schema>");
   }
+}
+
+function named(names: readonly string[], blank: string): WireObject {
+  return Object.fromEntries(names.map((name) => [name, blank]));
 }

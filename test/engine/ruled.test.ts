@@ -1,0 +1,112 @@
+import { createEngine, MemoryStorage } from "phasegate";
+import type { Verifier } from "phasegate/verify";
+import { describe, expect, it } from "vitest";
+import { startVerified } from "../support/verified.js";
+
+const OPEN = "evidence_schema: {count: {type: integer}}\n";
+/** A gate with one rule between fields. */
+const ruled = (rule: string, more = "") =>
+  `${OPEN}cross_field_validation: [{rule: '${rule}', error_message: no}]\n${more}`;
+
+describe("rules in a session", () => {
+  it("block, with their author's words", async () => {
+    const { submit } = await startVerified([ruled("evidence.count > 2"), OPEN]);
+    expect(await submit({ count: 2 })).toMatchObject({
+      passed: false,
+      problems: [{ message: expect.stringMatching(/: no$/) }],
+    });
+    expect(await submit({ count: 3 })).toMatchObject({ passed: true });
+  });
+
+  it("warn with strict: false, in the answer and in the log", async () => {
+    const { submit } = await startVerified([ruled("evidence.count > 2", "checkpoint: {strict: false}\n"), OPEN]);
+    expect(await submit({ count: 2 })).toMatchObject({
+      passed: true,
+      warnings: [{ message: expect.stringMatching(/: no$/) }],
+    });
+  });
+
+  it("see what earlier phases have handed on, and not what a rollback has taken away", async () => {
+    const gates = [OPEN, OPEN, ruled('evidence.count == artifacts["1"].count && size(artifacts) == 2')];
+    const { engine, sessionId, submit } = await startVerified(gates);
+    await submit({ count: 5 });
+    await submit({ count: 6 }, 2);
+    expect(await submit({ count: 6 }, 3)).toMatchObject({ passed: false });
+    await engine.rollback(sessionId, { to: 1 });
+    await submit({ count: 7 });
+    await submit({ count: 6 }, 2);
+    expect(await submit({ count: 7 }, 3)).toMatchObject({ passed: true });
+  });
+
+  it("see the session and which attempt it is", async () => {
+    const rule = 'session.attempt == 2 && session.phase == 1 && session.target == "src/a.ts" && session.id != ""';
+    const { submit } = await startVerified([ruled(rule), OPEN]);
+    expect(await submit({ count: 1 })).toMatchObject({ passed: false, attempt: 1 });
+    expect(await submit({ count: 1 })).toMatchObject({ passed: true, attempt: 2 });
+  });
+});
+
+/** A verifier that is under way while something else happens to the session. */
+function meanwhile(happen: () => Promise<unknown>): Verifier & { readonly runs: number[] } {
+  const runs: number[] = [];
+  return {
+    runs,
+    async verify() {
+      runs.push(runs.length + 1);
+      if (runs.length === 1) await happen();
+      return { ok: true, message: "seen" };
+    },
+  };
+}
+
+describe("a verdict after somebody else's commit", () => {
+  const verified = `${OPEN}verify: slow\n`;
+
+  it("is kept where nothing has changed that it rests on", async () => {
+    const storage = new MemoryStorage();
+    const slow = meanwhile(async () => {
+      const other = createEngine({ storage, content: made.content });
+      await other.pause(made.sessionId);
+      await other.resume(made.sessionId);
+    });
+    const made = await startVerified([verified, OPEN], { storage, verifiers: { slow } });
+    const conflicts: number[] = [];
+    made.engine.on("conflict", ({ version }) => conflicts.push(version));
+    expect(await made.submit({ count: 1 })).toMatchObject({ passed: true });
+    expect(conflicts).toEqual([2]);
+    expect(slow.runs).toEqual([1]);
+  });
+
+  it("is kept through another's failed attempt where no rule can see the attempt, and not where one can", async () => {
+    const runsWith = async (gate: string) => {
+      const storage = new MemoryStorage();
+      const slow = meanwhile(() =>
+        createEngine({ storage, content: made.content, verifiers: { slow } }).completePhase(made.sessionId, {
+          phase: 1,
+          evidence: { count: "none" },
+        }),
+      );
+      const made = await startVerified([gate, OPEN], { storage, verifiers: { slow } });
+      expect(await made.submit({ count: 1 })).toMatchObject({ passed: true, attempt: 2 });
+      return slow.runs.length;
+    };
+    expect(await runsWith(verified)).toBe(1);
+    expect(await runsWith(ruled("session.attempt < 3", "verify: slow\n"))).toBe(2);
+  });
+
+  it("is made anew where the session has gone back and come again: it has other artifacts now", async () => {
+    const storage = new MemoryStorage();
+    const slow = meanwhile(async () => {
+      const other = createEngine({ storage, content: made.content });
+      await other.rollback(made.sessionId, { to: 1 });
+      await other.completePhase(made.sessionId, { phase: 1, evidence: { count: 8 } });
+    });
+    const rule = ruled('evidence.count == artifacts["1"].count', "verify: slow\n");
+    const made = await startVerified([OPEN, rule], { storage, verifiers: { slow } });
+    await made.submit({ count: 7 });
+    expect(await made.submit({ count: 7 }, 2)).toMatchObject({
+      passed: false,
+      problems: [{ message: expect.stringMatching(/: no$/) }],
+    });
+  });
+});

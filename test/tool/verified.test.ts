@@ -1,0 +1,131 @@
+import { createWorkflowTool } from "phasegate";
+import type { Verifier } from "phasegate/verify";
+import { describe, expect, it } from "vitest";
+import { makeProject, startVerified } from "../support/verified.js";
+
+const GATE = (more = "") => `evidence_schema:
+  count: {type: integer, validator: greater_than_0, description: how many tests passed}
+  report: {type: string, verify: {verifier: file_matches, pattern: "^## Results"}}
+verify: {verifier: command, argv: [node, check.mjs]}
+${more}`;
+const OPEN = "evidence_schema: {done: {type: boolean}}\n";
+
+async function start(gate: string) {
+  const { verifiers, write } = await makeProject();
+  await write("check.mjs", "console.log('2 tests fail'); process.exit(1);\n");
+  await write("report.md", "# Report\n");
+  const made = await startVerified([gate, OPEN], { verifiers });
+  const tool = createWorkflowTool(made.engine);
+  const call = (action: string, more: Record<string, unknown> = {}) =>
+    tool.dispatch({ action, session_id: made.sessionId, ...more });
+  const complete = (evidence: Record<string, unknown>) => call("complete_phase", { phase: 1, evidence });
+  return { ...made, write, call, complete };
+}
+
+describe("a refusal by verifiers on the wire", () => {
+  it("says what was looked up, what came of it and what to mend", async () => {
+    const { complete, call, write } = await start(GATE());
+    const refused = await complete({ count: 3, report: "report.md" });
+    expect(refused).toMatchObject({
+      code: "GATE_FAILED",
+      missing_evidence: [],
+      problems: [
+        { field: "report", problem: "unverified", got: '"report.md"' },
+        { field: "", problem: "unverified" },
+      ],
+      verification: [
+        { verifier: "file_matches", field: "report", ok: false, ran: "report.md" },
+        { verifier: "command", ok: false, exit: 1, output: ["2 tests fail"] },
+      ],
+      remediation: expect.stringContaining("it is complete, but what was looked up says otherwise"),
+      next: { evidence: { report: "<as before, once it is true>", "<all fields>": "<as before, once it is true>" } },
+    });
+    expect(await call("get_errors")).toMatchObject({
+      errors: [{ details: { missing_fields: [], verification: [{ ok: false }, { ok: false }] } }],
+    });
+    await write("check.mjs", "");
+    await write("report.md", "## Results\n");
+    expect(await complete({ count: 3, report: "report.md" })).toMatchObject({ checkpoint_passed: true });
+    const history = await call("get_history");
+    expect(history).toMatchObject({
+      history: [
+        { verification: [{ verifier: "file_matches" }, { verifier: "command", exit: 1 }] },
+        { verification: [{ ok: true }, { verifier: "command", ok: true, exit: 0 }] },
+        { status: "active" },
+      ],
+    });
+  });
+
+  it("says where a verifier could not run, and leaves results out of an answer that has no room for them", async () => {
+    const loud: Verifier = {
+      verify: async () => ({ ok: false, message: "m", output: Array.from({ length: 50 }, () => "x".repeat(400)) }),
+    };
+    const broken: Verifier = { verify: () => Promise.reject(new Error("oops")) };
+    const gate = `${OPEN}verify: [broken, ${Array.from({ length: 6 }, () => "loud").join(", ")}]\n`;
+    const { engine, sessionId } = await startVerified([gate], { verifiers: { loud, broken } });
+    const complete = (maxTokens: number) =>
+      createWorkflowTool(engine, { maxTokens }).dispatch({
+        ...{ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: true } },
+      });
+    const small = await complete(1500);
+    expect(small).toMatchObject({ code: "GATE_FAILED", verification: "see get_errors" });
+    expect(JSON.stringify(small).length).toBeLessThanOrEqual(6000);
+    expect(await complete(20_000)).toMatchObject({ verification: { 0: { verifier: "broken", could_not_run: true } } });
+  });
+});
+
+describe("what agents see of a gate", () => {
+  it("is a JSON Schema and one filled-in example", async () => {
+    const { call } = await start(GATE());
+    expect(await call("get_phase")).toMatchObject({
+      phase_content: {
+        checkpoint: {
+          required_evidence: ["count", "report"],
+          evidence_schema: { properties: { count: { type: "integer" }, report: { verified_by: ["file_matches"] } } },
+          evidence_example: { count: 3, report: expect.any(String) },
+        },
+      },
+    });
+  });
+
+  it("is only names with reveal: names, and nothing with reveal: none; hosts have the whole", async () => {
+    for (const [reveal, named] of [
+      ["names", true],
+      ["none", false],
+    ] as const) {
+      const { call, complete, engine, sessionId } = await start(GATE(`reveal: ${reveal}\n`));
+      const answers = [await complete({ count: 3, report: "report.md" }), await complete({ count: 0 })];
+      answers.push(await call("get_phase"), await call("get_errors"), await call("get_history"));
+      answers.push(await call("get_session"), await call("retry_phase", { phase: 1 }), await call("get_state"));
+      for (const answer of answers) {
+        const text = JSON.stringify(answer);
+        for (const secret of [
+          "file_matches",
+          "## Results",
+          "check.mjs",
+          "2 tests fail",
+          "greater",
+          "how many",
+          "integer",
+        ]) {
+          expect(text, `${reveal} ${secret}`).not.toContain(secret);
+        }
+      }
+      expect(JSON.stringify(answers[0]).includes('"report"')).toBe(named);
+      expect(answers[1]).toMatchObject({ code: "GATE_FAILED", missing_evidence: named ? ["report"] : [] });
+      expect(await engine.errors(sessionId)).toMatchObject([
+        { reveal, verification: [{ verifier: "file_matches" }, { output: ["2 tests fail"] }] },
+        { reveal, problems: [{ field: "report" }, { field: "count" }] },
+      ]);
+    }
+  });
+
+  it("hides the warnings of a gate that passes, too", async () => {
+    const gate = `${OPEN.replace("{type: boolean}", "{type: boolean, required: false, validator: is_true}")}`;
+    const { engine, sessionId } = await startVerified([`${gate}checkpoint: {strict: false}\nreveal: names\n`]);
+    const complete = createWorkflowTool(engine).dispatch({
+      ...{ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: false } },
+    });
+    expect(await complete).toMatchObject({ checkpoint_passed: true, warnings: ["'done' doesn't meet the gate"] });
+  });
+});
