@@ -89,6 +89,17 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
+  it("lets an honest agent through among many ignored files, and folders with a .gitignore of their own", async () => {
+    const { accepts, write, git } = await aRepository(CLEAN);
+    await write(".gitignore", "cache/\n*.log\n");
+    await write("cache/.gitignore", "*\n");
+    await write("cache/x", "x");
+    for (let index = 0; index < 50; index += 1) await write(`sub/${index}.log`, "x");
+    git("add", ".");
+    git("commit", "--quiet", "-m", "second");
+    await accepts(COMMITTED);
+  });
+
   it("refuses a project that is in no repository", async () => {
     const { accepts, refuses, project } = await aGate({ gate: CLEAN, files });
     await refuses(COMMITTED, /the project lies in no git repository/);

@@ -1,5 +1,4 @@
 import type { Environment } from "@marcbachmann/cel-js";
-
 import { visibleText } from "../visible-text.js";
 
 type Numeric = bigint | number;
