@@ -6,16 +6,16 @@ import * as z from "zod";
 import { canonicalJson } from "../definition/canonical-json.js";
 import { digest } from "../definition/digest.js";
 
-/** Checks a signature that comes out of a store, or from a caller. */
-export const signatureSchema = z.object({
-  /** When it was signed, by the approver's clock: ISO 8601, UTC. */
-  signedAt: z.string(),
-  /** Ed25519 over {@link approvalMessage}, in base64url. */
-  value: z.string(),
-});
+/** Checks a signature that comes out of a store. */
+export const signatureSchema = z.object({ signedAt: z.string(), value: z.string() });
 
 /** An approver's signature. */
-export type ApprovalSignature = z.infer<typeof signatureSchema>;
+export interface ApprovalSignature {
+  /** When it was signed, by the approver's clock: ISO 8601, UTC. */
+  readonly signedAt: string;
+  /** Ed25519 over {@link approvalMessage}, in base64url. */
+  readonly value: string;
+}
 
 /** What is asked of a person. */
 export interface ApprovalQuestion {

@@ -50,9 +50,6 @@ export type SessionHead = z.infer<typeof sessionHeadSchema>;
 /** What has not been written into a plan yet. */
 export type DueTicks = NonNullable<SessionHead["due"]>;
 
-/** What is waited for. */
-export type Awaiting = NonNullable<SessionHead["awaiting"]>;
-
 /** The part of a head that every status has. */
 export type HeadFacts = Omit<Extract<SessionHead, { status: "active" }>, "status">;
 

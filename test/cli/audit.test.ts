@@ -99,7 +99,11 @@ describe("phasegate audit", () => {
     }
     expect((await audit("--receipt", join(root, "nowhere"))).code).toBe(3);
     expect((await audit("--write-receipt", join(root, "no", "where"))).code).toBe(3);
-    await writeFile(file, "short", { mode: 0o600 });
-    expect((await audit("--hash-key-file", file)).code).toBeGreaterThan(1);
+    const key = join(root, "short.key");
+    await writeFile(key, "short", { mode: 0o600 });
+    expect(await audit("--hash-key-file", key)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("less than 32"),
+    });
   });
 });

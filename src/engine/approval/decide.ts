@@ -11,7 +11,8 @@ import { type CompleteResult, describe } from "../gate-answer.js";
 import type { PhasedSession } from "../pinned.js";
 import { begunBy, withBegun } from "../verify/begun-by.js";
 import { authenticate, type Word } from "./authenticate.js";
-import { awaitedBy, loadAsked } from "./awaited.js";
+import { awaitedBy } from "./awaited.js";
+import { loadAsked } from "./view-awaited.js";
 
 /** A person's yes. */
 export interface ApproveRequest {

@@ -78,7 +78,9 @@ async function distrustOf(
   if (approved === undefined || asked === undefined) return "unsigned";
   const { commit, event } = asked;
   const isAnswer = approved.asked === commit.version && approved.evidenceHash === event.evidenceHash;
-  const isSame = event.phase === passed.phase && canonicalJson(event.evidence) === canonicalJson(passed.evidence);
+  const handedOn = ({ phase, evidence, output }: typeof event | typeof passed) =>
+    canonicalJson([phase, evidence, output]);
+  const isSame = handedOn(event) === handedOn(passed);
   if (!isAnswer || !isSame) return "other_evidence";
   const { approvers: _, ...awaited } = awaitedBy(commit, event);
   const question = { ...awaited, ...(approvers === undefined ? {} : { approvers }) };

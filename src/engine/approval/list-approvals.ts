@@ -1,7 +1,8 @@
 import type { SessionId } from "../../definition/names.js";
 import { isPhasegateError } from "../../errors.js";
 import type { EngineContext } from "../engine-context.js";
-import { type AwaitedApproval, viewAwaited } from "./awaited.js";
+import type { AwaitedApproval } from "./awaited.js";
+import { viewAwaited } from "./view-awaited.js";
 
 /** How many sessions are asked for at once. */
 const PAGE = 100;

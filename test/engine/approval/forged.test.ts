@@ -1,5 +1,7 @@
 import { createApproverKeys, MemoryStorage, type NotificationName } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { commitHash } from "../../../src/kernel/commit-body.js";
+import { AlteredStorage } from "../../kernel/altered-storage.js";
 import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";
 
@@ -332,14 +334,54 @@ describe("a log that was edited by hand", () => {
     expect((await failure(forger.engine.approve(sessionId, forged))).code).toBe("TAMPERED");
   });
 
-  it("without a key: a yes that was put in without a signature is not believed", async () => {
-    const storage = new MemoryStorage();
-    const made = await makeAsking({ storage });
-    const { sessionId, question } = await made.waiting();
-    const unsigned = await makeAsking({ storage, allowUnsignedApprovals: true });
-    await unsigned.engine.approve(sessionId, { by: "ann", evidenceHash: question.evidenceHash });
-    expect((await failure(made.submit(sessionId, 2))).code).toBe("APPROVAL_REFUSED");
-  });
+  /** Rewrites what a session's third commit says, which let it pass, and makes the hashes anew. */
+  async function rewritten(edit: (body: string) => string, hashKey?: string) {
+    const storage = new AlteredStorage();
+    const made = await makeAsking({ storage, ...(hashKey === undefined ? {} : { hashKey }) });
+    const { sessionId } = await made.waiting();
+    await made.engine.approve(sessionId, await made.signed(sessionId));
+    expect(await made.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    storage.alter = (commits) =>
+      commits.map((commit) => {
+        if (commit.version !== 3) return commit;
+        const body = edit(commit.body);
+        expect(body).not.toBe(commit.body);
+        return { ...commit, body, hash: commitHash(commit.previousHash, body) };
+      });
+    return { ...made, sessionId };
+  }
+
+  const without = (body: string) => {
+    const parsed: { events: { type: string }[] } = JSON.parse(body);
+    return JSON.stringify({ ...parsed, events: parsed.events.filter(({ type }) => type !== "approved") });
+  };
+  const edits: readonly (readonly [string, (body: string) => string, string])[] = [
+    ["the yes was taken out", without, "unsigned"],
+    ["other evidence was put in its place", (body) => body.replace("tests_pass", "tests_none"), "other_evidence"],
+    [
+      "something else is handed on",
+      (body) => body.replace('"evidence":', '"output":{"inline":7},"evidence":'),
+      "other_evidence",
+    ],
+    ["the yes is to another commit", (body) => body.replace('"asked":2', '"asked":1'), "other_evidence"],
+    ["the yes is somebody else's", (body) => body.replace('"by":"ann"', '"by":"bob"'), "signature"],
+    ["the yes is nobody's", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
+  ];
+  for (const [name, edit, reason] of edits) {
+    it(`is not believed where ${name}, with hashes made anew`, async () => {
+      const { engine, submit, sessionId } = await rewritten(edit);
+      for (const refused of [await failure(engine.getPhase(sessionId)), await failure(submit(sessionId, 2))]) {
+        expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason } });
+      }
+      expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, distrust: reason }]);
+    });
+
+    it(`is changed where ${name}, and the host has a key`, async () => {
+      const { engine, submit, sessionId } = await rewritten(edit, "of the host");
+      expect((await failure(submit(sessionId, 2))).code).toBe("TAMPERED");
+      expect(await engine.audit(sessionId)).toMatchObject({ intact: false, versions: 2, approvals: [] });
+    });
+  }
 });
 
 describe("keys", () => {

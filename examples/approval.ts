@@ -1,0 +1,82 @@
+/**
+ * A gate that asks a person: complete evidence waits until somebody whom the host knows has signed for it.
+ * Host, agent and approver stand in one file here; in earnest the private key lies where no agent can read it.
+ */
+import assert from "node:assert/strict";
+import {
+  createApproverKeys,
+  createEngine,
+  isPhasegateError,
+  MemoryContent,
+  MemoryStorage,
+  signApproval,
+} from "phasegate";
+
+const gate = `checkpoint: {strict: true}
+evidence_schema:
+  tests_pass: {type: boolean, required: true, description: "The whole suite passes"}
+approval: {prompt: "May this be released?", approvers: [ann]}
+`;
+const release = {
+  "metadata.json": JSON.stringify({
+    workflow_type: "release",
+    name: "Release",
+    description: "Test, ask, ship",
+    version: "1.0.0",
+    phases: [
+      { phase_number: 1, phase_name: "Test" },
+      { phase_number: 2, phase_name: "Ship" },
+    ],
+  }),
+  "phases/1/phase.md": "# Test\n\nRun the tests.\n",
+  "phases/1/gate-definition.yaml": gate,
+  "phases/2/phase.md": "# Ship\n\nTag and publish.\n",
+};
+
+const keys = await createApproverKeys();
+// #region host
+const engine = createEngine({
+  storage: new MemoryStorage(),
+  content: new MemoryContent({ sources: { release } }),
+  approvers: { ann: keys.publicKey }, // ed25519:…, as phasegate keygen prints it
+});
+engine.on("approvalRequested", ({ sessionId, prompt, approvers }) => {
+  console.log(`to ${approvers?.join(", ") ?? "any approver"}: ${prompt} (${sessionId})`);
+});
+engine.on("security", ({ message }) => console.log(`security: ${message}`));
+// #endregion host
+
+// The agent: nothing is wrong with its evidence, and the phase does not pass.
+const { sessionId } = await engine.start({ workflowType: "release", target: "package.json" });
+// #region agent
+const answer = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+assert.ok(!answer.passed && answer.awaiting !== undefined);
+// #endregion agent
+assert.equal(answer.problems.length, 0);
+
+// Somebody who has no key can't say yes, whatever they call themselves.
+const { evidenceHash } = answer.awaiting;
+const forged = await engine.approve(sessionId, { by: "ann", evidenceHash }).catch((error) => error);
+assert.ok(isPhasegateError(forged, "APPROVAL_REFUSED"));
+
+// #region approver
+const request = await engine.getApproval(sessionId);
+assert.ok(request !== undefined);
+console.log(request.prompt, request.evidence);
+const signature = await signApproval(request, { decision: "approve", by: "ann", privateKey: keys.privateKey });
+const approved = await engine.approve(sessionId, { by: "ann", evidenceHash: request.evidenceHash, signature });
+// #endregion approver
+assert.ok(approved.passed && approved.authenticated);
+
+// The same signature is worth nothing once the session has gone back and asks again.
+await engine.rollback(sessionId, { to: 1 });
+await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
+const replayed = await engine.approve(sessionId, { by: "ann", evidenceHash, signature }).catch((error) => error);
+assert.ok(isPhasegateError(replayed, "APPROVAL_REFUSED"));
+const again = await engine.getApproval(sessionId);
+assert.ok(again !== undefined);
+const note = "the changelog is missing";
+const no = await signApproval(again, { decision: "deny", by: "ann", note, privateKey: keys.privateKey });
+const denied = await engine.deny(sessionId, { by: "ann", note, evidenceHash, signature: no });
+assert.ok(!denied.passed);
+for (const { message } of denied.problems) console.log(`to be mended: ${message}`);

@@ -1,0 +1,94 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { gatedFiles } from "../support/verified.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { run } from "./run-cli.js";
+import { connectToBin } from "./serve-client.js";
+import { writeFiles } from "./workflow-folders.js";
+
+const GATE = `evidence_schema: {report: {type: string, verify: file_exists}}
+verify: {verifier: command, argv: [checker, check.mjs], exit: 0}
+`;
+const CHECK = "console.log(`CI=${process.env.CI} HOME=${process.env.HOME}`); process.exit(1);\n";
+
+/** A folder of workflows, a project, and the flags of a server on both. */
+async function host(gate = GATE) {
+  const root = await temporaryFolder();
+  await writeFiles(join(root, "workflows", "checked"), gatedFiles("checked", [gate]));
+  const project = join(root, "project");
+  await mkdir(project);
+  await writeFile(join(project, "check.mjs"), CHECK);
+  const state = join(root, "state");
+  return { root, project, state, flags: ["--workflows", join(root, "workflows"), "--state", state] };
+}
+
+const START = { action: "start", workflow_type: "checked", target_file: "a.ts" };
+
+describe("phasegate serve with verifiers", () => {
+  it("looks into the project, and runs what is allowed, with the environment that is allowed", async () => {
+    const { project, flags, state } = await host();
+    const allow = [
+      "--allow-command",
+      `checker=${process.execPath}`,
+      "--allow-env",
+      "CI",
+      "--allow-host",
+      "example.org",
+    ];
+    const env = { CI: "yes", HOME: "/secret" };
+    const { ask, client } = await connectToBin([...flags, "--project", project, ...allow], env);
+    const { session_id } = await ask(START);
+    expect(
+      await ask({ action: "complete_phase", session_id, phase: 1, evidence: { report: "report.md" } }),
+    ).toMatchObject({
+      code: "GATE_FAILED",
+      verification: [
+        { verifier: "file_exists", ok: false },
+        { verifier: "command", ok: false, exit: 1, output: ["CI=yes HOME=undefined"] },
+      ],
+    });
+    await client.close();
+    const { code, stdout } = await run("show", String(session_id), "--state", state);
+    expect(code).toBe(0);
+    expect(stdout).toContain("✗ file_exists for report: report.md");
+    expect(stdout).toContain("✗ command: checker check.mjs (1)\n");
+    expect(stdout).toContain("    CI=yes HOME=undefined\n");
+    const { stdout: json } = await run("show", String(session_id), "--state", state, "--json");
+    expect(JSON.parse(json)).toMatchObject({ phases: [{ attempts: [{ verification: [{}, { exit: 1 }] }, {}] }] });
+  });
+
+  it("starts no workflow whose gates it can't check", async () => {
+    const { project, flags } = await host();
+    const without = await connectToBin(flags);
+    expect(await without.ask(START)).toMatchObject({
+      code: "DEFINITION_INVALID",
+      remediation: expect.stringContaining("phasegate serve: --project"),
+    });
+    const { ask } = await connectToBin([...flags, "--project", project]);
+    expect(await ask(START)).toMatchObject({ code: "DEFINITION_INVALID", error: expect.stringContaining("checker") });
+  });
+
+  it.each([
+    ["--allow-command", "=/bin/true", "Write it as NAME or NAME=/absolute/path."],
+    ["--allow-command", "npm=", "Write it as NAME or NAME=/absolute/path."],
+    ["--allow-env", "CI=1", "Name a variable"],
+    ["--allow-host", "", "must not be empty"],
+  ])("refuses %s %j", async (flag, value, words) => {
+    const { flags } = await host();
+    const { code, stderr } = await run("serve", ...flags, flag, value);
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+  });
+});
+
+describe("phasegate validate", () => {
+  it("warns of verifiers that serve doesn't have", async () => {
+    const { root } = await host("evidence_schema: {done: {type: boolean}}\nverify: [file_exist, git_clean]\n");
+    const { code, stdout } = await run("validate", join(root, "workflows"));
+    expect(code).toBe(0);
+    expect(stdout).toContain('phase 1 names the verifier "file_exist", which phasegate serve doesn\'t have');
+    expect(stdout).toContain('Did you mean "file_exists"?');
+    expect(stdout).toContain("0 errors, 3 warnings\n");
+  });
+});
