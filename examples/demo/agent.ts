@@ -1,5 +1,4 @@
 /** The other side: an MCP client that starts the server as its child, as an agent's host does. */
-import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type Answer, event, showAnswer, showCall } from "./screen.ts";
@@ -16,10 +15,9 @@ export interface Agent {
   close(): Promise<void>;
 }
 
-/** Starts a server on these folders and connects to it. */
-export async function connectAgent(project: string, state: string): Promise<Agent> {
-  const server = fileURLToPath(new URL("./server.ts", import.meta.url));
-  const transport = new StdioClientTransport({ command: process.execPath, args: [server, project, state] });
+/** Starts a server, a script of Node with its arguments, and connects to it. */
+export async function connectAgent(args: string[]): Promise<Agent> {
+  const transport = new StdioClientTransport({ command: process.execPath, args });
   const client = new Client({ name: "demo-agent", version: "1.0.0" });
   await client.connect(transport);
   const { pid } = transport;

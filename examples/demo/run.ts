@@ -1,12 +1,15 @@
 /**
  * The demo: an agent writes release notes over MCP. It skips, forgets and makes things up, is refused
- * each time, loses its server half-way and goes on. Every step is asserted.
+ * each time, loses its server half-way and goes on. Then it mends a bug, and its tests are run by the gate. Every
+ * step is asserted.
  */
 import assert from "node:assert/strict";
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Agent, connectAgent } from "./agent.ts";
+import { mendBug } from "./mend.ts";
 import { type Answer, event, showAttempt, showFields, step, styled } from "./screen.ts";
 
 const CHANGES = {
@@ -17,20 +20,21 @@ const CHANGES = {
 
 const folder = await mkdtemp(join(tmpdir(), "phasegate-demo-"));
 const project = join(folder, "project");
-const state = join(folder, "state");
+const server = [fileURLToPath(new URL("server.ts", import.meta.url)), project, join(folder, "state")];
 let agent: Agent | undefined;
 
 try {
   await makeProject();
   console.log(styled("bold", "phasegate: an agent that has to prove its work"));
-  agent = await connectAgent(project, state);
+  agent = await connectAgent(server);
   const session_id = await start(agent);
   await skipAndForget(agent, session_id);
   await collect(agent, session_id);
   agent = await dieAndComeBack(agent, session_id);
   await finish(agent, session_id);
   await showHistory(agent, session_id);
-  console.log(`\n${styled("green", "Done: four phases, each of them proved.")}`);
+  await mendBug(folder);
+  console.log(`\n${styled("green", "Done: six phases, each of them proved.")}`);
 } finally {
   await agent?.close();
   await rm(folder, { recursive: true, force: true });
@@ -96,7 +100,7 @@ async function dieAndComeBack(first: Agent, session_id: unknown): Promise<Agent>
   await assert.rejects(lost);
 
   step("7. A new server, the same session", "All an agent needs after it has lost its context, in one short answer.");
-  const second = await connectAgent(project, state);
+  const second = await connectAgent(server);
   const where = await second.ask({ action: "get_state", session_id, brief: true });
   showFields(where);
   assert.equal(where.status, "success");

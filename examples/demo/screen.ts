@@ -38,6 +38,13 @@ export function showAnswer(answer: Answer): void {
   }
 }
 
+/** What a command that a gate has run wrote, as far as it is of interest. */
+export function showOutput({ verification }: Answer, interest: RegExp): void {
+  const results: Answer[] = Array.isArray(verification) ? verification : [];
+  const lines = results.flatMap(({ output }) => texts(output)).filter((line) => interest.test(line));
+  for (const line of lines) console.log(`            ${styled("gray", clipped(`| ${line}`))}`);
+}
+
 /** The fields of an answer, one a line. */
 export function showFields(answer: Answer): void {
   for (const [name, value] of Object.entries(answer)) {

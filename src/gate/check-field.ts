@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { FieldDefinition, FieldType } from "../definition/structure.js";
+import { visibleText } from "../definition/visible-text.js";
 import type { Problem } from "./verdict.js";
 
 const EXAMPLES: Record<FieldType, JsonValue> = {
@@ -74,6 +75,6 @@ function article(type: FieldType): string {
 
 /** Blank text says nothing; where only a name is known, nor does a list or an object without anything in it. */
 function isEmpty(value: JsonValue, type: FieldType): boolean {
-  if (typeof value === "string") return value.trim() === "";
+  if (typeof value === "string") return visibleText(value) === "";
   return type === "any" && typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

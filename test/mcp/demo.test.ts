@@ -14,7 +14,7 @@ describe("the demo", () => {
     const env = { ...inherited, TMPDIR: folder, TMP: folder, TEMP: folder };
     const { status, stdout, stderr } = spawnSync(process.execPath, [DEMO], { encoding: "utf8", env, timeout: 30_000 });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    for (const shown of [/is locked/, /there is no file NOTES\.md/, /SIGKILL/, /the workflow is complete/, /Done/]) {
+    for (const shown of [/is locked/, /there is no file NOTES\.md/, /SIGKILL/, /ended with exit code 1/, /Done/]) {
       expect(stdout).toMatch(shown);
     }
     expect(stdout).not.toContain("\u001b");

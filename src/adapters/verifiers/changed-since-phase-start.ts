@@ -43,7 +43,9 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
       const now = await digestsOf(wall, namedPaths(given), signal);
       const changes = changesBetween(new Map(before.data), now);
       const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
-      const counting = changes.filter(({ kind }) => kind !== "deleted" || given.allow_deleted === true);
+      const counting = changes.filter(({ kind }) =>
+        kind === "deleted" ? given.allow_deleted === true : kind !== "renamed",
+      );
       // A folder that the evidence names says nothing: it would be any change in it.
       const isShown = given.within === undefined ? isAtOrBelow : Object.is;
       const unchanged = wanted.filter((path) => !counting.some((change) => isShown(path, change.path)));
@@ -86,11 +88,15 @@ function describe(changes: readonly Change[], wanted: readonly string[]): string
   return [...first, ...(told.length > 5 ? [`${told.length - 5} more`] : [])].join(", ");
 }
 
+const RENAMED = "has nothing but old contents under a new name";
+
 function complaint(unchanged: readonly string[], changes: readonly Change[]): string {
   return unchanged
     .map((path) => {
-      const gone = changes.some((change) => change.kind === "deleted" && isAtOrBelow(path, change.path));
-      return `${shownPath(path)} ${gone ? "was only deleted or emptied" : "has not changed"} since this phase was entered`;
+      const was = (kind: Change["kind"]) =>
+        changes.some((change) => change.kind === kind && isAtOrBelow(path, change.path));
+      const how = was("renamed") ? RENAMED : was("deleted") ? "was only deleted or emptied" : "has not changed";
+      return `${shownPath(path)} ${how} since this phase was entered`;
     })
     .join("; ");
 }

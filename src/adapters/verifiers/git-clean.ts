@@ -19,6 +19,12 @@ const params = z.strictObject({
 });
 
 const NAME = "git_clean";
+const STATUS = ["status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=dirty"];
+/** Files named `.gitignore` that are ignored themselves: of all that is ignored, which may be a lot, no more. */
+const IGNORES = [
+  ...["--no-literal-pathspecs", ...STATUS, "--untracked-files=all", "--ignored=matching"],
+  ...["--", ":(glob)**/.gitignore"],
+];
 
 /** Whether all files are as the last commit has them. `root` is the project's real path. */
 export function gitClean(root: string, host: GitHost | undefined): Verifier {
@@ -40,9 +46,11 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
         const filled = await git(["read-tree", "HEAD"], folder, signal);
         if (filled.exit !== 0) return notRun(filled);
         const files = `--untracked-files=${untracked ? "all" : "no"}`;
-        const args = ["status", "--porcelain=v1", "-z", "--no-renames", files, "--ignore-submodules=dirty", "--", "."];
-        const status = await git(args, folder, signal);
-        return status.exit === 0 && status.stopped === undefined ? resultOf(status) : notRun(status);
+        const status = await git([...STATUS, files, "--", "."], folder, signal);
+        if (!isWhole(status)) return notRun(status);
+        const ignored = untracked ? await git(IGNORES, folder, signal) : undefined;
+        if (ignored !== undefined && !isWhole(ignored)) return notRun(ignored);
+        return resultOf(status, [...entriesOf(status), ...hidingIn(ignored)]);
       });
     },
   });
@@ -61,11 +69,23 @@ export function notRun({ exit, stopped, output }: ProcessResult): VerifyResult {
   return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
 }
 
-function resultOf({ stdout }: ProcessResult): VerifyResult {
-  const entries = stdout
+function isWhole({ exit, stopped }: ProcessResult): boolean {
+  return exit === 0 && stopped === undefined;
+}
+
+function entriesOf({ stdout }: ProcessResult): string[] {
+  return stdout
     .toString("utf8")
     .split("\0")
     .filter((entry) => entry !== "");
+}
+
+/** What nobody has committed hides nothing, also if it hides itself. */
+function hidingIn(ignored: ProcessResult | undefined): string[] {
+  return ignored === undefined ? [] : entriesOf(ignored).filter((entry) => /^!! (?:.*\/)?\.gitignore$/s.test(entry));
+}
+
+function resultOf({ stdout }: ProcessResult, entries: readonly string[]): VerifyResult {
   const first = entries.slice(0, 5).map((entry) => shownPath(entry.slice(3)));
   const more = entries.length > first.length ? `, and ${entries.length - first.length} more` : "";
   return {

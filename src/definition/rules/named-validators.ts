@@ -4,16 +4,18 @@ import { constantToCel } from "./python-to-cel.js";
 /** How a named validator reads, for a field of a type; undefined where it doesn't go with that type. */
 type Template = (type: FieldType) => string | undefined;
 
-const SIZED: ReadonlySet<FieldType> = new Set(["list", "object", "any"]);
+/** A text is as long as what is seen of it; of a field of any type it shows only at the gate whether it is one. */
+const TEXTS: ReadonlySet<FieldType> = new Set(["string", "any"]);
+const SIZED: ReadonlySet<FieldType> = new Set(["list", "object"]);
 const isNumber = (type: FieldType) => type === "integer" || type === "number" || type === "any";
 
 const SIZE_ABOVE_0: Template = (type) => {
-  if (type === "string") return "size(value.trim()) > 0";
+  if (TEXTS.has(type)) return "size(visible(value)) > 0";
   return SIZED.has(type) ? "size(value) > 0" : undefined;
 };
 
 const ABOVE_0: Template = (type) => {
-  if (type === "any") return "type(value) in [int, double] ? value > 0 : size(value) > 0";
+  if (type === "any") return "type(value) in [int, double] ? value > 0 : size(visible(value)) > 0";
   return isNumber(type) ? "value > 0" : SIZE_ABOVE_0(type);
 };
 
@@ -32,7 +34,7 @@ const PATTERNED: readonly (readonly [name: string, pattern: RegExp, template: (e
     "min_length_N",
     /^min_length_(\d{1,9})$/,
     (n) => (type) => {
-      if (type === "string") return `size(value.trim()) >= ${Number(n)}`;
+      if (TEXTS.has(type)) return `size(visible(value)) >= ${Number(n)}`;
       return SIZED.has(type) ? `size(value) >= ${Number(n)}` : undefined;
     },
   ],

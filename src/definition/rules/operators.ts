@@ -1,4 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
+import { visibleText } from "../visible-text.js";
 
 type Numeric = bigint | number;
 
@@ -25,7 +26,7 @@ export function registerOperators(environment: Environment): void {
 /**
  * Functions beside the language's own. Lambdas are read as these where Python means something else than CEL:
  * a division that has no remainder, a remainder with the divisor's sign, whole numbers that JSON can't tell
- * from others.
+ * from others. Named validators ask for what is visible of a text.
  */
 export function registerFunctions(environment: Environment): void {
   for (const left of ["int", "double"]) {
@@ -45,6 +46,9 @@ export function registerFunctions(environment: Environment): void {
   ] as const) {
     environment.registerFunction(`isInteger(${type}): bool`, is, SYNC);
   }
+  environment.registerFunction("visible(string): string", visibleText, SYNC);
+  environment.registerFunction("visible(list): list", (list: unknown) => list, SYNC);
+  environment.registerFunction("visible(map): map", (map: unknown) => map, SYNC);
 }
 
 /** Told so, the language doesn't look whether there is something to wait for. */

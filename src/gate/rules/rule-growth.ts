@@ -3,7 +3,7 @@ import { childrenOf, comprehensionOf, nodesOf } from "../../definition/rules/rul
 
 /** Operators and functions whose time doesn't grow with the evidence, or no faster than comparing a text does. */
 const FLAT = named(
-  "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith contains isInteger trim",
+  "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith contains isInteger trim visible",
 );
 /** Macros whose results are no larger than what they go over. */
 const MACROS = named("all exists exists_one filter");

@@ -1,0 +1,102 @@
+import { createApproverKeys, signApproval } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { aGate } from "./a-gate.js";
+
+const GATE = `
+evidence_schema:
+  report: {type: string, description: path of the report, verify: file_exists}
+approval: {prompt: Is the report good?, approvers: [ann]}
+`;
+const TRUTH = { report: "report.md" };
+const files = { "report.md": "# Report\n\nAll is well.\n", "other.md": "# Other\n" };
+
+/** A gate that asks Ann, whose key the host knows; the agent has a key too, of its own making. */
+async function asking() {
+  const [ann, agent] = await Promise.all([createApproverKeys(), createApproverKeys()]);
+  const made = await aGate({ gate: GATE, files, engine: { approvers: { ann: ann.publicKey } } });
+  const { engine, id } = made;
+  const question = async () => {
+    const found = await engine.getApproval(id);
+    if (found === undefined) throw new Error("nothing waits");
+    return found;
+  };
+  /** A yes to what waits, signed with a key. */
+  const yes = async (privateKey: string) => {
+    const asked = await question();
+    const signature = await signApproval(asked, { decision: "approve", by: "ann", privateKey });
+    return { by: "ann", evidenceHash: asked.evidenceHash, signature };
+  };
+  return { ...made, ann, agent, question, yes };
+}
+
+describe("a gate that asks a person", () => {
+  it("lets an honest agent through, once she has said yes", async () => {
+    const { claim, engine, id, yes, ann, phase } = await asking();
+    expect(await claim(TRUTH)).toMatchObject({ awaiting_approval: true, checkpoint_passed: false });
+    expect(await phase()).toBe(1);
+    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true, authenticated: true });
+    expect(await phase()).toBe(2);
+  });
+
+  it("doesn't ask her about evidence that isn't true", async () => {
+    const { refuses, engine, id } = await asking();
+    await refuses({ report: "nowhere.md" }, /there is no file nowhere\.md/);
+    expect(await engine.getApproval(id)).toBeUndefined();
+  });
+
+  it("refuses to pass on a yes to other evidence", async () => {
+    const { claim, engine, id, yes, ann, phase } = await asking();
+    await claim(TRUTH);
+    const word = await yes(ann.privateKey);
+    await claim({ report: "other.md" });
+    const refused = await failure(engine.approve(id, word));
+    expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "other_evidence" } });
+    expect(refused.remedy).not.toBe("");
+    expect(await phase()).toBe(1);
+    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+  });
+
+  it("refuses a yes that the agent has signed in her name", async () => {
+    const { claim, engine, id, yes, ann, agent, phase } = await asking();
+    await claim(TRUTH);
+    const refused = await failure(engine.approve(id, await yes(agent.privateKey)));
+    expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "signature" } });
+    expect(await phase()).toBe(1);
+    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+  });
+
+  it("refuses a yes that nobody has signed", async () => {
+    const { claim, engine, id, question, yes, ann, phase } = await asking();
+    await claim(TRUTH);
+    const { evidenceHash } = await question();
+    const refused = await failure(engine.approve(id, { by: "ann", evidenceHash }));
+    expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "unsigned" } });
+    expect(await phase()).toBe(1);
+    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+  });
+
+  it("refuses a yes that was given before the session went back", async () => {
+    const { claim, engine, id, yes, ann, phase } = await asking();
+    await claim(TRUTH);
+    const word = await yes(ann.privateKey);
+    await engine.approve(id, word);
+    await engine.rollback(id, { to: 1 });
+    await claim(TRUTH);
+    expect(await failure(engine.approve(id, word))).toMatchObject({ code: "APPROVAL_REFUSED" });
+    expect(await phase()).toBe(1);
+    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+  });
+
+  it("passes on nothing that the agent can say to its tool", async () => {
+    const { claim, tool, engine, id, yes, ann, phase } = await asking();
+    await claim(TRUTH);
+    for (const action of ["approve", "override_gate", "skip_phase"]) {
+      const answer = await tool.dispatch({ action, session_id: id, phase: 1, by: "ann", note: "looks good" });
+      expect(answer).toMatchObject({ status: "error", code: "INVALID_INPUT" });
+    }
+    await claim({ ...TRUTH, approved: true, approved_by: "ann" });
+    expect(await phase()).toBe(1);
+    expect(await engine.approve(id, await yes(ann.privateKey))).toMatchObject({ passed: true });
+  });
+});

@@ -1,0 +1,176 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, rename, rm, symlink, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "vitest";
+import { aGate, lieThenTruth, writeFiles } from "./a-gate.js";
+
+const FILE = "evidence_schema:\n  report: {type: string, description: path of the report, verify: file_exists}\n";
+const TRUTH = { report: "docs/report.md" };
+const files = { "docs/report.md": "# Report\n\n## Results\n\n12 of 12 passed\n" };
+
+/** A gate that wants a report, in a project that doesn't have it yet. */
+const withoutReport = (gate = FILE) => aGate({ gate, files: { "docs/other.md": "# Other\n\nSomething else\n" } });
+
+describe("a gate that wants a file", () => {
+  it("lets an honest agent through", async () => {
+    await (await aGate({ gate: FILE, files })).accepts(TRUTH);
+  });
+
+  it("refuses a file that isn't there, and takes it when it is", async () => {
+    const gate = await withoutReport();
+    await gate.refuses(TRUTH, /there is no file docs\/report\.md/);
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a file that is there, but empty", async () => {
+    const gate = await withoutReport();
+    await gate.write("docs/report.md", "");
+    await gate.refuses(TRUTH, /docs\/report\.md.*an empty file shows nothing/);
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a folder for a file", async () => {
+    const gate = await withoutReport();
+    await mkdir(join(gate.project, "docs/report.md"));
+    await gate.refuses(TRUTH, /docs\/report\.md.*a folder, not a file/);
+    await rm(join(gate.project, "docs/report.md"), { recursive: true });
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a link to a good file in the project", async () => {
+    const gate = await withoutReport();
+    await symlink("other.md", join(gate.project, "docs/report.md"));
+    await gate.refuses(TRUTH, /docs\/report\.md.*it is a link/);
+    await rm(join(gate.project, "docs/report.md"));
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a link to a good file outside of the project", async () => {
+    const gate = await withoutReport();
+    await writeFiles(gate.base, { "secret.md": "good, but not yours" });
+    await symlink(join(gate.base, "secret.md"), join(gate.project, "docs/report.md"));
+    await gate.refuses(TRUTH, /docs\/report\.md.*it is a link/);
+    await rm(join(gate.project, "docs/report.md"));
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a good file behind a folder that leads out of the project", async () => {
+    const gate = await withoutReport();
+    await writeFiles(gate.base, { "elsewhere/report.md": "good, but not yours" });
+    await symlink(join(gate.base, "elsewhere"), join(gate.project, "exit"));
+    await gate.refuses({ report: "exit/report.md" }, /the path "exit" is refused: it does not lead to a place inside/);
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a path out of the project, and an absolute one", async () => {
+    const gate = await aGate({ gate: FILE, files, engine: { limits: { maxAttempts: 9 } } });
+    await writeFiles(gate.base, { "secret.md": "good, but not yours" });
+    for (const report of ["../secret.md", "docs/../../secret.md", "/etc/hostname", "docs/report.md\0.txt"]) {
+      await gate.refuses({ report }, /report.*refused|report.*NUL/is);
+    }
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a pipe for a file, without waiting for somebody to write to it", async () => {
+    const gate = await withoutReport();
+    execFileSync("mkfifo", [join(gate.project, "docs/report.md")]);
+    await gate.refuses(TRUTH, /docs\/report\.md.*not a regular file/);
+    await rm(join(gate.project, "docs/report.md"));
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses another file whose name only looks the same", async () => {
+    await lieThenTruth({ gate: FILE, files }, { report: "docs/rep\u043ert.md" }, /there is no file docs/, TRUTH);
+  });
+});
+
+const RESULTS = `
+evidence_schema:
+  report:
+    type: string
+    description: path of the report
+    verify: {verifier: file_matches, pattern: "^[0-9]+ of [0-9]+ passed$"}
+`;
+
+describe("a gate that wants a line in a file", () => {
+  it("refuses a report without it, and lets an honest agent through", async () => {
+    const gate = await aGate({ gate: RESULTS, files: { "docs/report.md": "all of them passed\n" } });
+    await gate.refuses(TRUTH, /docs\/report\.md.*0 lines|docs\/report\.md.*match/);
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a line in letters that only look the same", async () => {
+    const gate = await aGate({
+      gate: RESULTS,
+      files: { "docs/report.md": "12 of 12 p\u0430ssed\n１２ of １２ passed\n" },
+    });
+    await gate.refuses(TRUTH, /docs\/report\.md/);
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+});
+
+const CHANGED = `
+evidence_schema: {done: {type: boolean}}
+verify: {verifier: changed_since_phase_start, path: src/parser.mjs}
+`;
+const BEFORE = { "src/parser.mjs": "export const parse = () => 1;\n", "old/parser.mjs": "export const old = 1;\n" };
+
+describe("a gate that wants a file to be changed", () => {
+  const path = "src/parser.mjs";
+  const changed = (gate: Awaited<ReturnType<typeof aGate>>) => gate.write(path, "export const parse = Number;\n");
+
+  it("lets an honest agent through", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a file that was touched, but not changed", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await utimes(join(gate.project, path), new Date(), new Date());
+    await gate.write(path, BEFORE[path]);
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*not changed/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a file that was changed and changed back", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await changed(gate);
+    await gate.write(path, BEFORE[path]);
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*not changed/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a file that was deleted or emptied", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await rm(join(gate.project, path));
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*(deleted|gone|emptied)/);
+    await gate.write(path, "");
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*(deleted|emptied|empty)/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses an old file under a new name", async () => {
+    const within = CHANGED.replace("path: src/parser.mjs", "within: src").replace(
+      "evidence_schema: {done: {type: boolean}}\nverify: {",
+      "evidence_schema:\n  file: {type: string, verify: {",
+    );
+    const gate = await aGate({ gate: within.replace("src}", "src}}"), files: BEFORE });
+    await rename(join(gate.project, path), join(gate.project, "src/new.mjs"));
+    await gate.refuses({ file: "src/new.mjs" }, /src\/new\.mjs has nothing but old contents under a new name/);
+    await gate.write("src/new.mjs", "export const parse = Number;\n");
+    await gate.accepts({ file: "src/new.mjs" });
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { aGate, lieThenTruth } from "./a-gate.js";
+
+const GATE = `
+evidence_schema:
+  tests_pass: {type: boolean, description: the whole suite}
+  failures: {type: list, description: "empty, if all is well", validator: size(value) == 0}
+`;
+const TRUTH = { tests_pass: true, failures: [] };
+
+const refused = (lie: unknown, says: RegExp) => lieThenTruth({ gate: GATE }, lie, says, TRUTH);
+
+/** An answer that is another one each time it is looked at. */
+function changing(first: unknown, then: unknown) {
+  let looks = 0;
+  return {
+    get tests_pass() {
+      looks += 1;
+      return looks === 1 ? first : then;
+    },
+    failures: [],
+  };
+}
+
+/** Lists in lists, so many. */
+const nested = (depth: number): unknown => (depth === 0 ? [] : [nested(depth - 1)]);
+
+describe("evidence that is an object with a life of its own", () => {
+  it("from an honest agent goes through", async () => {
+    await (await aGate({ gate: GATE })).accepts({ ...TRUTH, log: nested(20), text: "x".repeat(2 ** 20) });
+  });
+
+  it("is refused where a getter says no when it is first asked, and yes from then on", async () => {
+    const { engine, id, accepts } = await aGate({ gate: GATE });
+    const answer = await engine.completePhase(id, { phase: 1, evidence: changing(false, true) });
+    expect(answer).toMatchObject({
+      passed: false,
+      problems: [{ message: expect.stringContaining("'tests_pass' is claimed false") }],
+    });
+    await accepts(TRUTH);
+  });
+
+  it("is recorded as it was judged, whatever a getter says later", async () => {
+    const { engine, id } = await aGate({ gate: GATE });
+    expect(await engine.completePhase(id, { phase: 1, evidence: changing(true, false) })).toMatchObject({
+      passed: true,
+    });
+    expect((await engine.getFullState(id)).artifacts).toMatchObject([{ phase: 1, artifact: TRUTH }]);
+  });
+
+  it("is refused where a proxy has every field that anybody asks for, and names none", async () => {
+    const proxy = new Proxy({}, { get: () => true, has: () => true });
+    await refused(proxy, /'tests_pass' not provided/);
+  });
+
+  it("is refused where a proxy throws, and what it throws is told to nobody", async () => {
+    const trap = () => {
+      throw new Error("the key is 1234");
+    };
+    const gate = await aGate({ gate: GATE });
+    const answer = await gate.refuses(new Proxy({}, { ownKeys: trap }), /[a-z]/);
+    expect(JSON.stringify(answer)).not.toContain("1234");
+    await gate.accepts(TRUTH);
+  });
+
+  it("is refused where only its toJSON tells the truth", async () => {
+    await refused({ toJSON: () => TRUTH }, /evidence\.toJSON: a function is not JSON/);
+  });
+
+  it("is refused where a list's toJSON would empty it", async () => {
+    const failures = Object.assign(["it crashes"], { toJSON: () => [] });
+    await refused({ ...TRUTH, failures }, /failures.*size\(value\) == 0/);
+  });
+
+  it("is refused where a list has holes for failures", async () => {
+    const failures: unknown[] = [];
+    failures.length = 3;
+    await refused({ ...TRUTH, failures }, /evidence\.failures\[0\]: undefined is not JSON/);
+  });
+
+  it("is refused where a date or a map stands for plain values", async () => {
+    await refused({ ...TRUTH, failures: new Map([["a", 1]]) }, /evidence\.failures: a Map is not JSON/);
+    await refused({ ...TRUTH, at: new Date(0) }, /evidence\.at: a Date is not JSON/);
+  });
+
+  it("is refused where it holds itself", async () => {
+    const lie: Record<string, unknown> = { ...TRUTH };
+    lie.again = lie;
+    await refused(lie, /evidence\.again: it holds itself/);
+  });
+
+  it("is refused where it is nested without an end", async () => {
+    await refused({ ...TRUTH, deep: nested(100_000 / 20) }, /it is nested more than 64 deep/);
+  });
+
+  it("is refused at 10 MiB and one byte, and taken at 10 MiB", async () => {
+    const limit = 10 * 2 ** 20;
+    const text = "x".repeat(limit - JSON.stringify({ ...TRUTH, text: "" }).length);
+    const { refuses, accepts } = await aGate({ gate: GATE });
+    await refuses({ ...TRUTH, text: `${text}x` }, /10485761 bytes of JSON; 10485760 are allowed\n.*Save large results/);
+    await accepts({ ...TRUTH, text });
+  });
+});
+
+describe("what is changed after it was handed in", () => {
+  it("is not what was handed in", async () => {
+    const { engine, id, accepts } = await aGate({ gate: GATE });
+    const lie: Record<string, unknown> = { ...TRUTH, tests_pass: false };
+    const submitted = engine.completePhase(id, { phase: 1, evidence: lie });
+    lie.tests_pass = true;
+    expect(await submitted).toMatchObject({ passed: false, problems: [{ field: "tests_pass" }] });
+    await accepts(lie);
+  });
+});

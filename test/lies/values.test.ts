@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { aGate, lieThenTruth } from "./a-gate.js";
+
+const GATE = `
+evidence_schema:
+  tests_pass: {type: boolean, description: the whole suite}
+  tests_run: {type: integer, description: how many ran, validator: greater_than_0}
+  coverage: {type: number, description: lines in percent, validator: percent_gte_80}
+  summary: {type: string, description: what was done, validator: min_length_10}
+  changed: {type: list, description: paths of files, validator: non_empty}
+`;
+const TRUTH = { tests_pass: true, tests_run: 12, coverage: 91.5, summary: "the parser reads dates", changed: ["a.ts"] };
+
+/** The truth but for one thing, which is refused in these words; then the truth. */
+const refused = (part: object, says: RegExp) => lieThenTruth({ gate: GATE }, { ...TRUTH, ...part }, says, TRUTH);
+
+describe("a gate of five fields", () => {
+  it("lets an honest agent through", async () => {
+    await (await aGate({ gate: GATE })).accepts(TRUTH);
+  });
+
+  it("refuses no evidence at all", async () => {
+    await lieThenTruth(
+      { gate: GATE },
+      {},
+      /'tests_pass' not provided: the whole suite[\s\S]*'changed' not prov/,
+      TRUTH,
+    );
+  });
+
+  it('refuses the text "true" for true', async () => {
+    await refused({ tests_pass: "true" }, /'tests_pass' must be a boolean: the whole suite/);
+  });
+
+  it("refuses 1 for true", async () => {
+    await refused({ tests_pass: 1 }, /'tests_pass' must be a boolean/);
+  });
+
+  it("refuses a false claim", async () => {
+    await refused({ tests_pass: false }, /'tests_pass' is claimed false: it must be done before this gate/);
+  });
+
+  it("refuses null for what is required", async () => {
+    await refused({ summary: null }, /'summary' not provided: what was done/);
+  });
+
+  it("refuses a number as text", async () => {
+    await refused({ tests_run: "12" }, /'tests_run' must be an integer: how many ran/);
+  });
+
+  it("refuses a number as text in another script", async () => {
+    await refused({ coverage: "９１" }, /'coverage' must be a number: lines in percent/);
+  });
+
+  it("refuses 0 where there must be some", async () => {
+    await refused({ tests_run: 0 }, /tests_run.*greater_than_0/);
+  });
+
+  it("refuses -0 where there must be some", async () => {
+    await refused({ tests_run: -0 }, /tests_run.*greater_than_0/);
+  });
+
+  it("refuses a fraction for a whole number", async () => {
+    await refused({ tests_run: 0.5 }, /'tests_run' must be an integer/);
+  });
+
+  it("refuses a whole number that is too large to be exact", async () => {
+    await refused({ tests_run: 2 ** 53 }, /'tests_run' must be an integer/);
+  });
+
+  it("refuses more than a hundred percent", async () => {
+    await refused({ coverage: 1e308 }, /coverage.*percent_gte_80/);
+  });
+
+  it("refuses a share for a percentage", async () => {
+    await refused({ coverage: 0.915 }, /coverage.*percent_gte_80/);
+  });
+
+  it("refuses an empty text", async () => {
+    await refused({ summary: "" }, /'summary' is empty: what was done/);
+  });
+
+  it("refuses blanks of every kind", async () => {
+    await refused({ summary: " \t\r\n\u00a0\u2003\u3000\ufeff" }, /'summary' is empty/);
+  });
+
+  it("refuses a text of characters that nobody sees", async () => {
+    await refused({ summary: "\u200b\u200c\u200d\u2060\u00ad\u202e\u3164\ufe0f".repeat(3) }, /'summary' is empty/);
+  });
+
+  it("refuses a short text that was filled up with characters that nobody sees", async () => {
+    await refused({ summary: `ok${"\u200b".repeat(20)}` }, /summary.*min_length_10/);
+  });
+
+  it("refuses an object with numbers for keys for a list", async () => {
+    await refused({ changed: { 0: "a.ts", length: 1 } }, /'changed' must be a list: paths of files/);
+  });
+
+  it("refuses an empty list", async () => {
+    await refused({ changed: [] }, /changed.*non_empty/);
+  });
+
+  it("refuses the evidence as JSON in a text", async () => {
+    await lieThenTruth({ gate: GATE }, JSON.stringify([TRUTH]), /evidence/, TRUTH);
+  });
+});
+
+describe("numbers that JSON does not have, from a host that hands on what it is given", () => {
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])("refuses %d", async (coverage) => {
+    const { engine, id, accepts, refuses } = await aGate({ gate: GATE });
+    const lie = { ...TRUTH, coverage };
+    await expect(engine.completePhase(id, { phase: 1, evidence: lie })).rejects.toMatchObject({
+      code: "EVIDENCE_UNSAFE",
+      message: `the evidence is refused: evidence.coverage: ${coverage} is not a JSON number`,
+      remedy: expect.stringContaining("finite numbers"),
+    });
+    await refuses(lie, /evidence\.coverage: .* is not a JSON number/);
+    await accepts(TRUTH);
+  });
+
+  it("refuses a bigint for a whole number", async () => {
+    const { accepts, refuses } = await aGate({ gate: GATE });
+    await refuses({ ...TRUTH, tests_run: 12n }, /evidence\.tests_run: a bigint is not JSON/);
+    await accepts(TRUTH);
+  });
+});

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+const TESTS = fileURLToPath(new URL("..", import.meta.url));
+const PAGE = readFileSync(fileURLToPath(new URL("../../docs/attacks.md", import.meta.url)), "utf8");
+
+interface Row {
+  readonly lie: string;
+  readonly stop: string;
+  readonly file: string;
+  readonly name: string;
+}
+
+/** The rows of the page's tables that name a test; a file without a folder lies in `lies/`. */
+function rowsOf(page: string): Row[] {
+  return page.split("\n").flatMap((line) => {
+    const [, lie, stop, test] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    const [file, name] = test?.split(" › ") ?? [];
+    if (lie === undefined || stop === undefined || file === undefined || name === undefined) return [];
+    return [{ lie, stop, file: file.includes("/") ? file : `lies/${file}`, name }];
+  });
+}
+
+/** The names of the tests in a file: the first argument of each call of `it`, of `it.each(…)` and their like. */
+function testsIn(file: string): string[] {
+  const names: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && rootOf(node.expression) === "it") {
+      const [name] = node.arguments;
+      if (name !== undefined && ts.isStringLiteralLike(name)) names.push(name.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, readFileSync(join(TESTS, file), "utf8"), ts.ScriptTarget.Latest));
+  return names;
+}
+
+/** `it`, for `it`, `it.runIf(…)`, and `it.each(…)`. */
+function rootOf(node: ts.Expression): string | undefined {
+  if (ts.isIdentifier(node)) return node.text;
+  if (ts.isCallExpression(node) || ts.isPropertyAccessExpression(node)) return rootOf(node.expression);
+  return undefined;
+}
+
+describe("the list of attacks", () => {
+  const rows = rowsOf(PAGE);
+
+  it("has at least forty, each of them once", () => {
+    expect(rows.length).toBeGreaterThanOrEqual(40);
+    const tests = rows.map(({ file, name }) => `${file} › ${name}`);
+    expect(tests.filter((test, index) => tests.indexOf(test) !== index)).toEqual([]);
+    expect(rows.filter(({ lie, stop }) => lie === "" || stop === "")).toEqual([]);
+  });
+
+  it("names tests that exist", () => {
+    const found = new Map([...new Set(rows.map(({ file }) => file))].map((file) => [file, testsIn(file)]));
+    const missing = rows.filter(({ file, name }) => !found.get(file)?.includes(name));
+    expect(missing.map(({ file, name }) => `${file} › ${name}`)).toEqual([]);
+  });
+
+  it("names every lie that is told in test/lies, where it isn't an honest agent's test", () => {
+    const files = readdirSync(join(TESTS, "lies")).filter((file) => file.endsWith(".test.ts"));
+    const told = files.flatMap((file) => testsIn(`lies/${file}`).map((name) => `lies/${file} › ${name}`));
+    const named = new Set(rows.map(({ file, name }) => `${file} › ${name}`));
+    const left = told.filter((test) => !named.has(test) && !/honest agent/.test(test));
+    expect(left).toEqual([]);
+  });
+});
