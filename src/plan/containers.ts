@@ -58,7 +58,7 @@ export class Containers {
 
 /** Whether a line stands outside of a container, which ends there. */
 export function leaves(text: string, { column, quoted }: Container): boolean {
-  if (quoted && !QUOTED.test(text)) return true;
+  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
   return column > 0 && text.trim() !== "" && indentOf(text) < column;
 }
 
