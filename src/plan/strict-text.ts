@@ -12,6 +12,8 @@ import type { SourceText } from "./source-text.js";
 
 /** A source up to this length is parsed as a whole; a longer one between headings, as parsing takes long. */
 const WHOLE_MAX = 256 * 1024;
+/** HTML that holds code; what stands in other HTML is text. */
+const RAW = /^<(?:pre|script|style|textarea)(?=[\s>]|$)/i;
 const HEADING = /^#{1,6}[ \t]/;
 
 /** The lines, from 0, of such checkboxes. Where no code holds any, nothing is parsed. */
@@ -47,7 +49,8 @@ function stretches(source: SourceText, regions: readonly Region[]): (readonly [n
 function addCode(source: SourceText, start: number, end: number, code: Set<number>): void {
   const text = Array.from({ length: end - start }, (_, index) => source.text(start + index)).join("\n");
   const visit = (node: Nodes): void => {
-    if ((node.type === "code" || node.type === "html") && node.position !== undefined) {
+    const raw = node.type === "html" && RAW.test(node.value);
+    if ((node.type === "code" || raw) && node.position !== undefined) {
       for (let { line } = node.position.start; line <= node.position.end.line; line += 1) code.add(start + line - 1);
     }
     if ("children" in node) for (const child of node.children) visit(child);
