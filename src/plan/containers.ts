@@ -3,7 +3,7 @@
 const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
 const LATER = /^[ \t]*(?!1[.)])\d/;
 /** Headings, fences, comments and rules end a text; what begins an item or a quote is no part of the text before. */
-const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}|~{3}|<)/;
+const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}[^`]*$|~{3}|<)/;
 const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
 const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
 const QUOTED = /^[ \t]*>/;
@@ -58,7 +58,7 @@ export class Containers {
 
 /** Whether a line stands outside of a container, which ends there. */
 export function leaves(text: string, { column, quoted }: Container): boolean {
-  if (quoted && !QUOTED.test(text)) return true;
+  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
   return column > 0 && text.trim() !== "" && indentOf(text) < column;
 }
 

@@ -4,7 +4,7 @@
  * until the next fence. Here a fence with a language inside another one opens a level of its own, if both are
  * closed and the outer one isn't code that holds headings of the plan.
  */
-import { type Container, indentOf, leaves } from "./containers.js";
+import { type Container, leaves } from "./containers.js";
 import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";
 
@@ -26,8 +26,6 @@ export interface Fence {
 export interface Before {
   /** How many lines may still be looked through in vain. */
   lines: number;
-  /** Whether HTML has begun, which goes on up to a blank line. */
-  html: boolean;
 }
 
 /**
@@ -41,8 +39,6 @@ export function fenced(
   container: Container,
   before: Before,
 ): Region {
-  const far = indentOf(source.text(start)) > container.column + 3;
-  const loose = far || before.html ? ({ loose: true } as const) : {};
   let depth = 1;
   let strictEnd: number | undefined;
   let left = false;
@@ -60,14 +56,14 @@ export function fenced(
     if (fence?.run.startsWith(opening.run)) {
       depth += fence.info === "" ? -1 : 1;
       if (fence.info === "") strictEnd ??= line + 1;
-      if (depth === 0) return { ...closed(start, line + 1, strictEnd), ...loose };
+      if (depth === 0) return closed(start, line + 1, strictEnd);
     }
     suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
     if (strictEnd === undefined) continue;
     before.lines -= 1;
     if (suspicious || before.lines < 0) break;
   }
-  if (strictEnd !== undefined) return { ...closed(start, strictEnd, strictEnd), ...loose };
+  if (strictEnd !== undefined) return closed(start, strictEnd, strictEnd);
   return { kind: "code", start, end: last, unclosed: true };
 }
 

@@ -10,6 +10,4 @@ export interface Region {
   readonly strictEnd?: number;
   /** Whether nothing closes it: it runs to the end. */
   readonly unclosed: boolean;
-  /** Whether strict CommonMark takes it for text: it is indented too far, or stands in HTML. */
-  readonly loose?: true;
 }

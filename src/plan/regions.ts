@@ -6,7 +6,6 @@ import type { SourceText } from "./source-text.js";
 
 const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
 const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
-const HTML = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*<[/a-z?!]/i;
 /** So many lines are looked through for the ends of samples that hold others, for each line of the source. */
 const LOOK_AHEAD = 20;
 
@@ -14,12 +13,11 @@ const LOOK_AHEAD = 20;
 export function findRegions(source: SourceText): Region[] {
   const regions: Region[] = [];
   const containers = new Containers();
-  const before = { lines: 2000 + source.lines.length * LOOK_AHEAD, html: false };
+  const before = { lines: 2000 + source.lines.length * LOOK_AHEAD };
   for (let line = 0; line < source.lines.length; line += 1) {
     const text = source.text(line);
     const region = regionAt(source, line, containers, before);
     containers.follow(text);
-    before.html = text.trim() !== "" && (before.html || HTML.test(text));
     if (region === undefined) continue;
     regions.push(region);
     line = region.end - 1;

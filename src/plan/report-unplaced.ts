@@ -4,6 +4,7 @@ import type { Region } from "./region.js";
 import type { PlanReport } from "./report.js";
 import type { Row } from "./rows.js";
 import type { SourceText } from "./source-text.js";
+import { strictTextLines } from "./strict-text.js";
 
 const HINT =
   "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or take it out.";
@@ -19,7 +20,7 @@ export function reportUnplaced(
   placed: ReadonlySet<number>,
   report: PlanReport,
 ): void {
-  const hidden = hiddenLines(regions);
+  const hidden = hiddenLines(regions, strictTextLines(source, regions));
   const headings = rows.filter(({ kind }) => kind === "heading");
   let heading = 0;
   for (const [line, { text }] of source.lines.entries()) {
@@ -43,15 +44,14 @@ function isFirst(text: string, column: number): boolean {
 }
 
 /** Lines that are not read, by why; of code only what strict Markdown takes for code too. */
-function hiddenLines(regions: readonly Region[]): Map<number, string> {
+function hiddenLines(regions: readonly Region[], strictText: ReadonlySet<number>): Map<number, string> {
   const hidden = new Map<number, string>();
-  for (const { kind, start, end, strictEnd, unclosed, loose } of regions) {
+  for (const { kind, start, end, strictEnd, unclosed } of regions) {
     for (let line = start; line < end; line += 1) {
       if (kind === "comment") hidden.set(line, "in a comment");
-      else if (loose) hidden.set(line, "in code that strict Markdown takes for text");
       else if (unclosed) hidden.set(line, "in code that nothing closes");
       else if (strictEnd !== undefined && line >= strictEnd) hidden.set(line, "in a sample within a sample");
-      else hidden.set(line, "code");
+      else hidden.set(line, strictText.has(line) ? "in code that strict Markdown takes for text" : "code");
     }
   }
   return hidden;

@@ -28,18 +28,18 @@ const HEADING = /^#{1,6}(?:[ \t]|$)/;
 const BULLET = /^[-*+][ \t]+\S/;
 const NESTED = new RegExp(String.raw`^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){${NESTING_MAX}}`);
 
+/** Constructs within a line: they say nothing of what is a heading, a list or code. */
+export const INLINE = [
+  ...["attention", "autolink", "htmlText", "labelStartImage", "labelStartLink", "labelEnd", "codeText"],
+  ...["characterReference", "characterEscape", "hardBreakEscape"],
+] as const;
+
 /**
  * Constructs that are not read. Indented code is none here: lists that are indented too far are still lists.
  * HTML isn't either: a list between `<details>` and `</details>` is still a list.
  */
 const BLOCKS_ONLY = {
-  disable: {
-    null: [
-      ...["codeIndented", "definition", "htmlFlow", "setextUnderline"],
-      ...["attention", "autolink", "htmlText", "labelStartImage", "labelStartLink", "labelEnd", "codeText"],
-      ...["characterReference", "characterEscape", "hardBreakEscape"],
-    ],
-  },
+  disable: { null: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] },
 };
 
 /** Parses a source piece by piece. Throws `PLAN_PARSE` for a section that is too large or nested too deep. */

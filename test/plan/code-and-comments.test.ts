@@ -66,8 +66,21 @@ describe("code and comments", () => {
   });
 
   it("hide no checkbox silently where strict Markdown takes them for text", () => {
-    expect(outline(`${HEAD}      \`\`\`\n      - [ ] x\n      \`\`\`\n${LAST}`)).toContain("! CHECKBOX_UNPLACED 6");
+    expect(outline(`${HEAD}note\n      \`\`\`\n      - [ ] x\n      \`\`\`\n${LAST}`)).toContain(
+      "! CHECKBOX_UNPLACED 7",
+    );
     expect(outline(`${HEAD}<div>\n\`\`\`\n- [ ] x\n\`\`\`\n${LAST}`)).toContain("! CHECKBOX_UNPLACED 7");
+  });
+
+  it("in a long plan are looked at between headings", () => {
+    const filler = `### More\n\n${"Words and words.\n".repeat(1000)}\n`.repeat(17);
+    const text = `${HEAD}${filler}### Last\nnote\n      \`\`\`\n      - [ ] x\n      \`\`\`\n\n\`\`\`\n- [ ] code\n\`\`\`\n`;
+    expect(text.length).toBeGreaterThan(256 * 1024);
+    expect(outline(text)).toEqual([
+      "1 A @1",
+      "[ ] 1.1 B @3",
+      `! CHECKBOX_UNPLACED ${text.split("\n").indexOf("      - [ ] x") + 1}`,
+    ]);
   });
 
   it("in a comment checkboxes are no tasks, but they are reported", () => {
