@@ -2,9 +2,10 @@ import type { AwaitedApproval } from "../engine/approval/awaited.js";
 import type { CompleteResult } from "../engine/gate-answer.js";
 import { conceal } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
+import { callAfterRefusal, type Refused, remediation } from "./after-refusal.js";
 import { approvalNews } from "./approval-on-wire.js";
-import { BLANKS_MAX, phaseCall, waitCall } from "./next-call.js";
-import { planBlanks, planClaims } from "./plan-claims.js";
+import { phaseCall, waitCall } from "./next-call.js";
+import { planClaims } from "./plan-claims.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
 import { verificationNews } from "./verification-on-wire.js";
@@ -48,7 +49,7 @@ async function askPerson(
 }
 
 /** Nothing is missing but a person's word, which no call of an agent's can give. */
-function waiting(result: Extract<CompleteResult, { passed: false }>, awaiting: AwaitedApproval): WireObject {
+function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
   const { sessionId, phase, attempt } = result;
   return {
     status: "success",
@@ -83,7 +84,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   });
 }
 
-function failed(context: ToolContext, result: Extract<CompleteResult, { passed: false }>): WireObject {
+function failed(context: ToolContext, result: Refused): WireObject {
   const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
   const listed = problems.slice(0, PROBLEMS_MAX);
   const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
@@ -106,43 +107,9 @@ function failed(context: ToolContext, result: Extract<CompleteResult, { passed: 
     attempts_left: attemptsLeft,
     session_status: status,
     remediation: remediation(result),
-    next: nextCall(result),
+    next: callAfterRefusal(result),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
-}
-
-function remediation({ status, phase, problems, exhausted }: Extract<CompleteResult, { passed: false }>): string {
-  if (exhausted) {
-    return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
-  }
-  const fields = [...new Set(problems.map(({ field }) => field))]
-    .filter((field) => field !== "")
-    .slice(0, PROBLEMS_MAX);
-  const isComplete = problems.every(({ problem }) => problem === "unverified");
-  const named = isComplete ? ", all of it: it is complete, but what was looked up says otherwise" : asked(fields);
-  const mend = `Do what is missing, then submit evidence for phase ${phase}${named}`;
-  if (status === "active") return mend;
-  return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
-}
-
-function asked(fields: readonly string[]): string {
-  return fields.length === 0 ? "" : ` with all required fields: ${fields.join(", ")}`;
-}
-
-function nextCall(result: Extract<CompleteResult, { passed: false }>): WireObject | null {
-  const { status, sessionId, phase, problems, exhausted } = result;
-  if (exhausted) return null;
-  if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
-  const wanted = problems
-    .slice(0, BLANKS_MAX)
-    .map(({ field, problem, expected }) =>
-      problem === "unverified"
-        ? [field || "<all fields>", "<as before, once it is true>"]
-        : [field.split(".")[0] || "<field>", `<${expected ?? "see required_format"}>`],
-    );
-  const claims = planClaims(result);
-  const evidence = { ...Object.fromEntries(wanted), ...planBlanks(claims) };
-  return { action: "complete_phase", session_id: sessionId, phase, evidence };
 }
 
 /** What verifiers have found, format and example, where they fit; other answers have them too. */
@@ -150,7 +117,7 @@ function withMore(
   { room }: ToolContext,
   bare: WireObject,
   found: WireObject,
-  { requiredFormat, example, sessionId, phase }: Extract<CompleteResult, { passed: false }>,
+  { requiredFormat, example, sessionId, phase }: Refused,
 ): WireObject {
   const full = { ...bare, ...found };
   const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
