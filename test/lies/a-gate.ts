@@ -27,7 +27,7 @@ export async function writeFiles(root: string, files: Readonly<Record<string, st
 }
 
 /** A workflow of two phases in a folder, the first of which has this gate; the second takes anything. */
-export function workflowFiles(gate: string): Record<string, string> {
+function workflowFiles(gate: string): Record<string, string> {
   const phases = [1, 2].map((number) => ({ phase_number: number, phase_name: `Phase ${number}` }));
   const about = { workflow_type: "honest_v1", name: "Honest", description: "Wants the truth", version: "1.0.0" };
   return {
