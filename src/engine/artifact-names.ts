@@ -1,7 +1,8 @@
 import type { SessionId } from "../definition/names.js";
 import type { Receipt } from "../kernel/audit.js";
 import { RecentMap } from "../kernel/recent-map.js";
-import { type ArtifactName, artifactNames, type RecordedEvent } from "../session/history.js";
+import { type ArtifactName, artifactNames } from "../session/artifacts.js";
+import type { RecordedEvent } from "../session/history.js";
 import type { PhasedKernel, PhasedSession } from "./pinned.js";
 
 /** What is known of a session's artifacts up to a commit. */

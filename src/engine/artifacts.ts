@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../definition/json.js";
 import type { SessionId } from "../definition/names.js";
 import { checkPayload, tampered } from "../kernel/commit-body.js";
-import { artifacts, type RecordedEvent } from "../session/history.js";
+import { artifacts } from "../session/artifacts.js";
+import type { RecordedEvent } from "../session/history.js";
 import type { EvidenceRef, ValueRef } from "../session/refs.js";
 import type { EngineContext } from "./engine-context.js";
 

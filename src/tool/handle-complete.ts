@@ -1,9 +1,8 @@
-import { isJsonObject } from "../definition/json.js";
 import type { AwaitedApproval } from "../engine/approval/awaited.js";
 import type { CompleteResult } from "../engine/gate-answer.js";
-import { ITEMS_FIELD, TASKS_FIELD } from "../gate/check-plan-gate.js";
 import { conceal } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
+import { callAfterRefusal, planClaims, type Refused, remediation } from "./after-refusal.js";
 import { approvalNews } from "./approval-on-wire.js";
 import { phaseCall, waitCall } from "./next-call.js";
 import { tickNews } from "./plan-on-wire.js";
@@ -14,8 +13,6 @@ import { compact, type WireObject } from "./wire-object.js";
 
 /** As many problems as an answer lists; `get_errors` has them all. */
 const PROBLEMS_MAX = 25;
-/** As many fields as the call that comes next shows. */
-const BLANKS_MAX = 12;
 /** As many names of evidence as an answer lists. */
 const NAMES_MAX = 100;
 
@@ -51,7 +48,7 @@ async function askPerson(
 }
 
 /** Nothing is missing but a person's word, which no call of an agent's can give. */
-function waiting(result: Extract<CompleteResult, { passed: false }>, awaiting: AwaitedApproval): WireObject {
+function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
   const { sessionId, phase, attempt } = result;
   return {
     status: "success",
@@ -86,7 +83,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   });
 }
 
-function failed(context: ToolContext, result: Extract<CompleteResult, { passed: false }>): WireObject {
+function failed(context: ToolContext, result: Refused): WireObject {
   const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
   const listed = problems.slice(0, PROBLEMS_MAX);
   const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
@@ -109,75 +106,9 @@ function failed(context: ToolContext, result: Extract<CompleteResult, { passed: 
     attempts_left: attemptsLeft,
     session_status: status,
     remediation: remediation(result),
-    next: nextCall(result),
+    next: callAfterRefusal(result),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
-}
-
-function remediation({ status, phase, problems, exhausted }: Extract<CompleteResult, { passed: false }>): string {
-  if (exhausted) {
-    return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
-  }
-  const fields = [...new Set(problems.map(({ field }) => field))]
-    .filter((field) => field !== "")
-    .slice(0, PROBLEMS_MAX);
-  const isComplete = problems.every(({ problem }) => problem === "unverified");
-  const named = isComplete ? ", all of it: it is complete, but what was looked up says otherwise" : asked(fields);
-  const mend = `Do what is missing, then submit evidence for phase ${phase}${named}`;
-  if (status === "active") return mend;
-  return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
-}
-
-function asked(fields: readonly string[]): string {
-  return fields.length === 0 ? "" : ` with all required fields: ${fields.join(", ")}`;
-}
-
-function nextCall(result: Extract<CompleteResult, { passed: false }>): WireObject | null {
-  const { status, sessionId, phase, problems, exhausted } = result;
-  if (exhausted) return null;
-  if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
-  const wanted = problems
-    .slice(0, BLANKS_MAX)
-    .map(({ field, problem, expected }) =>
-      problem === "unverified"
-        ? [field || "<all fields>", "<as before, once it is true>"]
-        : [field.split(".")[0] || "<field>", `<${expected ?? "see required_format"}>`],
-    );
-  const claims = planClaims(result);
-  const evidence = { ...Object.fromEntries(wanted), ...planBlanks(claims) };
-  return { action: "complete_phase", session_id: sessionId, phase, evidence };
-}
-
-interface PlanClaims {
-  readonly missing_tasks?: readonly string[];
-  readonly unclaimed_items?: { readonly [number: string]: unknown };
-}
-
-/** All that a plan's gate has not been told of, however much it is: ids of tasks, items by number with their text. */
-function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { passed: false }>): PlanClaims {
-  const tasks = problems.flatMap(({ field, example }) =>
-    field === TASKS_FIELD && typeof example === "string" ? [example] : [],
-  );
-  const format = isJsonObject(requiredFormat) ? requiredFormat[ITEMS_FIELD] : undefined;
-  const texts = isJsonObject(format) && isJsonObject(format.items) ? format.items : {};
-  const numbers = problems.flatMap(({ field }) => {
-    const [name, number = ""] = field.split(".");
-    return name === ITEMS_FIELD && texts[number] !== undefined ? [number] : [];
-  });
-  return {
-    ...(tasks.length === 0 ? {} : { missing_tasks: tasks }),
-    ...(numbers.length === 0 ? {} : { unclaimed_items: Object.fromEntries(numbers.map((at) => [at, texts[at]])) }),
-  };
-}
-
-/** The same as evidence, in words that would not pass. */
-function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims): WireObject {
-  const named = tasks?.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
-  const numbers = Object.keys(items ?? {}).slice(0, BLANKS_MAX);
-  return compact({
-    [TASKS_FIELD]: named && ["<all that were claimed before>", ...named],
-    [ITEMS_FIELD]: items && Object.fromEntries(numbers.map((number) => [number, "<true once it holds>"])),
-  });
 }
 
 /** What verifiers have found, format and example, where they fit; other answers have them too. */
@@ -185,7 +116,7 @@ function withMore(
   { room }: ToolContext,
   bare: WireObject,
   found: WireObject,
-  { requiredFormat, example, sessionId, phase }: Extract<CompleteResult, { passed: false }>,
+  { requiredFormat, example, sessionId, phase }: Refused,
 ): WireObject {
   const full = { ...bare, ...found };
   const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};

@@ -10,7 +10,7 @@ import { writeFiles } from "./workflow-folders.js";
 const GATE = `evidence_schema: {report: {type: string, verify: file_exists}}
 verify: {verifier: command, argv: [checker, check.mjs], exit: 0}
 `;
-const CHECK = "console.log(`CI=${process.env.CI} HOME=${process.env.HOME}`); process.exit(1);\n";
+const CHECK = "const { CI, HOME } = process.env; console.log('CI=' + CI + ' HOME=' + HOME); process.exit(1);\n";
 
 /** A folder of workflows, a project, and the flags of a server on both. */
 async function host(gate = GATE) {

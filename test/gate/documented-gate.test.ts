@@ -16,9 +16,9 @@ it("is read with every key, and lets the page's evidence through", async () => {
     strict: true,
     allowOverride: false,
     verify: [
-      { verifier: "file_matches", params: { pattern: "^## Results", at_least: 1 }, field: "report" },
+      { verifier: "file_matches", params: { pattern: "^## Results", min: 1 }, field: "report" },
       { verifier: "git_clean", params: {} },
-      { verifier: "command", params: { run: ["npm", "test"] } },
+      { verifier: "command", params: { argv: ["npm", "test"] } },
     ],
     approval: { prompt: "Is this ready to be released?", approvers: ["ada", "grace"] },
     reveal: "fields",

@@ -10,7 +10,7 @@ import { type Begun, beginPhase, checkKey, snapshotChecks } from "./begin-phase.
 export type Beginning = { readonly value: JsonValue } | { readonly failed: string };
 
 /** What was recorded for the checks of the current phase when it began, by check. */
-export async function readSnapshots(
+async function readSnapshots(
   context: EngineContext,
   { sessionId, head }: PhasedSession,
 ): Promise<ReadonlyMap<string, Snapshot>> {
