@@ -1,0 +1,61 @@
+import { rename, rm, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, it } from "vitest";
+import { aGate } from "./a-gate.js";
+
+const CHANGED = `
+evidence_schema: {done: {type: boolean}}
+verify: {verifier: changed_since_phase_start, path: src/parser.mjs}
+`;
+const BEFORE = { "src/parser.mjs": "export const parse = () => 1;\n", "old/parser.mjs": "export const old = 1;\n" };
+
+describe("a gate that wants a file to be changed", () => {
+  const path = "src/parser.mjs";
+  const changed = (gate: Awaited<ReturnType<typeof aGate>>) => gate.write(path, "export const parse = Number;\n");
+
+  it("lets an honest agent through", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a file that was touched, but not changed", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await utimes(join(gate.project, path), new Date(), new Date());
+    await gate.write(path, BEFORE[path]);
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*not changed/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a file that was changed and changed back", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await changed(gate);
+    await gate.write(path, BEFORE[path]);
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*not changed/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a file that was deleted or emptied", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    await rm(join(gate.project, path));
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*(deleted|gone|emptied)/);
+    await gate.write(path, "");
+    await gate.refuses({ done: true }, /src\/parser\.mjs.*(deleted|emptied|empty)/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses an old file under a new name", async () => {
+    const within = CHANGED.replace("path: src/parser.mjs", "within: src").replace(
+      "evidence_schema: {done: {type: boolean}}\nverify: {",
+      "evidence_schema:\n  file: {type: string, verify: {",
+    );
+    const gate = await aGate({ gate: within.replace("src}", "src}}"), files: BEFORE });
+    await rename(join(gate.project, path), join(gate.project, "src/new.mjs"));
+    await gate.refuses({ file: "src/new.mjs" }, /src\/new\.mjs has nothing but old contents under a new name/);
+    await gate.write("src/new.mjs", "export const parse = Number;\n");
+    await gate.accepts({ file: "src/new.mjs" });
+  });
+});
