@@ -132,6 +132,7 @@ export type {
 } from "./ports/storage-adapter.js";
 export type { TargetGuard } from "./ports/target-guard.js";
 export type { SourceText, TextSource } from "./ports/text-source.js";
+export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
 export {
   type ApprovalAnswer,
   type ApprovalQuestion,
@@ -142,6 +143,7 @@ export type { Actor } from "./session/commands.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";
 export type { PlanChange, PlanChangeKind, PlanChanges } from "./session/plan-changes.js";
+export type { Verification } from "./session/verification.js";
 export { renderTemplate, type TemplateValues } from "./template/render-template.js";
 export type { Action } from "./tool/actions.js";
 export {

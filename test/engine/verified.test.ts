@@ -127,6 +127,19 @@ describe("a gate that has evidence looked up", () => {
     expect(told).toEqual(["verifier broken"]);
   });
 
+  it("shows a person what was found, and keeps it with their no", async () => {
+    const gate = `${OPEN}verify: sure\napproval: {prompt: Good?}\n`;
+    const options = { verifiers: { sure: TRUE }, allowUnsignedApprovals: true };
+    const { engine, sessionId, submit } = await startVerified([gate, OPEN], options);
+    await submit({ done: true });
+    const asked = await engine.getApproval(sessionId);
+    expect(asked?.verification).toMatchObject([{ verifier: "sure", ok: true, message: "it is so" }]);
+    await engine.deny(sessionId, { by: "ann", note: "later", evidenceHash: asked?.evidenceHash ?? "" });
+    expect(await engine.errors(sessionId)).toMatchObject([
+      { problems: [{ problem: "denied" }], verification: [{ verifier: "sure" }] },
+    ]);
+  });
+
   it("keeps of results what a log can bear", async () => {
     const loud: Verifier = {
       verify: async () => ({

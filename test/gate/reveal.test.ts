@@ -29,6 +29,15 @@ describe("conceal", () => {
     expect(JSON.stringify(found)).not.toContain("secret");
   });
 
+  it("never hides a person's words", () => {
+    const denial = { field: "", problem: "denied", message: "ann denied the approval: too slow" } as const;
+    for (const reveal of ["names", "none"] as const) {
+      expect(conceal([denial], reveal)).toEqual([denial]);
+      expect(conceal([...PROBLEMS, denial], reveal).at(-1)).toEqual(denial);
+      expect(JSON.stringify(conceal([...PROBLEMS, denial], reveal))).not.toContain("secret");
+    }
+  });
+
   it("tells only how many there are", () => {
     const found = conceal(PROBLEMS, "none");
     expect(found).toMatchObject([{ field: "", message: expect.stringContaining("4 things are missing or wrong") }]);

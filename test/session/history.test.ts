@@ -178,3 +178,32 @@ describe("artifacts", () => {
     expect(phases(run)).toEqual([]);
   });
 });
+
+describe("a history whose beginning is not at hand", () => {
+  it("hides nothing: only a structure says what a gate hides", () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const events = [
+      { event: { type: "phase_entered", phase: 1, position: 0 }, at, version: 2 },
+      { event: { type: "phase_skipped", phase: 1, position: 0, by: "ann", reason: "known" }, at, version: 3 },
+    ] as const;
+    expect(phaseHistory(events)).toEqual([
+      { phase: 1, attempt: 1, startedAt: at, completedAt: at, status: "skipped", durationSeconds: 0 },
+    ]);
+  });
+});
+
+describe("what a gate hides", () => {
+  it("is told with its attempts and failures", () => {
+    const gate = { kind: "schema", allowOverride: false, reveal: "names" } as const;
+    const run = Run.started(structureOf([phaseOf(1, { gate }), 2]));
+    const verification = [{ verifier: "sure", ok: true, message: "so", at: "2026-01-01T00:00:00.000Z" }];
+    run.do({ ...submit(1, false), verification }, { ...submit(1), verification });
+    expect(gateFailures(run.log)).toMatchObject([{ phase: 1, reveal: "names", verification }]);
+    const [failed, passed, next] = phaseHistory(run.log);
+    expect([failed, passed]).toMatchObject([
+      { status: "failed", reveal: "names", verification },
+      { status: "completed", reveal: "names", verification },
+    ]);
+    expect(next).toEqual({ phase: 2, attempt: 1, status: "active", startedAt: run.state.phaseStartedAt });
+  });
+});

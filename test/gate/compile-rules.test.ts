@@ -1,0 +1,32 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { FieldGate } from "../../src/definition/structure.js";
+import { compileRules } from "../../src/gate/rules/compile-rules.js";
+
+const RUN_RULES = "../../src/gate/rules/run-rules.js";
+
+describe("rules whose language can't be loaded", () => {
+  afterEach(() => {
+    vi.doUnmock(RUN_RULES);
+    vi.resetModules();
+  });
+
+  it("are a rejection for whoever asks, and compiled once it can be", async () => {
+    const gate: FieldGate = {
+      ...{ kind: "fields", strict: true, allowOverride: false, source: "gate-file" },
+      fields: [{ name: "count", type: "integer", required: true }],
+      rules: [{ source: "evidence.count > 41", cel: "evidence.count > 41" }],
+    };
+    const sound = compileRules({ ...gate, rules: [{ source: "true", cel: "true" }] });
+    await sound;
+    vi.doMock(RUN_RULES, () => ({ createRules: () => Promise.reject(new Error("no memory")) }));
+    // Of the same content: kept under another key.
+    const twin = { ...gate };
+    const [one, other] = [compileRules(gate), compileRules(twin)];
+    await expect(one).rejects.toThrow("no memory");
+    await expect(other).rejects.toThrow("no memory");
+    vi.doUnmock(RUN_RULES);
+    expect(compileRules({ ...gate, rules: [{ source: "true", cel: "true" }] })).toBe(sound);
+    for (const again of [gate, twin])
+      expect((await compileRules(again))?.check({ count: 42 }, {}, new Set())).toEqual([]);
+  });
+});
