@@ -44,10 +44,19 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
     inputSchema: inputSchema(actions),
     outputSchema: outputSchema(),
     actions,
-    // What carries calls out is loaded with the first one: a host may list its tool and never be called.
-    dispatch: async (input, options = {}) =>
-      (await import("./dispatch.js")).measured({ ...context, ...options }, input),
+    dispatch: async (input, options = {}) => (await loadDispatch())({ ...context, ...options }, input),
   };
+}
+
+let loading: Promise<typeof import("./dispatch.js").measured> | undefined;
+
+/**
+ * What carries calls out is loaded with the first one: a host may list its tool and never be called. Kept here,
+ * since looking a module up costs as much as a call.
+ */
+function loadDispatch() {
+  loading ??= import("./dispatch.js").then(({ measured }) => measured);
+  return loading;
 }
 
 function checkActions(actions: readonly Action[]): readonly Action[] {
