@@ -104,21 +104,21 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
       kept = { ground, evaluation: { ...evaluation, ...bound }, begun: next && (await next) };
     }
     const { payloads, ...judged } = kept.evaluation;
-    const stood = judged.verdict.passed ? await stoodBefore(context, session, structure, number) : undefined;
+    const isTicked = judged.verdict.passed && structure.plan !== undefined;
+    const stood = isTicked ? await stoodBefore(context, session, structure, number) : undefined;
     const marks = stood === undefined ? {} : { stood };
     const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
     return withBegun({ command, structure, limits: options.limits }, kept.begun, payloads);
   };
 }
 
-/** What stands as done in the session's plan, if it has one, before it is ticked. */
+/** What stands as done in the session's plan before it is ticked. */
 async function stoodBefore(
   context: EngineContext,
   session: PhasedSession,
   structure: WorkflowStructure,
   number: number,
 ): Promise<readonly string[] | undefined> {
-  if (structure.plan === undefined) return undefined;
   const { standingTicks } = await import("./plan/planned.js");
   return standingTicks(context, session, structure, requirePhase(structure, number));
 }
