@@ -126,6 +126,7 @@ export type {
   Page,
   Payload,
   SessionQuery,
+  SessionSize,
   SessionStatus,
   SessionSummary,
   StorageAdapter,

@@ -77,6 +77,13 @@ export interface Page<T> {
   readonly total?: number;
 }
 
+/** How much a session takes. */
+export interface SessionSize {
+  readonly commits: number;
+  /** Bodies, summaries and payloads as they are stored. */
+  readonly bytes: number;
+}
+
 /**
  * Where sessions are kept: append-only logs with compare-and-set. An adapter knows nothing of
  * phases, keys or retries.
@@ -118,6 +125,20 @@ export interface StorageAdapter {
    * there is none.
    */
   remove(id: SessionId): Promise<void>;
+  /**
+   * Commits as anybody appends them, those whose own summary matches: each at least once, a session's in their order,
+   * also across a lost connection. It begins when it is called: what the same adapter is asked to append afterwards is
+   * seen, and of other processes all from the moment that the adapter has looked. Ends without an error when the signal
+   * aborts. `limit` and `cursor` mean nothing here.
+   */
+  watch?(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit>;
+  /** How much a session takes, without its commits being read; undefined if there is none. */
+  size?(id: SessionId): Promise<SessionSize | undefined>;
+  /**
+   * Puts a session's commits closer together, or gives room back that nothing stands in. Nothing of its log is lost, and
+   * it can be called at any time, by any process.
+   */
+  compact?(id: SessionId): Promise<void>;
   /** Lets go of handles; the adapter is not used afterwards. */
   close?(): Promise<void>;
 }
