@@ -95,6 +95,23 @@ export interface ErrorDetails {
     readonly open: readonly string[];
     readonly ready: readonly number[];
   };
+  /** Who was to pick the next step gave no answer, or none that can be used. */
+  DECIDER_FAILED: {
+    readonly reason:
+      | "timeout"
+      | "http"
+      | "network"
+      | "rate_limit"
+      | "safety"
+      | "invalid_response"
+      | "aborted"
+      | "unavailable";
+    /** The HTTP status, where there was one. */
+    readonly status?: number;
+    /** Whether asking once more may help. */
+    readonly retryable: boolean;
+    readonly requests?: number;
+  };
   /** A bug, here or in a port of the host's. */
   INTERNAL: { readonly cause?: string };
 }
