@@ -40,6 +40,7 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   PLAN_PARSE: "ValueError",
   TEMPLATE: "RuntimeError",
   TASK_LOCKED: "StateError",
+  DECIDER_FAILED: "RuntimeError",
   INTERNAL: "RuntimeError",
 };
 
