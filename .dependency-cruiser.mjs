@@ -2,7 +2,7 @@
  * The house: which room may import which. A room that isn't listed may not be imported, and types count as imports.
  * Anyone may import errors.ts. test/package/import-arrows.test.ts plants every wrong-way import and sees it caught.
  */
-const PURE = ["definition", "template", "plan", "gate"];
+const PURE = ["definition", "template", "plan", "gate", "decision"];
 // Not in PURE: only engines know what a session's events are. To ports, kernel and adapters a commit's body is opaque.
 const ENGINE = [...PURE, "session", "ports", "kernel"];
 const TOOL = [...ENGINE, "engine", "routed"];
@@ -12,6 +12,8 @@ const MAY_IMPORT = {
   template: ["definition"],
   plan: ["definition"],
   gate: ["definition"],
+  // What a decider is asked and what it may answer: deciders are adapters, so it stands before the ports.
+  decision: ["definition"],
   // What a gate said is part of what happened to a session.
   session: ["definition", "gate"],
   ports: PURE,
