@@ -53,6 +53,24 @@ export const DIAGNOSTIC_CODES = {
   RULE_INVALID: "a rule that can't be read, or doesn't fit the evidence that it is about",
   VALIDATOR_UNKNOWN: "a field names a validator that there isn't",
   VALIDATOR_UNUSED: "a validator is defined that no field names",
+  // routed workflows
+  INDEX_MISSING: "a routed workflow has no index.md",
+  INDEX_UNREADABLE: "an index is too large or too deeply nested to be read",
+  STEPS_MISSING: "an index names no step",
+  STEP_FILE_MISSING: "a step's text isn't there",
+  STEP_DUPLICATE: "two steps have the same name or the same file, or names that differ by case and signs alone",
+  STEP_NAME_INVALID: "a step has no name, or one that means something else",
+  STEP_UNLISTED: "a file among the steps that the index doesn't list",
+  STEP_UNNAMED: "a step that no other one leads to",
+  STEP_UNKNOWN: "a step is named that there isn't",
+  STEP_INEXACT: "a step is named otherwise than in the index",
+  SECTION_MISSING: "a step lacks its guidance or its instructions",
+  SECTION_DUPLICATE: "a step has a section twice",
+  LINK_MISSING: "a link leads to a file that isn't there",
+  WORKFLOW_ENDLESS: "nothing leads to the end of a workflow",
+  INCLUDE_MISSING: "a file that is to be included isn't there",
+  INCLUDE_CIRCULAR: "files include one another in a circle",
+  INCLUDE_TOO_DEEP: "files include one another too deeply",
 } as const;
 
 /** Which check found something. */

@@ -19,7 +19,11 @@ export async function readGate(file: string, text: string, report: Report): Prom
     report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
     return undefined;
   }
-  const gate = new ObjectReader(source, source.value, [], report);
+  return readGateObject(new ObjectReader(source, source.value, [], report), report);
+}
+
+/** Reads a gate that stands in an object: a gate file, or a part of another file. */
+export async function readGateObject(gate: ObjectReader, report: Report): Promise<FieldGate> {
   const checkpoint = gate.object("checkpoint");
   const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
   const settings = await readSettings(seeds, gate, checkpoint, report);

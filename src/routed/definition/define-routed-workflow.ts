@@ -1,0 +1,98 @@
+import { canonicalJson } from "../../definition/canonical-json.js";
+import { revisionOf } from "../../definition/digest.js";
+import { isWorkflowType, shown } from "../../definition/names.js";
+import { FINISH, type RoutedDefinition, type RoutedStep } from "../../definition/routed-definition.js";
+import type { FieldGate } from "../../definition/structure.js";
+import { PhasegateError } from "../../errors.js";
+import type { RoutedListing, RoutedSource } from "../../ports/routed-source.js";
+import { plainName } from "./match-name.js";
+
+/** A step of a routed workflow in code. */
+export interface RoutedStepInput<Name extends string = string> {
+  readonly name: Name;
+  /** What the decider is told. */
+  readonly guidance: string;
+  /** What the client is told. */
+  readonly instructions: string;
+  /** The only steps, or `FINISH`, that may follow; any may where it is missing. */
+  readonly next?: readonly (NoInfer<Name> | typeof FINISH)[];
+  /** What the report's `details` must show before the decider is asked. */
+  readonly gate?: FieldGate;
+  /** How often the step may be entered. */
+  readonly maxVisits?: number;
+}
+
+/** A routed workflow in code. */
+export interface RoutedWorkflowInput<Name extends string = string> {
+  readonly name: string;
+  readonly goal?: string;
+  /** In their order; the first is where the work begins, unless the decider is asked. */
+  readonly steps: readonly [RoutedStepInput<Name>, ...RoutedStepInput<Name>[]];
+}
+
+/**
+ * Defines a routed workflow in code: `next` takes the names of its steps and nothing else. Throws `DEFINITION_INVALID` with
+ * everything that is wrong.
+ */
+export function defineRoutedWorkflow<const Name extends string>(input: RoutedWorkflowInput<Name>): RoutedDefinition {
+  const problems = problemsOf(input);
+  if (problems.length > 0) {
+    throw new PhasegateError(
+      "DEFINITION_INVALID",
+      `the workflow ${shown(input.name)} can't be used: ${problems.join("; ")}`,
+      {
+        remedy: "Mend what is listed in the call of defineRoutedWorkflow.",
+        details: { workflowType: String(input.name), diagnostics: problems },
+      },
+    );
+  }
+  const { name, goal } = input;
+  const [first, ...rest] = input.steps;
+  const list = input.steps.map((step, index) => `${index + 1}. ${step.name}`).join("\n");
+  const index = [`# ${name}`, ...(goal === undefined ? [] : [goal]), list].join("\n\n");
+  const content = {
+    name,
+    ...(goal === undefined ? {} : { goal }),
+    index,
+    steps: [stepOf(first), ...rest.map(stepOf)] as const,
+  };
+  return { ...content, revision: revisionOf(canonicalJson(content)) };
+}
+
+/** Routed workflows in code, as an engine takes them. */
+export function routedWorkflows(...definitions: readonly RoutedDefinition[]): RoutedSource {
+  const byName = new Map(definitions.map((definition) => [definition.name, definition]));
+  return {
+    list: async () =>
+      [...byName].map(([name, definition]): RoutedListing => ({ status: "ready", name, definition, diagnostics: [] })),
+    definition: async (name) => byName.get(name),
+  };
+}
+
+function stepOf(step: RoutedStepInput): RoutedStep {
+  const { guidance, instructions } = step;
+  const content = `# Orchestrator Guidance\n\n${guidance.trim()}\n\n# Client Instructions\n\n${instructions.trim()}`;
+  return { ...step, content };
+}
+
+function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
+  const problems: string[] = [];
+  if (!isWorkflowType(name)) problems.push(`a workflow can't be called ${shown(name)}`);
+  const names = new Set<string>(steps.map((step) => step.name));
+  const plain = new Set<string>();
+  for (const step of steps) {
+    const about = `step ${shown(step.name)}`;
+    if (plainName(step.name) === "" || step.name.toUpperCase() === FINISH) problems.push(`${about} can't be called so`);
+    if (plain.has(plainName(step.name))) problems.push(`${about} is there twice, or nearly`);
+    plain.add(plainName(step.name));
+    if (step.guidance.trim() === "") problems.push(`${about} has no guidance`);
+    if (step.instructions.trim() === "") problems.push(`${about} has no instructions`);
+    if (step.next?.length === 0) problems.push(`${about} has an empty next`);
+    for (const next of step.next ?? [])
+      if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which there isn't`);
+    if (step.maxVisits !== undefined && !(Number.isInteger(step.maxVisits) && step.maxVisits > 0)) {
+      problems.push(`${about}: maxVisits must be a whole number from 1 on`);
+    }
+  }
+  return problems;
+}
