@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../../src/errors.js";
+import {
+  defineRoutedWorkflow,
+  type RoutedWorkflowInput,
+  routedWorkflows,
+} from "../../../src/routed/definition/define-routed-workflow.js";
+
+const garden = defineRoutedWorkflow({
+  name: "GARDEN",
+  goal: "Peas.",
+  steps: [
+    { name: "Dig", guidance: "Then sow.", instructions: "Dig.", next: ["Sow"], maxVisits: 2 },
+    { name: "Sow", guidance: "Then finish.", instructions: "Sow.", next: ["Dig", "FINISH"] },
+  ],
+});
+
+describe("a routed workflow in code", () => {
+  it("is a definition as one in a folder is", () => {
+    expect(garden).toMatchObject({ name: "GARDEN", goal: "Peas.", index: "# GARDEN\n\nPeas.\n\n1. Dig\n2. Sow" });
+    expect(garden.steps[0].content).toBe("# Orchestrator Guidance\n\nThen sow.\n\n# Client Instructions\n\nDig.");
+    expect(garden.revision).toMatch(/^[0-9a-f]{12}$/);
+  });
+
+  it("has another revision when anything in it is another", () => {
+    const steps = [{ name: "Dig", guidance: "Then sow!", instructions: "Dig." }] as const;
+    const other = defineRoutedWorkflow({ name: "GARDEN", steps });
+    expect(other.revision).not.toBe(garden.revision);
+    expect(defineRoutedWorkflow({ name: "GARDEN", steps }).revision).toBe(other.revision);
+  });
+
+  it("takes only its own steps as next", () => {
+    const dig = { name: "Dig", guidance: "g", instructions: "i" } as const;
+    // @ts-expect-error: there is no step Weed
+    const define = () => defineRoutedWorkflow({ name: "G", steps: [{ ...dig, next: ["Weed"] }] });
+    expect(define).toThrow("leads to");
+  });
+
+  it("is refused with everything that is wrong", () => {
+    const input: RoutedWorkflowInput = {
+      name: "a b",
+      steps: [
+        { name: "Finish", guidance: " ", instructions: "" },
+        { name: "dig in", guidance: "g", instructions: "i", next: [], maxVisits: 0.5 },
+        { name: "Dig-in", guidance: "g", instructions: "i", next: ["Weed"] },
+      ],
+    };
+    try {
+      defineRoutedWorkflow(input);
+      expect.unreachable();
+    } catch (error) {
+      const diagnostics = isPhasegateError(error, "DEFINITION_INVALID") ? error.details.diagnostics : [];
+      expect(diagnostics).toHaveLength(8);
+    }
+  });
+
+  it("is had by name", async () => {
+    const source = routedWorkflows(garden);
+    expect(await source.definition("GARDEN")).toBe(garden);
+    expect(await source.definition("NONE")).toBeUndefined();
+    expect((await source.list()).map(({ name, status }) => [name, status])).toEqual([["GARDEN", "ready"]]);
+  });
+});
