@@ -20,7 +20,8 @@ const MAY_IMPORT = {
   // Phased, routed and recorded sessions share one kernel, so it knows of no phases and no gates.
   kernel: ["definition", "ports"],
   engine: ENGINE,
-  routed: ENGINE,
+  // Routed sessions ask the same gates: verifiers, signatures, limits and figures are the phased engine's.
+  routed: [...ENGINE, "engine"],
   tool: TOOL,
   // Checks of paths and names that need no file system live in definition.
   walls: ["definition"],

@@ -95,6 +95,10 @@ export interface ErrorDetails {
     readonly open: readonly string[];
     readonly ready: readonly number[];
   };
+  /** A workflow that sessions are on can't be read any more, or lacks the step that they are at. */
+  DEFINITION_UNAVAILABLE: { readonly workflowType: string };
+  /** A report is on a step that the session is not at. */
+  STEP_NOT_CURRENT: { readonly requested: string; readonly current: string };
   /** Who was to pick the next step gave no answer, or none that can be used. */
   DECIDER_FAILED: {
     readonly reason:

@@ -1,4 +1,4 @@
-import type { GateDefinition } from "./structure.js";
+import type { FieldGate } from "./structure.js";
 
 /** What a decider names as the next step when the work is done. No step may be called so, in any case. */
 export const FINISH = "FINISH";
@@ -18,7 +18,7 @@ export interface RoutedStep {
   /** The only steps, or `FINISH`, that may follow; any may where it is missing. */
   readonly next?: readonly string[];
   /** What the report's `details` must show before the decider is asked. */
-  readonly gate?: GateDefinition;
+  readonly gate?: FieldGate;
   /** How often the step may be entered. */
   readonly maxVisits?: number;
 }

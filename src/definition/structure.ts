@@ -57,7 +57,7 @@ const fieldSchema = z.object({
   rules: z.array(ruleSchema).optional(),
 });
 
-const fieldGateSchema = z.object({
+export const fieldGateSchema = z.object({
   kind: z.literal("fields"),
   /** Whether rules block (`true`) or only warn; missing fields and wrong types always block. */
   strict: z.boolean(),

@@ -5,6 +5,7 @@ import { artifacts } from "../session/artifacts.js";
 import type { RecordedEvent } from "../session/history.js";
 import type { EvidenceRef, ValueRef } from "../session/refs.js";
 import type { EngineContext } from "./engine-context.js";
+import type { VerifyContext } from "./verify/verify-context.js";
 
 /** Accepted evidence of one phase, with its payload. */
 export interface ArtifactView {
@@ -60,7 +61,11 @@ interface Place {
 }
 
 /** A value out of the log; a payload is checked against its digest. */
-export async function loadValue({ options }: EngineContext, place: Place, ref: ValueRef): Promise<JsonValue> {
+export async function loadValue(
+  { options }: Pick<VerifyContext, "options">,
+  place: Place,
+  ref: ValueRef,
+): Promise<JsonValue> {
   if ("inline" in ref) return ref.inline;
   const text = await options.storage.payload(place.sessionId, ref.payload);
   checkPayload(place, ref.payload, text);

@@ -1,7 +1,7 @@
-import { EventEmitter } from "eventemitter3";
 import type { SessionId } from "../definition/names.js";
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
+import { type Listener, Notifier } from "../kernel/notifier.js";
 import type { PlanChanges } from "../session/plan-changes.js";
 
 /** Whose notification it is. */
@@ -78,46 +78,7 @@ export interface EngineNotifications {
 /** The name of a notification. */
 export type NotificationName = keyof EngineNotifications;
 /** A listener; what it throws, or rejects with, stops neither the others nor the call. */
-export type NotificationListener<N extends NotificationName> = (payload: EngineNotifications[N]) => unknown;
+export type NotificationListener<N extends NotificationName> = Listener<EngineNotifications[N]>;
 
-/**
- * Notifications on eventemitter3, with each listener on its own. They come at most once and after
- * the commit: the log is the record, these are the news of it.
- */
-export class Notifications {
-  readonly #emitter = new EventEmitter<NotificationName>();
-
-  /** Listens; the function that comes back stops it. */
-  on<N extends NotificationName>(name: N, listener: NotificationListener<N>): () => void {
-    // One of its own for each call: who listens twice hears twice, and stops each by itself.
-    const own: NotificationListener<N> = (payload) => listener(payload);
-    this.#emitter.on(name, own);
-    return () => {
-      this.#emitter.off(name, own);
-    };
-  }
-
-  /** Tells all listeners. */
-  notify<N extends NotificationName>(name: N, payload: EngineNotifications[N]): void {
-    if (this.#emitter.listenerCount(name) === 0) return;
-    for (const listener of this.#emitter.listeners(name)) this.#call(name, () => listener(payload));
-  }
-
-  #call(name: NotificationName, listener: () => unknown): void {
-    try {
-      const outcome: unknown = listener();
-      if (isThenable(outcome)) Promise.resolve(outcome).catch((error: unknown) => this.#failed(name, error));
-    } catch (error) {
-      this.#failed(name, error);
-    }
-  }
-
-  /** A listener of `internalError` that fails itself has nobody left to tell. */
-  #failed(name: NotificationName, error: unknown): void {
-    if (name !== "internalError") this.notify("internalError", { operation: `listener of ${name}`, error });
-  }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
-}
+/** What an engine tells its host. */
+export class Notifications extends Notifier<EngineNotifications> {}

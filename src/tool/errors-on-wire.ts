@@ -40,6 +40,8 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   PLAN_PARSE: "ValueError",
   TEMPLATE: "RuntimeError",
   TASK_LOCKED: "StateError",
+  DEFINITION_UNAVAILABLE: "RuntimeError",
+  STEP_NOT_CURRENT: "StateError",
   DECIDER_FAILED: "RuntimeError",
   INTERNAL: "RuntimeError",
 };

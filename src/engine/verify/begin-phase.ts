@@ -1,18 +1,16 @@
 import { canonicalJson } from "../../definition/canonical-json.js";
 import { digest } from "../../definition/digest.js";
-import type { PhaseDefinition, VerifyDefinition, WorkflowStructure } from "../../definition/structure.js";
+import type { VerifyDefinition, WorkflowStructure } from "../../definition/structure.js";
 import { isPhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/checks-of.js";
 import type { Payload } from "../../ports/storage-adapter.js";
 import type { VerifyRequest } from "../../ports/verifier.js";
-import type { SessionHead } from "../../session/head.js";
 import type { Snapshot } from "../../session/verification.js";
-import type { EngineContext } from "../engine-context.js";
-import type { PhasedSession } from "../pinned.js";
 import { storeValue } from "../store-value.js";
 import { asJson } from "../through-json.js";
 import { verifierOf } from "./run-verifiers.js";
 import { type SnapshotOutcome, takeSnapshots } from "./take-snapshots.js";
+import type { VerifiedPhase, VerifiedSession, VerifyContext } from "./verify-context.js";
 
 /** What a command records of the phase that it leads to. */
 export interface Begun {
@@ -21,7 +19,10 @@ export interface Begun {
 }
 
 /** Whose phase begins. */
-type Owner = Pick<PhasedSession, "sessionId"> & { readonly head: Pick<SessionHead, "workflowType" | "target"> };
+type Owner = Pick<VerifiedSession, "sessionId" | "head">;
+
+/** The gates that a session may come to, in their order. */
+type Begins = Pick<WorkflowStructure, "plan"> & { readonly phases: readonly VerifiedPhase[] };
 
 /** The longest snapshot that is kept, in characters of JSON. */
 const SNAPSHOT_MAX = 4 * 2 ** 20;
@@ -32,9 +33,9 @@ const SNAPSHOT_MAX = 4 * 2 ** 20;
  * check says so at the gate.
  */
 export function beginPhase(
-  context: EngineContext,
+  context: VerifyContext,
   owner: Owner,
-  structure: WorkflowStructure,
+  structure: Begins,
   position: number,
   known: ReadonlyMap<string, Snapshot> = new Map(),
 ): Promise<Begun> | undefined {
@@ -46,7 +47,10 @@ export function beginPhase(
 }
 
 /** The checks of a phase's gate whose verifiers look at what it begins with. */
-export function snapshotChecks({ options }: EngineContext, { gate }: PhaseDefinition): readonly VerifyDefinition[] {
+export function snapshotChecks(
+  { options }: VerifyContext,
+  { gate }: Pick<VerifiedPhase, "gate">,
+): readonly VerifyDefinition[] {
   return checksOf(gate).filter(({ verifier }) => verifierOf(options.verifiers, verifier)?.snapshot !== undefined);
 }
 
@@ -58,7 +62,7 @@ export function checkKey({ verifier, field = "", params }: VerifyDefinition): st
 /** The session as verifiers are told of it. */
 export function sessionFacts(
   { sessionId, head }: Owner,
-  { plan }: WorkflowStructure,
+  { plan }: Pick<WorkflowStructure, "plan">,
   phase: number,
 ): VerifyRequest["session"] {
   const { workflowType, target } = head;
@@ -66,10 +70,10 @@ export function sessionFacts(
 }
 
 async function begin(
-  context: EngineContext,
+  context: VerifyContext,
   owner: Owner,
-  structure: WorkflowStructure,
-  phase: PhaseDefinition,
+  structure: Begins,
+  phase: VerifiedPhase,
   checks: readonly VerifyDefinition[],
   known: ReadonlyMap<string, Snapshot>,
 ): Promise<Begun> {
@@ -89,7 +93,7 @@ async function begin(
   };
 }
 
-function recorded(context: EngineContext, check: VerifyDefinition, outcome: SnapshotOutcome): Begun {
+function recorded(context: VerifyContext, check: VerifyDefinition, outcome: SnapshotOutcome): Begun {
   const { verifier } = check;
   const about = { verifier, check: checkKey(check) };
   const failed = (error: unknown, reason: string): Begun => {

@@ -5,25 +5,26 @@ import { loadValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import { type Begun, beginPhase, checkKey, snapshotChecks } from "./begin-phase.js";
+import type { VerifiedSession, VerifyContext } from "./verify-context.js";
 
 /** What a check begins with: a value, or why there is none. */
 export type Beginning = { readonly value: JsonValue } | { readonly failed: string };
 
 /** What was recorded for the checks of the current phase when it began, by check. */
 async function readSnapshots(
-  context: EngineContext,
-  { sessionId, head }: PhasedSession,
+  context: VerifyContext,
+  { sessionId, head }: VerifiedSession,
 ): Promise<ReadonlyMap<string, Snapshot>> {
   if (head.baseline === undefined) return new Map();
   const { events } = await context.kernel.at(sessionId, head.baseline);
-  const snapshots = events.flatMap((event) => ("snapshots" in event ? (event.snapshots ?? []) : []));
+  const snapshots = events.flatMap((event) => event.snapshots ?? []);
   return new Map(snapshots.map((snapshot) => [snapshot.check, snapshot]));
 }
 
 /** The same, with what lies beside the log; only of these checks. */
 export async function loadBeginnings(
-  context: EngineContext,
-  session: PhasedSession,
+  context: VerifyContext,
+  session: VerifiedSession,
   checks: readonly VerifyDefinition[],
 ): Promise<ReadonlyMap<string, Beginning>> {
   const found = new Map<string, Beginning>();

@@ -1,15 +1,22 @@
 import { shown } from "../../definition/names.js";
 import { nearest } from "../../definition/nearest.js";
-import type { VerifyDefinition, WorkflowStructure } from "../../definition/structure.js";
+import type { VerifyDefinition } from "../../definition/structure.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/checks-of.js";
 import { type Verifiers, verifierOf } from "./run-verifiers.js";
+import type { VerifiedPhase } from "./verify-context.js";
+
+/** A workflow, as far as its gates are asked about. */
+interface VerifiedWorkflow {
+  readonly type: string;
+  readonly phases: readonly VerifiedPhase[];
+}
 
 /**
  * Throws `DEFINITION_INVALID` where a gate names a verifier that the host has not registered, or gives it params
  * that it can't be run with: a session must not get stuck before such a gate, let alone pass it.
  */
-export function requireVerifiers({ type, phases }: WorkflowStructure, verifiers: Verifiers): void {
+export function requireVerifiers({ type, phases }: VerifiedWorkflow, verifiers: Verifiers): void {
   const diagnostics = phases.flatMap(({ number, gate }) =>
     checksOf(gate).flatMap((check) => {
       const fault = faultOf(check, verifiers);
@@ -29,7 +36,7 @@ export function requireVerifiers({ type, phases }: WorkflowStructure, verifiers:
   });
 }
 
-function missingNames(phases: WorkflowStructure["phases"], verifiers: Verifiers): string[] {
+function missingNames(phases: VerifiedWorkflow["phases"], verifiers: Verifiers): string[] {
   const names = phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier));
   return [...new Set(names)].filter((name) => verifierOf(verifiers, name) === undefined).map(shown);
 }

@@ -1,20 +1,14 @@
 import type { JsonObject } from "../../definition/json.js";
 import { shown } from "../../definition/names.js";
-import type {
-  GateDefinition,
-  PhaseDefinition,
-  VerifyDefinition,
-  WorkflowStructure,
-} from "../../definition/structure.js";
+import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../../definition/structure.js";
 import { checksOf } from "../../gate/checks-of.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Verification } from "../../session/verification.js";
-import type { EngineContext } from "../engine-context.js";
-import type { PhasedSession } from "../pinned.js";
 import { checkKey, sessionFacts, snapshotChecks } from "./begin-phase.js";
 import { type Beginning, loadBeginnings } from "./read-snapshots.js";
 import { recordedResults } from "./recorded-results.js";
 import { runVerifiers, type VerifyCheck, type VerifyOutcome } from "./run-verifiers.js";
+import type { VerifiedPhase, VerifiedSession, VerifyContext } from "./verify-context.js";
 
 /** What verifiers have found, and what of it blocks the gate. */
 export interface Verified {
@@ -24,10 +18,10 @@ export interface Verified {
 
 /** Runs the checks of a gate on evidence that is complete; undefined where there are none to run. */
 export function verifyEvidence(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-  phase: PhaseDefinition,
+  context: VerifyContext,
+  session: VerifiedSession,
+  structure: Pick<WorkflowStructure, "plan">,
+  phase: VerifiedPhase,
   evidence: JsonObject,
 ): Promise<Verified> | undefined {
   const checks = checksOf(phase.gate).filter(({ field }) => field === undefined || isDue(phase.gate, field, evidence));
@@ -35,10 +29,10 @@ export function verifyEvidence(
 }
 
 async function verify(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-  phase: PhaseDefinition,
+  context: VerifyContext,
+  session: VerifiedSession,
+  structure: Pick<WorkflowStructure, "plan">,
+  phase: VerifiedPhase,
   evidence: JsonObject,
   checks: readonly VerifyDefinition[],
 ): Promise<Verified> {

@@ -1,5 +1,5 @@
 import type { Report } from "../../definition/folder/report.js";
-import { shown } from "../../definition/names.js";
+import { RESERVED, shown } from "../../definition/names.js";
 import { FINISH } from "../../definition/routed-definition.js";
 import { plainName } from "./match-name.js";
 import type { IndexEntry } from "./read-index.js";
@@ -12,7 +12,7 @@ export function checkNames(entries: readonly IndexEntry[], report: Report): void
   for (const entry of entries) {
     const { name, place } = entry;
     const plain = plainName(name);
-    if (plain === "" || name.length > NAME_MAX) {
+    if (plain === "" || name.length > NAME_MAX || RESERVED.has(name)) {
       const hint = `Give it a name of letters or digits, at most ${NAME_MAX} characters.`;
       report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
     } else if (name.toUpperCase() === FINISH) {

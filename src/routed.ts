@@ -1,0 +1,46 @@
+/** Routed workflows: after each report a decider picks the next step, inside walls. */
+export { buildDecisionPrompt, type DecisionPrompt, type PromptOptions } from "./decision/build-decision-prompt.js";
+export { decisionJsonSchema, type ReadAnswer, readDecision, readDecisionText } from "./decision/decision-answer.js";
+export type {
+  DeciderAnswer,
+  DecisionRequest,
+  DecisionUsage,
+  RoutedHistoryEntry,
+  RoutedStatus,
+  StepReport,
+} from "./decision/decision-request.js";
+export { definitionText } from "./decision/definition-text.js";
+export { FINISH, type RoutedDefinition, type RoutedStep } from "./definition/routed-definition.js";
+export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
+export type { StepDecider } from "./ports/step-decider.js";
+export type { TextSource } from "./ports/text-source.js";
+export {
+  defineRoutedWorkflow,
+  type RoutedStepInput,
+  type RoutedWorkflowInput,
+  routedWorkflows,
+} from "./routed/definition/define-routed-workflow.js";
+export type { ReadRoutedWorkflow } from "./routed/definition/read-routed-workflow.js";
+export { RoutedFolders, type RoutedFoldersOptions } from "./routed/definition/routed-folders.js";
+export type { RoutedApproval } from "./routed/engine/approve.js";
+export type { RoutedMove } from "./routed/engine/moves.js";
+export type {
+  InstanceNotification,
+  RoutedNotificationMap,
+  RoutedNotificationName,
+} from "./routed/engine/notifications.js";
+export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/engine/options.js";
+export { createRoutedEngine, RoutedEngine } from "./routed/engine/routed-engine.js";
+export type {
+  AdvanceRequest,
+  GateRefusal,
+  ResumeRequest,
+  RoutedKeyed,
+  RoutedQuestion,
+  RoutedResult,
+  RoutedView,
+  StartRoutedRequest,
+  StepView,
+} from "./routed/engine/types.js";
+export type { RoutedDecision, RoutedEntry } from "./routed/session/entries.js";
+export type { RoutedOperation } from "./routed/session/refusals.js";

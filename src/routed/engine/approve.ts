@@ -1,0 +1,83 @@
+import { parseSessionId } from "../../definition/names.js";
+import { authenticate } from "../../engine/approval/authenticate.js";
+import { PhasegateError } from "../../errors.js";
+import { keyedRequest } from "../../kernel/idempotency.js";
+import type { ApprovalSignature } from "../../session/approval-message.js";
+import type { RoutedCommand } from "../session/commands.js";
+import type { RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedKeyed, RoutedQuestion, RoutedView } from "./types.js";
+import { questionIn, requireFound, viewInstance } from "./view.js";
+
+/** A person's word on what a step's gate waits for. */
+export interface RoutedApproval extends RoutedKeyed {
+  /** Who, by the name that the host and the gate know them by. */
+  readonly by: string;
+  readonly note?: string;
+  /** The hash of the evidence that the person has seen. */
+  readonly evidenceHash: string;
+  readonly signature?: ApprovalSignature;
+}
+
+/** What an approver signs, for a step: steps count as phases by their place, from 1. */
+export function signedQuestion(
+  { sessionId, head }: RoutedSession,
+  phase: number,
+  { evidenceHash, request, prompt, approvers, askedAt }: RoutedQuestion,
+) {
+  const { workflow, revision } = head;
+  const about = { sessionId, workflowType: workflow, revision, phase, evidenceHash, request };
+  return { ...about, attempt: head.attempts + 1, prompt, askedAt, ...(approvers === undefined ? {} : { approvers }) };
+}
+
+/** Takes a person's word. After a yes the next call asks the decider; a no is a failed attempt. Throws `APPROVAL_REFUSED`. */
+export async function answerQuestion(
+  context: RoutedContext,
+  instanceId: string,
+  decision: "approve" | "deny",
+  { by, note, evidenceHash, signature, idempotencyKey }: RoutedApproval,
+): Promise<RoutedView> {
+  const id = parseSessionId(instanceId);
+  requireText("by", by);
+  if (decision === "deny") requireText("note", note);
+  const keyed =
+    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
+  const { maxAttempts, maxAttemptsTotal } = context.options.limits;
+  const prepare = async (current: RoutedSession | undefined): Promise<{ command: RoutedCommand }> => {
+    const session = requireFound(current, id);
+    const { question, phase } = await requireQuestion(context, session, evidenceHash);
+    const word = { decision, by, note, signature };
+    const found = await authenticate(context.options.approvals, signedQuestion(session, phase, question), word);
+    const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
+    return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
+  };
+  return viewInstance(context, await context.kernel.execute(id, prepare, keyed));
+}
+
+async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
+  const { head, sessionId } = session;
+  const { awaiting } = head.pending ?? {};
+  const { steps } = await context.pinned.structure(session);
+  const phase = steps.findIndex(({ name }) => name === head.step) + 1;
+  const question =
+    awaiting === undefined || head.status !== "RUNNING"
+      ? undefined
+      : questionIn(await context.kernel.at(sessionId, awaiting.version));
+  if (question === undefined) throw refused(phase, "not_waiting", "no person is waited for");
+  if (question.evidenceHash === evidenceHash) return { question, phase };
+  throw refused(phase, "other_evidence", "other evidence waits than the approval is about");
+}
+
+function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
+  return new PhasegateError("APPROVAL_REFUSED", message, {
+    remedy: "Look at the instance again: its status says what waits, and for whom.",
+    details: { phase, reason },
+  });
+}
+
+function requireText(field: "by" | "note", text: unknown): void {
+  if (typeof text === "string" && text.trim() !== "" && text.length <= 4000) return;
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected: "a text of 1 to 4,000 characters" },
+  });
+}

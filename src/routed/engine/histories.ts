@@ -1,0 +1,60 @@
+import { RecentMap } from "../../kernel/recent-map.js";
+import { type RoutedEntry, withCommit } from "../session/entries.js";
+import type { RoutedCommit, RoutedKernel } from "./routed-context.js";
+
+/** How many sessions' last entries are kept. */
+const KEPT = 256;
+/** A report, its decision, and as much again for what else may happen between two reports. */
+const COMMITS_PER_ENTRY = 4;
+
+interface Tail {
+  readonly version: number;
+  readonly hash: string;
+  readonly entries: readonly RoutedEntry[];
+}
+
+/** The last entries of sessions' histories, so that a decider's question doesn't read the log anew each time. */
+export class Histories {
+  readonly #kernel: RoutedKernel;
+  readonly #shown: number;
+  readonly #tails = new RecentMap<string, Tail>(KEPT);
+
+  /** `shown` is how many entries are asked for. */
+  constructor(kernel: RoutedKernel, shown: number) {
+    this.#kernel = kernel;
+    this.#shown = shown;
+  }
+
+  /** Takes down a commit that this engine has made. */
+  add(commit: RoutedCommit): void {
+    const { sessionId, version, hash } = commit;
+    const tail = version === 1 ? { version: 0, hash: "", entries: [] } : this.#tails.get(sessionId);
+    if (tail?.version !== version - 1) return;
+    this.#tails.set(sessionId, { version, hash, entries: this.#cut(withCommit(tail.entries, commit)) });
+  }
+
+  /** The last entries up to where a session stands, oldest first. */
+  async recent({ sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">): Promise<readonly RoutedEntry[]> {
+    const known = this.#tails.get(sessionId);
+    if (known?.version === version) return known.entries;
+    let tail = known !== undefined && known.version < version ? known : await this.#begin(sessionId, version);
+    const after = tail.version === 0 ? undefined : tail;
+    for await (const commit of this.#kernel.log(sessionId, after)) {
+      tail = { version: commit.version, hash: commit.hash, entries: this.#cut(withCommit(tail.entries, commit)) };
+    }
+    this.#tails.set(sessionId, tail);
+    return tail.entries;
+  }
+
+  /** Some commits before the end: more than the entries that are asked for can come from, as a rule. */
+  async #begin(sessionId: RoutedCommit["sessionId"], version: number): Promise<Tail> {
+    const from = version - (this.#shown + 1) * COMMITS_PER_ENTRY;
+    if (from < 1) return { version: 0, hash: "", entries: [] };
+    return { version: from, hash: (await this.#kernel.at(sessionId, from)).hash, entries: [] };
+  }
+
+  /** One more than is shown: the last one may be the report that is asked about. */
+  #cut(entries: readonly RoutedEntry[]): readonly RoutedEntry[] {
+    return entries.slice(-(this.#shown + 1));
+  }
+}

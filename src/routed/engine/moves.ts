@@ -1,0 +1,98 @@
+import { parseSessionId } from "../../definition/names.js";
+import { keyedRequest } from "../../kernel/idempotency.js";
+import type { RoutedCommand } from "../session/commands.js";
+import { beginStep } from "./judge-report.js";
+import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
+import { settle } from "./settle.js";
+import type { RoutedKeyed, RoutedResult, RoutedView } from "./types.js";
+import { requireFound, resultOf, viewInstance } from "./view.js";
+
+/** A move with its reason. */
+export interface RoutedMove extends RoutedKeyed {
+  readonly reason?: string;
+}
+
+/** Sets an instance aside until somebody resumes it. */
+export async function suspend(
+  context: RoutedContext,
+  id: string,
+  { reason, ...keyed }: RoutedMove,
+): Promise<RoutedView> {
+  return viewInstance(context, await move(context, id, { type: "suspend", ...reasonOf(reason) }, keyed));
+}
+
+/** Ends an instance for good. */
+export async function cancel(
+  context: RoutedContext,
+  id: string,
+  { reason, ...keyed }: RoutedMove,
+): Promise<RoutedView> {
+  return viewInstance(context, await move(context, id, { type: "cancel", ...reasonOf(reason) }, keyed));
+}
+
+/** Takes a failed instance up again: a report that was not decided is asked about anew. */
+export async function retry(context: RoutedContext, id: string, keyed: RoutedKeyed): Promise<RoutedResult> {
+  const { maxAttemptsTotal } = context.options.limits;
+  const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed);
+  const { pending, status } = moved.head;
+  if (status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
+    return resultOf(context, moved, moved.replayed);
+  }
+  return resultOf(context, await settle(context, moved, pending), moved.replayed);
+}
+
+/** Deletes an instance, with a tombstone that says why. */
+export async function remove(context: RoutedContext, id: string, reason: string | undefined): Promise<RoutedCommit> {
+  const sessionId = parseSessionId(id);
+  // A deletion that was cut off between tombstone and removal is finished.
+  if (await context.kernel.isTombstone(sessionId)) {
+    const last = await lastOf(context, sessionId);
+    await context.kernel.remove(sessionId);
+    return last;
+  }
+  const deleted = await move(context, id, { type: "delete", ...reasonOf(reason) }, {});
+  await context.kernel.remove(sessionId);
+  return deleted;
+}
+
+async function lastOf({ kernel }: RoutedContext, id: RoutedCommit["sessionId"]): Promise<RoutedCommit> {
+  let last: RoutedCommit | undefined;
+  for await (const commit of kernel.log(id)) last = commit;
+  if (last === undefined) throw new Error("a tombstone is a commit");
+  return last;
+}
+
+type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "delete" }>;
+
+function move(context: RoutedContext, instanceId: string, command: Move, { idempotencyKey }: RoutedKeyed) {
+  const id = parseSessionId(instanceId);
+  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
+  return context.kernel.execute(
+    id,
+    async (current) => {
+      const session = requireFound(current, id);
+      return command.type === "retry" ? withBeginning(context, session, command) : { command };
+    },
+    keyed,
+  );
+}
+
+/** What a check begins with is looked at anew where that failed before. */
+async function withBeginning(
+  context: RoutedContext,
+  session: RoutedSession,
+  command: Extract<Move, { type: "retry" }>,
+) {
+  const { step, baseline } = session.head;
+  if (step === undefined || baseline === undefined) return { command };
+  const { events } = await context.kernel.at(session.sessionId, baseline);
+  const known = events.flatMap((event) => ("snapshots" in event ? (event.snapshots ?? []) : []));
+  if (known.every(({ value }) => value !== undefined)) return { command };
+  const structure = await context.pinned.structure(session);
+  const { payloads, ...begun } = await beginStep(context, session, structure, step);
+  return { command: { ...command, ...begun }, payloads };
+}
+
+function reasonOf(reason: string | undefined) {
+  return reason === undefined ? {} : { reason };
+}

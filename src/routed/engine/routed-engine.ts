@@ -1,0 +1,205 @@
+import { parseSessionId } from "../../definition/names.js";
+import { Metrics, type OperationMetrics } from "../../engine/metrics.js";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
+import type { AuditReport, Receipt } from "../../kernel/audit.js";
+import { Kernel } from "../../kernel/kernel.js";
+import type { Listener } from "../../kernel/notifier.js";
+import type { RoutedListing } from "../../ports/routed-source.js";
+import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
+import { type RoutedEntry, withCommit } from "../session/entries.js";
+import { routedMachine } from "../session/routed-machine.js";
+import { advance, resume } from "./advance.js";
+import { answerQuestion, type RoutedApproval } from "./approve.js";
+import { Histories } from "./histories.js";
+import { cancel, type RoutedMove, remove, retry, suspend } from "./moves.js";
+import {
+  announceRouted,
+  type RoutedNotificationMap,
+  type RoutedNotificationName,
+  RoutedNotifications,
+} from "./notifications.js";
+import type { RoutedEngineOptions } from "./options.js";
+import { PinnedWays } from "./pinned-ways.js";
+import { resolveRoutedOptions } from "./resolve-options.js";
+import type { RoutedContext } from "./routed-context.js";
+import { startRouted } from "./start.js";
+import type {
+  AdvanceRequest,
+  ResumeRequest,
+  RoutedKeyed,
+  RoutedResult,
+  RoutedView,
+  StartRoutedRequest,
+} from "./types.js";
+import { requireInstance, viewInstance } from "./view.js";
+
+const SECURITY = new Set(["PATH_REFUSED", "TAMPERED", "EVIDENCE_UNSAFE"]);
+
+/**
+ * Runs routed workflows: after each report a decider picks the next step, inside the ways and gates that the workflow
+ * has. Holds no state of its own that matters: any number of engines may work on one storage, and a report that was
+ * taken is stored before anybody is asked about it. Methods reject with {@link PhasegateError}.
+ */
+export class RoutedEngine {
+  readonly #context: RoutedContext;
+  readonly #metrics = new Metrics();
+  #running = 0;
+
+  constructor(options: RoutedEngineOptions) {
+    const resolved = resolveRoutedOptions(options);
+    const { storage, clock, hashKey } = resolved;
+    const notifications = new RoutedNotifications();
+    const kernel = new Kernel({
+      storage,
+      clock,
+      machine: routedMachine,
+      ...(hashKey === undefined ? {} : { hashKey }),
+      onCommit: (commit) => {
+        histories.add(commit);
+        announceRouted(notifications, commit);
+      },
+      onConflict: (instanceId, version) => notifications.notify("conflict", { instanceId, version }),
+    });
+    const histories = new Histories(kernel, resolved.historyShown);
+    const pinned = new PinnedWays(kernel);
+    this.#context = { options: resolved, kernel, pinned, histories, notifications, asking: new Map() };
+  }
+
+  /** Listens to notifications; the function that comes back stops it. */
+  on<N extends RoutedNotificationName>(name: N, listener: Listener<RoutedNotificationMap[N]>): () => void {
+    return this.#context.notifications.on(name, listener);
+  }
+
+  /** All workflows, broken ones with their diagnostics. */
+  listWorkflows(): Promise<readonly RoutedListing[]> {
+    return this.#run("listWorkflows", ({ options }) => options.workflows.list());
+  }
+
+  /** Starts an instance. */
+  start(request: StartRoutedRequest): Promise<RoutedResult> {
+    return this.#run("start", (context) => startRouted(context, request));
+  }
+
+  /** Reports on the current step, and gives the next one. */
+  advance(instanceId: string, request: AdvanceRequest): Promise<RoutedResult> {
+    return this.#run("advance", (context) => advance(context, instanceId, request));
+  }
+
+  /** The word of a client that comes back: its step and the stored one are brought together. */
+  resume(instanceId: string, request: ResumeRequest): Promise<RoutedResult> {
+    return this.#run("resume", (context) => resume(context, instanceId, request));
+  }
+
+  /** Where an instance stands. */
+  status(instanceId: string): Promise<RoutedView> {
+    return this.#run("status", async (context) => viewInstance(context, await requireInstance(context, instanceId)));
+  }
+
+  /** What has happened, oldest first: reports with what was decided on them, and all else. */
+  history(instanceId: string): Promise<readonly RoutedEntry[]> {
+    return this.#run("history", async (context) => {
+      const { sessionId } = await requireInstance(context, instanceId);
+      let entries: RoutedEntry[] = [];
+      for await (const commit of context.kernel.log(sessionId)) entries = withCommit(entries, commit);
+      return entries;
+    });
+  }
+
+  /** Sets an instance aside; `resume` takes it up. */
+  suspend(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
+    return this.#run("suspend", (context) => suspend(context, instanceId, request));
+  }
+
+  /** Ends an instance for good: `FAILED`, and not to be retried. */
+  cancel(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
+    return this.#run("cancel", (context) => cancel(context, instanceId, request));
+  }
+
+  /** Takes a failed instance up again, with the report that was not decided where there is one. */
+  retry(instanceId: string, request: RoutedKeyed = {}): Promise<RoutedResult> {
+    return this.#run("retry", (context) => retry(context, instanceId, request));
+  }
+
+  /** A person's yes to what a step's gate waits for. For the host alone. */
+  approve(instanceId: string, request: RoutedApproval): Promise<RoutedView> {
+    return this.#run("approve", (context) => answerQuestion(context, instanceId, "approve", request));
+  }
+
+  /** A person's no: a failed attempt. For the host alone. */
+  deny(instanceId: string, request: RoutedApproval & { readonly note: string }): Promise<RoutedView> {
+    return this.#run("deny", (context) => answerQuestion(context, instanceId, "deny", request));
+  }
+
+  /** Instances by creation time, newest first, in pages. */
+  listInstances(query: SessionQuery = {}): Promise<Page<SessionSummary>> {
+    return this.#run("listInstances", ({ options }) => options.storage.list({ ...query, kind: routedMachine.kind }));
+  }
+
+  /** Deletes an instance, with a tombstone that says why; its id is never used again. */
+  async delete(instanceId: string, request: { readonly reason?: string } = {}): Promise<void> {
+    await this.#run("delete", (context) => remove(context, instanceId, request.reason));
+  }
+
+  /** Checks an instance's log, against a receipt kept elsewhere if there is one. */
+  audit(instanceId: string, receipt?: Receipt): Promise<AuditReport> {
+    return this.#run("audit", ({ kernel }) => kernel.audit(parseSessionId(instanceId), receipt));
+  }
+
+  /** Counts and durations of every operation since the engine was made; a decider's time is in them. */
+  metrics(): Record<string, OperationMetrics> {
+    return this.#metrics.report();
+  }
+
+  /** Lets go of the storage. */
+  async close(): Promise<void> {
+    await this.#context.options.storage.close?.();
+  }
+
+  /** A bound on how many run at once, figures, and errors of one class. */
+  async #run<T>(operation: string, work: (context: RoutedContext) => Promise<T>): Promise<T> {
+    const limit = this.#context.options.limits.maxConcurrent;
+    if (this.#running >= limit) throw busy(this.#running, limit);
+    this.#running += 1;
+    const begun = performance.now();
+    let success = false;
+    try {
+      const outcome = await work(this.#context);
+      success = true;
+      return outcome;
+    } catch (error) {
+      throw this.#known(operation, error);
+    } finally {
+      this.#running -= 1;
+      this.#metrics.record(operation, performance.now() - begun, success);
+    }
+  }
+
+  #known(operation: string, error: unknown) {
+    const { notifications } = this.#context;
+    if (!isPhasegateError(error)) {
+      notifications.notify("internalError", { operation, error });
+      return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
+        remedy: "Try once more; if it fails again, tell the person who runs this server: its log has the cause.",
+        details: { ...(error instanceof Error ? { cause: error.name } : {}) },
+        cause: error,
+      });
+    }
+    const { code, message } = error;
+    // A decider's own failure is the host's to know: what it threw isn't told to agents.
+    if (code === "INTERNAL" || code === "DECIDER_FAILED") notifications.notify("internalError", { operation, error });
+    if (SECURITY.has(code)) notifications.notify("security", { operation, code, message });
+    return error;
+  }
+}
+
+/** Makes an engine for routed workflows. */
+export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
+  return new RoutedEngine(options);
+}
+
+function busy(running: number, limit: number): PhasegateError<"BUSY"> {
+  return new PhasegateError("BUSY", `${running} operations are running, which is as many as this host allows`, {
+    remedy: "Wait a moment and call again with the same parameters.",
+    details: { running, limit },
+  });
+}

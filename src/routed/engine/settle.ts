@@ -1,0 +1,178 @@
+import type { DecisionRequest, StepReport } from "../../decision/decision-request.js";
+import { FINISH, type RoutedDefinition } from "../../definition/routed-definition.js";
+import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../../errors.js";
+import type { RoutedEntry } from "../session/entries.js";
+import type { PendingDecision, RoutedHead } from "../session/head.js";
+import { allowedNext, type RoutedStructure, stepOf } from "../session/structure.js";
+import { askDecider, type Decided } from "./ask-decider.js";
+import { beginStep } from "./judge-report.js";
+import { loadTexts } from "./load-texts.js";
+import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
+
+/** Somebody else has answered the question meanwhile. */
+class AnsweredError extends Error {}
+
+/**
+ * Has the pending report of a session decided, and writes the decision: the commit that answers it, whoever made it.
+ * Calls that come while a question is on its way wait for its answer. A failure of the decider's, or of the workflow's
+ * files, is written before it is thrown.
+ */
+export function settle(
+  context: RoutedContext,
+  session: RoutedSession,
+  pending: PendingDecision,
+): Promise<RoutedCommit> {
+  const key = `${session.sessionId} ${pending.version}`;
+  const asked = context.asking.get(key);
+  if (asked !== undefined) return asked;
+  const answer = decide(context, session, pending).finally(() => context.asking.delete(key));
+  context.asking.set(key, answer);
+  return answer;
+}
+
+async function decide(context: RoutedContext, session: RoutedSession, pending: PendingDecision): Promise<RoutedCommit> {
+  const { sessionId } = session;
+  const structure = await context.pinned.structure(session);
+  const begun = performance.now();
+  let decided: Decided;
+  try {
+    const definition = await loadTexts(context, structure.name);
+    const request = await requestFor(context, session, pending, structure, definition);
+    const { deciderDeadlineMs: deadlineMs, maxContextBytes } = context.options.limits;
+    decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes });
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    throw await recordFailure(context, session, pending, error, Math.round(performance.now() - begun));
+  }
+  const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = decided;
+  const counted = next !== FINISH && stepOf(structure, next)?.maxVisits !== undefined;
+  const command = {
+    ...{
+      type: "decide" as const,
+      pending: pending.version,
+      next,
+      status,
+      contextUpdates,
+      milliseconds,
+      notes,
+      counted,
+    },
+    context: decided.context,
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(usage === undefined ? {} : { usage }),
+  };
+  try {
+    return await context.kernel.execute(sessionId, async (current) => {
+      requirePending(current?.head, pending);
+      const { payloads, ...begun } = await beginStep(context, session, structure, next);
+      return { command: { ...command, ...begun }, payloads };
+    });
+  } catch (error) {
+    if (error instanceof AnsweredError) return answerAfter(context, sessionId, pending.version);
+    throw error;
+  }
+}
+
+/** The commit that answers the report of a version, by whoever it was. */
+export async function answerAfter(
+  { kernel }: RoutedContext,
+  sessionId: RoutedCommit["sessionId"],
+  version: number,
+): Promise<RoutedCommit> {
+  const { hash } = await kernel.at(sessionId, version);
+  let last: RoutedCommit | undefined;
+  for await (const commit of kernel.log(sessionId, { version, hash })) {
+    last = commit;
+    if (commit.head.pending?.version !== version) return commit;
+  }
+  return last ?? kernel.at(sessionId, version);
+}
+
+function requirePending(head: RoutedHead | undefined, pending: PendingDecision): void {
+  if (head?.status === "RUNNING" && head.pending?.version === pending.version) return;
+  throw new AnsweredError();
+}
+
+async function recordFailure(
+  { kernel }: RoutedContext,
+  { sessionId }: RoutedSession,
+  pending: PendingDecision,
+  error: AnyPhasegateError,
+  milliseconds: number,
+): Promise<AnyPhasegateError> {
+  const { code, message } = error;
+  try {
+    await kernel.execute(sessionId, (current) => {
+      requirePending(current?.head, pending);
+      return { command: { type: "fail", pending: pending.version, code, reason: message, milliseconds } };
+    });
+  } catch (failure) {
+    // Somebody else had an answer: the failure is nobody's any more but this caller's.
+    if (!(failure instanceof AnsweredError)) throw failure;
+  }
+  return error;
+}
+
+async function requestFor(
+  context: RoutedContext,
+  session: RoutedSession,
+  pending: PendingDecision,
+  structure: RoutedStructure,
+  workflow: RoutedDefinition,
+): Promise<DecisionRequest> {
+  const { head, sessionId } = session;
+  const entries = await context.histories.recent(session);
+  const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
+  const shown = context.options.historyShown;
+  const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");
+  const existing = new Set([...workflow.steps.map(({ name }) => name), FINISH]);
+  const allowed = allowedNext(structure, head.step, head.visits).filter((name) => existing.has(name));
+  if (allowed.length === 0) throw nowhere(head);
+  return {
+    operation: pending.operation,
+    instanceId: sessionId,
+    workflow,
+    allowed,
+    ...(head.step === undefined ? {} : { currentStep: head.step }),
+    ...(pending.assumedStep === undefined ? {} : { assumedStep: pending.assumedStep }),
+    status: "RUNNING",
+    context: head.context,
+    history: shown === 0 ? [] : history.slice(-shown).map(asHistory),
+    ...reportOf(asked ?? (await entryOf(context, session, pending))),
+  };
+}
+
+/** Where so much has happened since the report that it isn't among the last entries. */
+async function entryOf(
+  { kernel }: RoutedContext,
+  { sessionId }: RoutedSession,
+  { version, operation }: PendingDecision,
+) {
+  if (operation === "start") return undefined;
+  const { events } = await kernel.at(sessionId, version);
+  const reported = events.find(({ type }) => type === "reported");
+  if (reported?.type !== "reported") return undefined;
+  const report: StepReport = { ...reported.report, status: String(reported.report.status) };
+  return { report };
+}
+
+function reportOf(entry: Pick<RoutedEntry, "report"> | undefined): { report?: StepReport } {
+  return entry?.report === undefined ? {} : { report: entry.report };
+}
+
+function asHistory({ timestamp, stepName, report, outcomeStatus, determinedNextStep }: RoutedEntry) {
+  return {
+    timestamp,
+    stepName,
+    outcomeStatus,
+    ...(report === undefined ? {} : { report }),
+    ...(determinedNextStep === undefined ? {} : { determinedNextStep }),
+  };
+}
+
+function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
+  return new PhasegateError("DECIDER_FAILED", `nothing may follow ${step ?? "the start"} any more`, {
+    remedy: "Every step that may follow has been entered as often as it may be: start a new instance.",
+    details: { reason: "unavailable", retryable: false },
+  });
+}

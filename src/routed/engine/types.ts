@@ -1,0 +1,92 @@
+import type { RoutedStatus, StepReport } from "../../decision/decision-request.js";
+import type { JsonObject } from "../../definition/json.js";
+import type { SessionId } from "../../definition/names.js";
+import type { Problem } from "../../gate/verdict.js";
+import type { Verification } from "../../session/verification.js";
+import type { RoutedOperation } from "../session/refusals.js";
+
+/** Something that may be repeated: the same key gives the first answer. */
+export interface RoutedKeyed {
+  readonly idempotencyKey?: string;
+}
+
+/** A new instance of a routed workflow. */
+export interface StartRoutedRequest extends RoutedKeyed {
+  readonly workflow: string;
+  /** What the context begins with. */
+  readonly context?: Readonly<Record<string, unknown>>;
+}
+
+/** A client's word on the step that it was on. */
+export interface AdvanceRequest extends RoutedKeyed {
+  /** `status` must be there; `step_id`, where it is, must name the current step; all other keys are kept. */
+  readonly report: StepReport;
+  /** Merged into the context before the decider is asked. */
+  readonly contextUpdates?: Readonly<Record<string, unknown>>;
+}
+
+/** The word of a client that comes back. */
+export interface ResumeRequest extends AdvanceRequest {
+  /** The step that the client thinks it is on, or has just done. */
+  readonly assumedStep: string;
+}
+
+/** A step as a client gets it. */
+export interface StepView {
+  /** `FINISH` once the work is done. */
+  readonly name: string;
+  readonly instructions: string;
+}
+
+/** What a gate says to a report, where it isn't enough yet. */
+export interface GateRefusal {
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly problems: readonly Problem[];
+  readonly verification: readonly Verification[];
+}
+
+/** What a person is waited for. */
+export interface RoutedQuestion {
+  readonly step: string;
+  readonly prompt: string;
+  readonly approvers?: readonly string[];
+  readonly evidenceHash: string;
+  /** The hash of the commit that asked: what an approver signs names it. */
+  readonly request: string;
+  /** ISO 8601, UTC. */
+  readonly askedAt: string;
+}
+
+/** Where an instance stands. */
+export interface RoutedView {
+  readonly instanceId: SessionId;
+  readonly workflow: string;
+  readonly revision: string;
+  readonly status: RoutedStatus;
+  /** Missing until the decider has picked the first one. */
+  readonly currentStep?: string;
+  readonly context: JsonObject;
+  readonly version: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly completedAt?: string;
+  /** Why it waits or has failed. */
+  readonly reason?: string;
+  /** A report that no decider has answered yet: the next call goes on with it. */
+  readonly pending?: { readonly operation: "start" | "advance" | "resume" };
+  /** A person is waited for. */
+  readonly awaiting?: RoutedQuestion;
+  /** What may be called now. */
+  readonly allowed: readonly RoutedOperation[];
+}
+
+/** What a call that moves an instance answers. */
+export interface RoutedResult extends RoutedView {
+  readonly nextStep: StepView;
+  /** Whether an earlier call with the same key did it. */
+  readonly replayed: boolean;
+  /** The report was not enough for the step's gate: mend what it names, and report again. */
+  readonly gate?: GateRefusal;
+  readonly reasoning?: string;
+}

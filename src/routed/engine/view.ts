@@ -1,0 +1,83 @@
+import type { RoutedStatus } from "../../decision/decision-request.js";
+import { parseSessionId, type SessionId } from "../../definition/names.js";
+import { FINISH } from "../../definition/routed-definition.js";
+import { PhasegateError } from "../../errors.js";
+import type { RoutedHead } from "../session/head.js";
+import { allowedOperations } from "../session/refusals.js";
+import { instructionsOf, loadTexts } from "./load-texts.js";
+import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
+
+/** An instance as it stands. Throws `SESSION_NOT_FOUND`. */
+export async function requireInstance(context: RoutedContext, instanceId: string): Promise<RoutedSession> {
+  const id = parseSessionId(instanceId);
+  return requireFound(await context.kernel.find(id), id);
+}
+
+/** The same for what the kernel has read; sessions of other kinds are none of ours. */
+export function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
+  if (session !== undefined && session.head.status !== "DELETED") return session;
+  throw new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
+    remedy: "Use the instance_id as start gave it, or start a new instance.",
+    details: { sessionId: id },
+  });
+}
+
+/** Where an instance stands. */
+export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
+  const { sessionId, version, at, head } = session;
+  const { workflow, revision, step, context: values, pending, createdAt } = head;
+  const awaiting = await questionOf(context, session);
+  return {
+    instanceId: sessionId,
+    workflow,
+    revision,
+    status: statusOf(head),
+    ...(step === undefined ? {} : { currentStep: step }),
+    context: values,
+    version,
+    createdAt,
+    updatedAt: at,
+    ...("completedAt" in head ? { completedAt: head.completedAt } : {}),
+    ...("reason" in head && head.reason !== undefined ? { reason: head.reason } : {}),
+    ...(pending === undefined || awaiting !== undefined ? {} : { pending: { operation: pending.operation } }),
+    ...(awaiting === undefined ? {} : { awaiting }),
+    allowed: allowedOperations(head),
+  };
+}
+
+/** What a call that moves an instance answers: where it stands, and what the client is to do. */
+export async function resultOf(
+  context: RoutedContext,
+  session: RoutedSession,
+  replayed: boolean,
+): Promise<RoutedResult> {
+  return { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
+}
+
+async function stepView(context: RoutedContext, { head }: RoutedSession): Promise<StepView> {
+  const { step = "" } = head;
+  // The end is the same in every workflow, also in one that has been taken away since.
+  if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
+  if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
+  return { name: step, instructions: instructionsOf(await loadTexts(context, head.workflow), step) };
+}
+
+async function questionOf({ kernel }: RoutedContext, { sessionId, head }: RoutedSession) {
+  const { awaiting } = head.pending ?? {};
+  if (awaiting === undefined || head.status !== "RUNNING") return undefined;
+  return questionIn(await kernel.at(sessionId, awaiting.version));
+}
+
+/** What a commit asks of a person. */
+export function questionIn({ hash, at, events }: RoutedCommit): RoutedQuestion | undefined {
+  const asked = events.find(({ type }) => type === "approval_requested");
+  if (asked?.type !== "approval_requested") return undefined;
+  const { step, prompt, approvers, evidenceHash } = asked;
+  return { step, prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash, request: hash, askedAt: at };
+}
+
+function statusOf({ status }: RoutedHead): RoutedStatus {
+  if (status === "DELETED") throw new Error("a deleted instance is not shown");
+  return status;
+}

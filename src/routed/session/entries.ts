@@ -1,0 +1,130 @@
+import type { DecisionUsage, RoutedStatus, StepReport } from "../../decision/decision-request.js";
+import type { JsonObject } from "../../definition/json.js";
+import type { Problem } from "../../gate/verdict.js";
+import type { Verification } from "../../session/verification.js";
+import type { RoutedEvent, RoutedEventOf } from "./events.js";
+
+/** An entry of an instance's history. */
+export interface RoutedEntry {
+  /** The version of the commit that it began with. */
+  readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+  readonly stepName: string;
+  readonly assumedStep?: string;
+  readonly report?: StepReport;
+  /** The report's status, `RESUMING`, or what happened: `SUSPENDED`, `RETRIED`, `CANCELLED`, … */
+  readonly outcomeStatus: string;
+  /** What was decided on it, once it was. */
+  readonly determinedNextStep?: string;
+  readonly decision?: RoutedDecision;
+  /** What the step's gate found missing. */
+  readonly problems?: readonly Problem[];
+  readonly verification?: readonly Verification[];
+  /** Why it failed, or what a person has said. */
+  readonly reason?: string;
+}
+
+/** What a decider said, and at what price. */
+export interface RoutedDecision {
+  readonly status: RoutedStatus;
+  readonly contextUpdates: JsonObject;
+  readonly reasoning?: string;
+  readonly usage?: DecisionUsage;
+  readonly milliseconds: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** What was taken otherwise than it was answered. */
+  readonly notes?: readonly string[];
+}
+
+/** A commit, as far as history is read from it. */
+export interface EntryCommit {
+  readonly version: number;
+  readonly at: string;
+  readonly events: readonly RoutedEvent[];
+}
+
+/** The history with one more commit. A decision belongs to the entry that it is on, and makes none of its own. */
+export function withCommit(entries: readonly RoutedEntry[], commit: EntryCommit): RoutedEntry[] {
+  return commit.events.reduce<RoutedEntry[]>((before, event) => withEvent(before, event, commit), [...entries]);
+}
+
+function withEvent(entries: RoutedEntry[], event: RoutedEvent, { version, at }: EntryCommit): RoutedEntry[] {
+  const last = entries.at(-1);
+  const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => [...entries, { version, timestamp: at, ...entry }];
+  const amend = (parts: Partial<RoutedEntry>) =>
+    last === undefined ? entries : [...entries.slice(0, -1), { ...last, ...parts }];
+  const step = last?.stepName ?? "";
+  switch (event.type) {
+    case "started":
+      return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: "STARTED" }) : entries;
+    case "reported":
+      return add({
+        ...reported(event),
+        ...(event.verification === undefined ? {} : { verification: event.verification }),
+      });
+    case "gate_refused": {
+      const { problems, verification } = event;
+      return add({ ...reported(event), problems, ...(verification === undefined ? {} : { verification }) });
+    }
+    case "approval_requested":
+      return entries;
+    case "approved":
+      return amend({ reason: `approved by ${event.by}${event.note === undefined ? "" : `: ${event.note}`}` });
+    case "denied":
+      return amend({ reason: `denied by ${event.by}: ${event.note}` });
+    case "decided":
+      return amend(decided(event, at));
+    case "failed":
+      return amend({ reason: event.reason });
+    case "suspended":
+      return add({ stepName: step, outcomeStatus: "SUSPENDED", ...reasonOf(event) });
+    case "retried":
+      return add({ stepName: step, outcomeStatus: "RETRIED" });
+    case "cancelled":
+      return add({ stepName: step, outcomeStatus: "CANCELLED", ...reasonOf(event) });
+    case "deleted":
+      return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event) });
+  }
+}
+
+function reported(event: RoutedEventOf<"reported" | "gate_refused">) {
+  const { operation, step, assumedStep, report } = event;
+  const { status } = report;
+  return {
+    stepName: step,
+    ...(assumedStep === undefined ? {} : { assumedStep }),
+    report: { ...report, status: String(status) },
+    outcomeStatus: operation === "resume" ? "RESUMING" : String(status),
+  };
+}
+
+function decided(event: RoutedEventOf<"decided">, at: string): Partial<RoutedEntry> {
+  const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = event;
+  return {
+    determinedNextStep: next,
+    decision: {
+      status,
+      contextUpdates,
+      milliseconds,
+      at,
+      ...(reasoning === undefined ? {} : { reasoning }),
+      ...(usage === undefined ? {} : { usage: compactUsage(usage) }),
+      ...(notes === undefined ? {} : { notes }),
+    },
+  };
+}
+
+function compactUsage({ model, inputTokens, outputTokens, requests }: NonNullable<RoutedEventOf<"decided">["usage"]>) {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(inputTokens === undefined ? {} : { inputTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(requests === undefined ? {} : { requests }),
+  };
+}
+
+function reasonOf({ reason }: { readonly reason?: string | undefined }) {
+  return reason === undefined ? {} : { reason };
+}

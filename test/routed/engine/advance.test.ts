@@ -1,0 +1,225 @@
+import { describe, expect, it } from "vitest";
+import { isPhasegateError, PhasegateError } from "../../../src/errors.js";
+import { DONE, routed, Script } from "./garden.js";
+
+async function started(...moves: ConstructorParameters<typeof Script>) {
+  const decider = new Script(...moves);
+  const made = routed(decider);
+  const { instanceId } = await made.engine.start({ workflow: "GARDEN", context: { bed: "north" } });
+  return { ...made, decider, id: instanceId };
+}
+
+describe("a routed workflow", () => {
+  it("begins with the first step of the list", async () => {
+    const { engine } = routed(new Script());
+    const first = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
+    expect(first).toMatchObject({
+      workflow: "GARDEN",
+      status: "RUNNING",
+      currentStep: "Dig",
+      nextStep: { name: "Dig", instructions: "Dig a bed." },
+      context: { bed: "north" },
+      replayed: false,
+    });
+  });
+
+  it("goes where the decider says, and is complete at the end", async () => {
+    const { engine, id } = await started("Water", "Sow", "FINISH");
+    expect((await engine.advance(id, DONE)).nextStep).toEqual({ name: "Water", instructions: "Water them." });
+    expect((await engine.advance(id, DONE)).nextStep.name).toBe("Sow");
+    const end = await engine.advance(id, DONE);
+    expect(end).toMatchObject({ status: "COMPLETED", currentStep: "FINISH", nextStep: { name: "FINISH" } });
+    expect(end.completedAt).toBeDefined();
+    expect(await engine.audit(id)).toMatchObject({ ok: true });
+  });
+
+  it("merges the client's updates before the decider is asked, and the decider's after", async () => {
+    const { engine, id, decider } = await started({ nextStep: "Sow", contextUpdates: { depth: 30, soil: "clay" } });
+    const next = await engine.advance(id, { ...DONE, contextUpdates: { depth: 20 } });
+    expect(decider.requests[0]?.context).toEqual({ bed: "north", depth: 20 });
+    expect(next.context).toEqual({ bed: "north", depth: 30, soil: "clay" });
+  });
+
+  it("tells the decider report, allowed steps and the last entries, newest last", async () => {
+    const { engine, id, decider } = await started("Sow", "Water", "Sow", "Sow", "Sow", "Sow", "FINISH");
+    for (let turn = 0; turn < 7; turn += 1)
+      await engine.advance(id, { report: { status: `turn ${turn}`, extra: turn } });
+    const last = decider.requests[6];
+    expect(last).toMatchObject({
+      operation: "advance",
+      currentStep: "Sow",
+      allowed: ["Dig", "Sow", "Water", "FINISH"],
+      report: { status: "turn 6", extra: 6 },
+    });
+    expect(last?.history.map(({ outcomeStatus }) => outcomeStatus)).toEqual(
+      [1, 2, 3, 4, 5].map((turn) => `turn ${turn}`),
+    );
+    expect(last?.history[0]).toMatchObject({ stepName: "Sow", determinedNextStep: "Water" });
+    expect(decider.requests[0]?.history).toEqual([]);
+  });
+
+  it("takes a name that differs by case and signs, and notes it", async () => {
+    const { engine, id } = await started("  wa_TER ");
+    expect((await engine.advance(id, DONE)).nextStep.name).toBe("Water");
+    expect((await engine.history(id))[0]?.decision?.notes).toEqual(['"  wa_TER " was taken for Water']);
+  });
+
+  it.each([
+    ["a step that there isn't", "Weed", "next_step_name"],
+    ["a status that there isn't", { nextStep: "Sow", statusSuggestion: "DONE" }, "status_suggestion"],
+    [
+      "a key that no context may have",
+      { nextStep: "Sow", contextUpdates: JSON.parse('{"__proto__": 1}') },
+      "updated_context",
+    ],
+    ["no plain JSON", { nextStep: "Sow", contextUpdates: { depth: Number.NaN } }, "updated_context"],
+  ] as const)("asks once more after %s, and says what was wrong", async (_, wrong, problem) => {
+    const { engine, id, decider } = await started(wrong, "Sow");
+    expect((await engine.advance(id, DONE)).nextStep.name).toBe("Sow");
+    expect(decider.requests[1]?.problem).toContain(problem);
+  });
+
+  it("fails after two answers that can't be used; report and context are kept, and retry goes on", async () => {
+    const { engine, id, decider } = await started("Weed", "Weed", "Sow");
+    await expect(engine.advance(id, { ...DONE, contextUpdates: { depth: 20 } })).rejects.toMatchObject({
+      code: "DECIDER_FAILED",
+      details: { reason: "invalid_response" },
+    });
+    const failed = await engine.status(id);
+    expect(failed).toMatchObject({
+      status: "FAILED",
+      currentStep: "Dig",
+      context: { depth: 20 },
+      allowed: ["retry", "delete"],
+    });
+    expect(failed.completedAt).toBeDefined();
+    const answered = await engine.advance(id, DONE);
+    expect(answered).toMatchObject({ status: "FAILED", version: failed.version });
+    const next = await engine.retry(id);
+    expect(next).toMatchObject({ status: "RUNNING", nextStep: { name: "Sow" } });
+    expect(decider.requests[2]).toMatchObject({ report: { status: "success" }, context: { depth: 20 } });
+  });
+
+  it("hears an error of the decider's as a failure, and tells agents nothing of what it threw", async () => {
+    const { engine, id } = await started(new Error("key AIza-secret"));
+    const error = await engine.advance(id, DONE).catch((thrown: unknown) => thrown);
+    expect(isPhasegateError(error, "DECIDER_FAILED") && error.message).toBe("the decider failed");
+    expect(JSON.stringify(await engine.history(id))).not.toContain("secret");
+  });
+
+  it("keeps a decider's own error with its reason", async () => {
+    const timeout = new PhasegateError("DECIDER_FAILED", "no answer after 1 s", {
+      remedy: "Retry.",
+      details: { reason: "timeout", retryable: true },
+    });
+    const { engine, id } = await started(timeout);
+    await expect(engine.advance(id, DONE)).rejects.toMatchObject({ details: { reason: "timeout" } });
+    expect((await engine.status(id)).reason).toBe("no answer after 1 s");
+  });
+
+  it("ends the wait for a decider that hangs", async () => {
+    let aborted = false;
+    const decider = new Script((_, signal) => {
+      signal.addEventListener("abort", () => {
+        aborted = true;
+      });
+      return new Promise(() => {});
+    });
+    const { engine } = routed(decider, { limits: { deciderDeadlineMs: 30 } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ details: { reason: "timeout" } });
+    expect(aborted).toBe(true);
+  });
+
+  it.each([
+    ["SUSPENDED", "Sow", "SUSPENDED", "Sow"],
+    ["FAILED", "Sow", "FAILED", "Sow"],
+    ["COMPLETED", "Sow", "COMPLETED", "FINISH"],
+    ["SUSPENDED", "FINISH", "COMPLETED", "FINISH"],
+    ["FAILED", "FINISH", "FAILED", "Dig"],
+    ["running", "Sow", "RUNNING", "Sow"],
+  ])("follows the suggestion %s with %s", async (statusSuggestion, nextStep, status, current) => {
+    const { engine, id } = await started({ nextStep, statusSuggestion, reasoning: "why not" });
+    expect(await engine.advance(id, DONE)).toMatchObject({ status, currentStep: current, reasoning: "why not" });
+  });
+});
+
+describe("a repeated call", () => {
+  it("with its key gets the first answer, and asks nobody", async () => {
+    const { engine, id, decider } = await started("Sow", "Water");
+    const keyed = { ...DONE, idempotencyKey: "k1" };
+    const first = await engine.advance(id, keyed);
+    await engine.advance(id, DONE);
+    const again = await engine.advance(id, keyed);
+    expect(again).toMatchObject({ replayed: true, nextStep: first.nextStep, version: first.version });
+    expect(decider.requests).toHaveLength(2);
+    await expect(engine.advance(id, { report: { status: "failure" }, idempotencyKey: "k1" })).rejects.toMatchObject({
+      code: "IDEMPOTENCY_KEY_REUSED",
+    });
+  });
+
+  it("starts one instance", async () => {
+    const { engine } = await started();
+    const request = { workflow: "GARDEN", idempotencyKey: "s1" };
+    const [one, other] = [await engine.start(request), await engine.start(request)];
+    expect(other).toMatchObject({ instanceId: one.instanceId, replayed: true });
+  });
+});
+
+describe("two callers", () => {
+  it("with two reports: one is taken, the other is told the current step", async () => {
+    const { engine, id, decider } = await started("Sow");
+    const [one, other] = await Promise.allSettled([
+      engine.advance(id, DONE),
+      engine.advance(id, { report: { status: "failure" } }),
+    ]);
+    expect(one).toMatchObject({ status: "fulfilled", value: { nextStep: { name: "Sow" } } });
+    expect(other).toMatchObject({ status: "rejected", reason: { code: "CONFLICT" } });
+    expect(String(other.status === "rejected" && other.reason)).toContain("Sow");
+    expect(decider.requests).toHaveLength(1);
+  });
+
+  it("with one report share the answer", async () => {
+    const { engine, id, decider } = await started("Sow");
+    const both = await Promise.all([engine.advance(id, DONE), engine.advance(id, DONE)]);
+    expect(both.map(({ nextStep }) => nextStep.name)).toEqual(["Sow", "Sow"]);
+    expect(decider.requests).toHaveLength(1);
+  });
+});
+
+describe("a crash between report and decision", () => {
+  async function crashed() {
+    const { storage, id, engine } = await started(() => new Promise(() => {}));
+    void engine.advance(id, { report: { status: "success", message: "dug" }, contextUpdates: { depth: 20 } });
+    while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+    const decider = new Script("Sow");
+    return { ...routed(decider, { storage }), decider, id };
+  }
+
+  it("is gone on with by the same report", async () => {
+    const { engine, decider, id } = await crashed();
+    const next = await engine.advance(id, {
+      report: { status: "success", message: "dug" },
+      contextUpdates: { depth: 20 },
+    });
+    expect(next).toMatchObject({ nextStep: { name: "Sow" }, context: { depth: 20 } });
+    expect(decider.requests[0]).toMatchObject({ report: { message: "dug" }, context: { depth: 20 } });
+  });
+
+  it("is gone on with by another report, which is told so", async () => {
+    const { engine, decider, id } = await crashed();
+    await expect(engine.advance(id, DONE)).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(decider.requests[0]?.report).toMatchObject({ message: "dug" });
+    expect((await engine.status(id)).currentStep).toBe("Sow");
+  });
+
+  it("is gone on with by a client that comes back, whose word is an entry of its own", async () => {
+    const { engine, decider, id } = await crashed();
+    const next = await engine.resume(id, { assumedStep: "Dig", report: { status: "resuming" } });
+    expect(next.nextStep.name).toBe("Sow");
+    expect(decider.requests[0]).toMatchObject({ operation: "resume", assumedStep: "Dig", currentStep: "Dig" });
+    expect(decider.requests[0]?.history).toMatchObject([{ report: { message: "dug" } }]);
+    const entries = await engine.history(id);
+    expect(entries.map(({ outcomeStatus }) => outcomeStatus)).toEqual(["success", "RESUMING"]);
+  });
+});

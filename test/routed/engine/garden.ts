@@ -1,0 +1,56 @@
+import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
+import type { DeciderAnswer, DecisionRequest } from "../../../src/decision/decision-request.js";
+import type { StepDecider } from "../../../src/ports/step-decider.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
+import type { RoutedEngineOptions } from "../../../src/routed/engine/options.js";
+import { createRoutedEngine } from "../../../src/routed/engine/routed-engine.js";
+import { FakeClock } from "../../../src/testing/fake-clock.js";
+
+/** Dig, sow and water, in any order. */
+export const GARDEN = defineRoutedWorkflow({
+  name: "GARDEN",
+  goal: "Peas.",
+  steps: [
+    { name: "Dig", guidance: "Then sow.", instructions: "Dig a bed." },
+    { name: "Sow", guidance: "Then water.", instructions: "Sow peas." },
+    { name: "Water", guidance: "Then finish.", instructions: "Water them." },
+  ],
+});
+
+/** What a decider does when it is asked: a step's name, an answer, an error, or anything else. */
+export type Move =
+  | string
+  | Partial<DeciderAnswer>
+  | Error
+  | ((request: DecisionRequest, signal: AbortSignal) => unknown);
+
+/** Follows a script, and keeps what it was asked. */
+export class Script implements StepDecider {
+  readonly requests: DecisionRequest[] = [];
+  readonly moves: Move[];
+
+  constructor(...moves: Move[]) {
+    this.moves = moves;
+  }
+
+  async decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
+    this.requests.push(request);
+    const move = this.moves.shift() ?? "FINISH";
+    const made: unknown = typeof move === "function" ? await move(request, signal) : move;
+    if (made instanceof Error) throw made;
+    const answer = typeof made === "string" ? { nextStep: made } : made;
+    // Some scripts answer what is none.
+    return { nextStep: "", contextUpdates: {}, ...(answer as Partial<DeciderAnswer>) };
+  }
+}
+
+/** An engine in memory that follows a script. */
+export function routed(decider: StepDecider, options: Partial<RoutedEngineOptions> = {}) {
+  const storage = options.storage ?? new MemoryStorage();
+  const clock = new FakeClock();
+  const engine = createRoutedEngine({ storage, clock, decider, workflows: routedWorkflows(GARDEN), ...options });
+  return { engine, storage, clock };
+}
+
+/** A report that all went well. */
+export const DONE = { report: { status: "success" } } as const;
