@@ -28,6 +28,16 @@ class NothingToWrite extends Error {
   }
 }
 
+/** While a report was on its way, another one was decided. */
+class OvertakenError extends Error {
+  readonly session: RoutedSession;
+
+  constructor(session: RoutedSession) {
+    super();
+    this.session = session;
+  }
+}
+
 /** A report as it was read, before anything is known of the session. */
 interface Handed extends Omit<ReportFacts, "context"> {
   readonly key?: string;
@@ -72,15 +82,24 @@ function handedIn(
 async function take(context: RoutedContext, instanceId: string, { key, ...handed }: Handed): Promise<RoutedResult> {
   const id = parseSessionId(instanceId);
   const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
+  let decided: number | undefined;
   try {
     const taken = await context.kernel.execute(
       id,
-      (current) => prepare(context, requireFound(current, id), handed),
+      (current) => {
+        const session = requireFound(current, id);
+        const { version = 0 } = session.head.answered ?? {};
+        decided ??= version;
+        // A report is on the step that its client was at: it must not be taken for the next one.
+        if (version !== decided) throw new OvertakenError(session);
+        return prepare(context, session, handed);
+      },
       keyed,
     );
     return await answerOf(context, taken, taken.replayed);
   } catch (error) {
     if (error instanceof NothingToWrite) return goOn(context, error.session, handed);
+    if (error instanceof OvertakenError) return overtaken(context, error.session, handed);
     throw error;
   }
 }
@@ -153,10 +172,21 @@ async function goOn(
   }
   const answered = await settle(context, session, pending);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
-  const current = answered.head.step ?? "";
-  throw new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
+  throw decidedFirst(answered);
+}
+
+/** Who handed in what was decided shares the answer; any other report is on a step that is behind the session. */
+async function overtaken(context: RoutedContext, session: RoutedSession, handed: Omit<Handed, "key">) {
+  const { answered } = session.head;
+  if (answered?.digest !== handed.digest) throw decidedFirst(session);
+  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), true);
+}
+
+function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
+  const current = head.step ?? "";
+  return new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
     remedy: `This report was not taken. Ask for the status, and report on ${current} once it is done.`,
-    details: { sessionId: session.sessionId, version: answered.version },
+    details: { sessionId, version },
   });
 }
 
