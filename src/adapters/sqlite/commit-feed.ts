@@ -116,17 +116,14 @@ export class CommitFeed {
 }
 
 function statements(names: TableNames) {
-  const { commits, sessions, removed } = names;
+  const { commits, removed } = names;
   return {
     end: `SELECT max(
       coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`,
     next: `${selectCommits(names, "WHERE c.seq > ?")}
-      UNION ALL SELECT seq, ${COMMIT_COLUMNS} FROM ${removed} WHERE seq > ? AND body IS NOT NULL
+      UNION ALL SELECT seq, session_id, ${COMMIT_COLUMNS} FROM ${removed} WHERE seq > ? AND body IS NOT NULL
       ORDER BY 1 LIMIT ?`,
-    own: selectCommits(
-      names,
-      `JOIN ${sessions} s ON s.number = c.session WHERE c.seq > ? AND s.session_id = ? ORDER BY c.seq`,
-    ),
+    own: selectCommits(names, "WHERE c.seq > ? AND s.session_id = ? ORDER BY c.seq"),
   };
 }
 

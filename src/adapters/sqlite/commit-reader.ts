@@ -18,11 +18,8 @@ export class CommitReader {
     const { sessions, payloads } = names;
     this.#connection = connection;
     this.#sql = {
-      newest: selectCommits(names, `JOIN ${sessions} s ON c.seq = s.newest WHERE s.session_id = ?`),
-      log: selectCommits(
-        names,
-        `JOIN ${sessions} s ON c.session = s.number WHERE s.session_id = ? AND c.version > ? ORDER BY c.version LIMIT ?`,
-      ),
+      newest: selectCommits(names, "WHERE s.session_id = ? AND c.seq = s.newest"),
+      log: selectCommits(names, "WHERE s.session_id = ? AND c.version > ? ORDER BY c.version LIMIT ?"),
       payload: `SELECT p.body FROM ${payloads} p JOIN ${sessions} s ON p.session = s.number
         WHERE s.session_id = ? AND p.hash = ?`,
     };

@@ -1,30 +1,38 @@
-import { isSessionId } from "../../definition/names.js";
+import type { SQLInputValue } from "node:sqlite";
+import { parseSessionId } from "../../definition/names.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import { tampered } from "./sqlite-failure.js";
-import { numberIn, type Row, storedBytes, storedText, textIn } from "./stored-text.js";
+import { bytesOf, numberIn, type Row, storedText, textIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
 /** What a commit is made of, in whatever table it stands. */
 export const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
 
-/** A commit's values, in the order of {@link COMMIT_COLUMNS}. */
-export function commitValues({ version, at, schema, previousHash, hash, summary, body }: Commit) {
-  const texts = [previousHash, hash, JSON.stringify(summary), body].map(storedText);
-  return [version, storedText(at), schema, ...texts] as const;
+/** A commit as it is stored. */
+export interface StoredCommit {
+  /** In the order of {@link COMMIT_COLUMNS}. */
+  readonly values: readonly SQLInputValue[];
+  readonly body: string | Uint8Array;
+  /** So many bytes of it are stored; what finds it again is not counted. */
+  readonly bytes: number;
 }
 
-/** So many bytes of it are stored; what finds it again is not counted. */
-export function commitBytes({ summary, body }: Commit): number {
-  return storedBytes(JSON.stringify(summary)) + storedBytes(body);
+/** Of the summary that is left out which stands beside it anyway: most commits then take half a page. */
+export function storeCommit(commit: Commit): StoredCommit {
+  const { version, at, schema, previousHash, hash } = commit;
+  const { sessionId, updatedAt, ...others } = commit.summary;
+  const summary = JSON.stringify(updatedAt === at ? others : { ...others, updatedAt });
+  const body = storedText(commit.body);
+  const values = [version, storedText(at), schema, storedText(previousHash), storedText(hash), summary, body];
+  return { values, body, bytes: bytesOf(summary) + bytesOf(body) };
 }
 
 /** The commit in a row. Throws `TAMPERED` if its summary is none. */
 export function commitIn(row: Row): Commit {
-  const version = numberIn(row, "version");
   const summary = summaryIn(row);
   return {
     sessionId: summary.sessionId,
-    version,
+    version: numberIn(row, "version"),
     at: textIn(row, "at"),
     schema: numberIn(row, "schema"),
     previousHash: textIn(row, "previous_hash"),
@@ -34,20 +42,25 @@ export function commitIn(row: Row): Commit {
   };
 }
 
-/** The summary in a row; the rest of it is believed, as what matters of it stands in the body, under a hash. */
+/** The summary in a row. It is believed: what matters of it stands in the body, under a hash. */
 export function summaryIn(row: Row): SessionSummary {
-  const text = textIn(row, "summary");
-  try {
-    const summary: SessionSummary = JSON.parse(text);
-    if (isSessionId(summary.sessionId)) return summary;
-  } catch {
-    // Told below.
-  }
-  throw tampered("?", numberIn(row, "version"), "its summary can't be read");
+  const sessionId = parseSessionId(row.session_id);
+  const stored = parseSummary(textIn(row, "summary"));
+  if (stored === undefined) throw tampered(sessionId, numberIn(row, "version"), "its summary can't be read");
+  return { updatedAt: textIn(row, "at"), ...stored, sessionId };
 }
 
-/** Selects commits with the columns that {@link commitIn} reads. */
-export function selectCommits({ commits }: TableNames, rest: string): string {
+function parseSummary(json: string): Omit<SessionSummary, "sessionId" | "updatedAt"> | undefined {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Selects commits `c` of sessions `s` with the columns that {@link commitIn} reads. */
+export function selectCommits({ commits, sessions }: TableNames, rest: string): string {
   const columns = COMMIT_COLUMNS.split(", ").map((column) => `c.${column}`);
-  return `SELECT c.seq, ${columns.join(", ")} FROM ${commits} c ${rest}`;
+  return `SELECT c.seq, s.session_id, ${columns.join(", ")}
+    FROM ${commits} c JOIN ${sessions} s ON s.number = c.session ${rest}`;
 }

@@ -1,5 +1,5 @@
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
-import { COMMIT_COLUMNS, commitBytes, commitValues } from "./commit-rows.js";
+import { COMMIT_COLUMNS, storeCommit } from "./commit-rows.js";
 import type { Connection } from "./connection.js";
 import type { PackedPayload } from "./packed-payload.js";
 import { Projections } from "./projections.js";
@@ -10,6 +10,15 @@ import type { TableNames } from "./table-names.js";
 /** What of a summary is looked up by, as `sessions` has it in these columns; all of it has an index. */
 const FOUND_BY = ["kind", "workflow_type", "target", "status", "created_at", "updated_day"] as const;
 type Places = Readonly<Record<(typeof FOUND_BY)[number], string>>;
+
+/** What every commit changes in its session's row, in the order in which the statements take it. */
+type Head = readonly [
+  version: number,
+  hash: string | Uint8Array,
+  seq: number,
+  updatedAt: string | Uint8Array,
+  bytes: number,
+];
 
 /** Writes a commit and all that follows from it. Called in a transaction. */
 export class CommitWriter {
@@ -35,24 +44,22 @@ export class CommitWriter {
       throw conflict(id, version, "the session was removed");
     }
     const seq = numberIn(this.#prepare("next").get() ?? {}, "seq");
-    const session = standing === undefined ? this.#begin(commit, seq) : this.#advance(commit, seq, standing);
-    this.#prepare("insert").run(seq, session, ...commitValues(commit));
+    const stored = storeCommit(commit);
+    const head = [version, storedText(commit.hash), seq, storedText(commit.summary.updatedAt), stored.bytes] as const;
+    const session = standing === undefined ? this.#begin(commit, head) : this.#advance(commit, head, standing);
+    this.#prepare("insert").run(seq, session, ...stored.values);
     this.#store(session, payloads);
-    this.#projections.write(commit, seq, standing && before(standing));
+    this.#projections.write(commit, stored, seq, standing && before(standing));
   }
 
-  #begin(commit: Commit, seq: number): number {
-    const { sessionId, version, hash, summary } = commit;
-    const standing = [version, storedText(hash), seq, storedText(summary.updatedAt), commitBytes(commit)] as const;
-    const { lastInsertRowid } = this.#prepare("begin").run(sessionId, ...standing, ...placeValues(placesOf(summary)));
+  #begin({ sessionId, summary }: Commit, head: Head): number {
+    const { lastInsertRowid } = this.#prepare("begin").run(sessionId, ...head, ...placeValues(placesOf(summary)));
     return Number(lastInsertRowid);
   }
 
-  #advance(commit: Commit, seq: number, standing: Row): number {
-    const { version, hash, summary } = commit;
+  #advance({ summary }: Commit, head: Head, standing: Row): number {
     const session = numberIn(standing, "number");
-    const updated = storedText(summary.updatedAt);
-    this.#prepare("advance").run(version, storedText(hash), seq, updated, commitBytes(commit), session);
+    this.#prepare("advance").run(...head, session);
     const places = placesOf(summary);
     // An index entry that is written anew costs a page, even where nothing of it has changed.
     const moves = FOUND_BY.some((column) => textIn(standing, column) !== places[column]);

@@ -1,5 +1,5 @@
 import { PhasegateError } from "../../errors.js";
-import { commitIn, selectCommits } from "./commit-rows.js";
+import { commitIn, selectCommits, storeCommit } from "./commit-rows.js";
 import type { Connection } from "./connection.js";
 import { logTables } from "./log-tables.js";
 import { projectionTables } from "./projection-tables.js";
@@ -84,7 +84,7 @@ function projectLog(connection: Connection, names: TableNames): void {
     for (const row of rows) {
       const commit = commitIn(row);
       after = numberIn(row, "seq");
-      projections.write(commit, after, before.get(commit.sessionId));
+      projections.write(commit, storeCommit(commit), after, before.get(commit.sessionId));
       before.set(commit.sessionId, commit.summary);
     }
     if (rows.length === 0) return;

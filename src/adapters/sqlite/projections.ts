@@ -1,7 +1,8 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { Commit, SessionStatus } from "../../ports/storage-adapter.js";
+import type { StoredCommit } from "./commit-rows.js";
 import type { Connection } from "./connection.js";
-import { readableText, storedText } from "./stored-text.js";
+import { readableText } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
 const STATUSES: Readonly<Record<Exclude<SessionStatus, "deleted">, string>> = {
@@ -53,7 +54,7 @@ export class Projections {
   }
 
   /** Writes a commit, after the one that left the session with that summary. */
-  write(commit: Commit, seq: number, before: SummaryBefore | undefined): void {
+  write(commit: Commit, stored: StoredCommit, seq: number, before: SummaryBefore | undefined): void {
     const { summary, sessionId: id } = commit;
     const { status, current } = summary;
     if (status === "deleted") {
@@ -66,8 +67,7 @@ export class Projections {
       return;
     }
     const resumes = before.status === "paused" && status === "active" ? 1 : 0;
-    const body = storedText(commit.body);
-    this.#run("enter", { body, seq, id, at: commit.at, resumes, status: STATUSES[status], step });
+    this.#run("enter", { body: stored.body, seq, id, at: commit.at, resumes, status: STATUSES[status], step });
     if (isSame(before, summary)) this.#run("advance", { id, step, at: summary.updatedAt });
     else this.#run("change", this.#facts(commit, status, step));
   }

@@ -64,7 +64,7 @@ export class SessionLister {
   #select(driver: Condition | undefined, conditions: readonly Condition[], limit: number) {
     const { sessions, commits } = this.#names;
     const where = conditions.map(({ sql }) => `(${sql})`).join(" AND ");
-    const sql = `SELECT s.created_at, s.session_id, c.version, c.summary
+    const sql = `SELECT s.created_at, s.session_id, c.version, c.at, c.summary
       FROM ${sessions} s INDEXED BY ${sessions}_${driver?.index ?? "by_created"}
       CROSS JOIN ${commits} c ON c.seq = s.newest
       ${where === "" ? "" : `WHERE ${where}`} ORDER BY s.created_at DESC, s.session_id LIMIT ?`;

@@ -2,7 +2,7 @@
  * Texts as they are stored. SQLite keeps text as UTF-8, which has no place for a lone surrogate, and Node's driver ends
  * one at its first NUL. So an odd text becomes a blob of its UTF-16 units; all others stay readable at a SQL prompt.
  */
-import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { SQLOutputValue } from "node:sqlite";
 import type { PhasegateError } from "../../errors.js";
 import { storageFailed } from "./sqlite-failure.js";
 
@@ -12,7 +12,7 @@ export type Row = Readonly<Record<string, SQLOutputValue>>;
 const ODD = /[\0\p{Cs}]/u;
 
 /** A text as a value to bind. */
-export function storedText(text: string): SQLInputValue {
+export function storedText(text: string): string | Uint8Array {
   return ODD.test(text) ? Buffer.from(text, "utf16le") : text;
 }
 
@@ -21,9 +21,9 @@ export function readableText(text: string): string {
   return ODD.test(text) ? JSON.stringify(text) : text;
 }
 
-/** So many bytes a text takes. */
-export function storedBytes(text: string): number {
-  return ODD.test(text) ? 2 * text.length : Buffer.byteLength(text);
+/** So many bytes a value takes. */
+export function bytesOf(value: string | Uint8Array): number {
+  return typeof value === "string" ? Buffer.byteLength(value) : value.byteLength;
 }
 
 /** The text in a column. */
