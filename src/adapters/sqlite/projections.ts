@@ -37,7 +37,7 @@ export class Projections {
           SELECT CASE WHEN typeof(:body) = 'text' AND json_valid(:body) THEN json_extract(:body, '$.events') END)
         SELECT :seq, :id, :at, current_step_name,
           CASE WHEN length(events) > ${REPORT_MAX}
-            THEN json_object('commit', :seq, 'characters', length(events)) ELSE events END,
+            THEN json_object('commit', CAST(:seq AS INTEGER), 'characters', length(events)) ELSE events END,
           CASE WHEN :resumes THEN 'RESUMING' ELSE coalesce(events ->> '$[0].type', :status) END,
           :step
         FROM ${instances}, said WHERE instance_id = :id`,
