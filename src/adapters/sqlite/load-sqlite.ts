@@ -11,7 +11,7 @@ export function loadSqlite(): SqliteModule {
   const module = withoutItsWarning(() => process.getBuiltinModule("node:sqlite"));
   if (typeof module?.DatabaseSync === "function") return module;
   throw new PhasegateError("STORAGE_FAILED", "This runtime has no node:sqlite", {
-    remedy: "Use Node 22.13 or later, or Deno 2.2 or later; or keep the sessions in a FileStorage.",
+    remedy: "Use Node 22.13 or later, or a Deno or Bun that has it; or keep the sessions in a FileStorage.",
     details: { operation: "open", cause: "node:sqlite is missing" },
   });
 }
