@@ -7,7 +7,7 @@ import type { PgClient, PgListeningClient, PgPool } from "./pg-types.js";
 export class PoolConnections implements Connections {
   readonly canReconnect = true;
   readonly #pool: PgPool;
-  readonly #end: (() => Promise<void>) | undefined;
+  #end: (() => Promise<void>) | undefined;
 
   constructor(pool: PgPool, end?: () => Promise<void>) {
     this.#pool = pool;
@@ -44,7 +44,9 @@ export class PoolConnections implements Connections {
   }
 
   async close(): Promise<void> {
-    await this.#end?.();
+    const end = this.#end;
+    this.#end = undefined;
+    await end?.();
     this.#pool.off("error", ignore);
   }
 }
