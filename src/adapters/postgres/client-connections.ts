@@ -1,6 +1,8 @@
 import type { Connections } from "./connections.js";
 import type { PgClient } from "./pg-types.js";
 
+const heard = new WeakSet<PgClient>();
+
 /** One connection of the host's: whoever needs it waits for the one before. */
 export class ClientConnections implements Connections {
   readonly canReconnect = false;
@@ -10,7 +12,8 @@ export class ClientConnections implements Connections {
   constructor(client: PgClient) {
     this.#client = client;
     // The call that needs the connection next says that it is gone; unheard, this would end the process.
-    client.on("error", ignore);
+    if (!heard.has(client)) client.on("error", ignore);
+    heard.add(client);
   }
 
   use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
@@ -23,7 +26,6 @@ export class ClientConnections implements Connections {
 
   async close(): Promise<void> {
     await this.#before;
-    this.#client.off("error", ignore);
   }
 }
 

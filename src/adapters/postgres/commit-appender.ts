@@ -23,16 +23,17 @@ export class CommitAppender {
     this.#statements = statements;
   }
 
-  /** Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may be there. */
-  async append(commit: Commit): Promise<void> {
+  /** Gives whether anybody may want to be told. Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may be there. */
+  async append(commit: Commit): Promise<boolean> {
     const { sessionId, version } = commit;
     if ((commit.previousHash === "") !== (version === 1)) throw conflict(sessionId, version);
     const patience = this.#asking.patience();
     let unanswered = false;
     for (;;) {
       try {
-        if (await this.#send(commit)) return;
-        if (unanswered && (await this.#stands(commit))) return;
+        const heard = await this.#send(commit);
+        if (heard !== undefined) return heard;
+        if (unanswered && (await this.#stands(commit))) return true;
         throw conflict(sessionId, version);
       } catch (error) {
         unanswered ||= isLost(error) && !(error instanceof NotConnected);
@@ -44,13 +45,14 @@ export class CommitAppender {
     }
   }
 
-  /** Whether the commit was written; false if another one came first. */
-  async #send(commit: Commit): Promise<boolean> {
+  /** Writes the commit, and gives whether anybody listens; undefined if another one came first. */
+  async #send(commit: Commit): Promise<boolean | undefined> {
+    const query = this.#statement(commit);
     try {
-      const { rowCount } = await this.#connections.use((client) => client.query(this.#statement(commit)));
-      return rowCount === 1;
+      const { rows } = await this.#connections.use((client) => client.query<{ heard: boolean }>(query));
+      return rows[0]?.heard;
     } catch (error) {
-      if (isDuplicate(error)) return false;
+      if (isDuplicate(error)) return undefined;
       throw error;
     }
   }

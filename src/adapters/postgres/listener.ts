@@ -1,8 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { Alarm } from "./alarm.js";
 import { channelOf } from "./channel.js";
 import type { Connections } from "./connections.js";
 import type { PgListeningClient } from "./pg-types.js";
 
+const ANNOUNCE_MS = 60_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 
@@ -12,7 +14,8 @@ const LONGEST_PAUSE_MS = 5000;
  */
 export class Listener {
   readonly #connections: Connections;
-  readonly #channel: string;
+  readonly #schema: string;
+  readonly #id = randomUUID();
   readonly #wake: () => void;
   readonly #lost = new Alarm();
   readonly #running: Promise<void>;
@@ -20,7 +23,7 @@ export class Listener {
 
   constructor(connections: Connections, schema: string, wake: () => void) {
     this.#connections = connections;
-    this.#channel = channelOf(schema);
+    this.#schema = schema;
     this.#wake = wake;
     this.#running = this.#run();
   }
@@ -57,16 +60,28 @@ export class Listener {
     client.on("notification", this.#wake);
     try {
       await client.connect();
-      await client.query({ text: `LISTEN "${this.#channel}"` });
+      await client.query({ text: `LISTEN "${channelOf(this.#schema)}"` });
       connected = true;
-      this.#wake();
-      while (!over && !this.#closed) await this.#lost.sleep(LONGEST_SLEEP_MS);
+      while (!over && !this.#closed) {
+        await this.#announce(client, `now() + interval '${2 * ANNOUNCE_MS} milliseconds'`);
+        this.#wake();
+        await this.#lost.sleep(ANNOUNCE_MS);
+      }
+      if (!over) await this.#announce(client, "now()");
     } catch {
       // Tried again after a pause; until then whoever watches looks by itself.
     }
     await client.end().catch(() => undefined);
     return connected;
   }
-}
 
-const LONGEST_SLEEP_MS = 2 ** 31 - 1;
+  /** Who appends notifies only where somebody listens. Rows of those who ended without a word go with the next ones. */
+  async #announce(client: PgListeningClient, until: string): Promise<void> {
+    const listeners = `"${this.#schema}".listeners`;
+    await client.query({
+      text: `WITH gone AS (DELETE FROM ${listeners} WHERE until < now() AND listener_id <> $1)
+        INSERT INTO ${listeners} VALUES ($1, ${until}) ON CONFLICT (listener_id) DO UPDATE SET until = excluded.until`,
+      values: [this.#id],
+    });
+  }
+}

@@ -46,6 +46,10 @@ CREATE TABLE ${s}.payloads (
   body text NOT NULL,
   PRIMARY KEY (session_id, hash)
 );
+CREATE TABLE ${s}.listeners (
+  listener_id uuid PRIMARY KEY,
+  until timestamptz NOT NULL
+);
 CREATE INDEX sessions_by_creation ON ${s}.sessions (created_at DESC, session_id) WHERE removed_at IS NULL;
 CREATE INDEX sessions_by_status ON ${s}.sessions (status, created_at DESC, session_id) WHERE removed_at IS NULL;
 CREATE INDEX sessions_by_kind ON ${s}.sessions (left(kind, 256), created_at DESC, session_id) WHERE removed_at IS NULL;

@@ -17,7 +17,6 @@ export type PgRow = Record<string, unknown>;
 export interface PgClient {
   query<R extends PgRow>(query: PgQuery): Promise<{ rows: R[]; rowCount: number | null }>;
   on(event: "error", listener: (error: Error) => void): unknown;
-  off(event: "error", listener: (error: Error) => void): unknown;
 }
 
 /** A client that a pool has lent. */
@@ -30,7 +29,7 @@ export interface PgPoolClient extends PgClient {
 export interface PgPool {
   connect(): Promise<PgPoolClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
-  off(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "acquire", listener: (client: PgClient) => void): unknown;
   /** How the pool connects: `watch` makes a connection of its own by the same settings. */
   readonly options?: object;
 }

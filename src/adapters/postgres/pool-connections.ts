@@ -3,6 +3,8 @@ import { loadPg } from "./load-pg.js";
 import { isLost, NotConnected } from "./pg-failure.js";
 import type { PgClient, PgListeningClient, PgPool } from "./pg-types.js";
 
+const heard = new WeakSet<PgPool | PgClient>();
+
 /** Connections of a pool: the host's, or one that was made here and is ended here. */
 export class PoolConnections implements Connections {
   readonly canReconnect = true;
@@ -12,27 +14,21 @@ export class PoolConnections implements Connections {
   constructor(pool: PgPool, end?: () => Promise<void>) {
     this.#pool = pool;
     this.#end = end;
-    // An idle connection that the server ends is no failure of anybody's call; unheard, it would end the process.
-    pool.on("error", ignore);
+    hear(pool);
   }
 
   async use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw new NotConnected(error);
     });
-    let broken: Error | undefined;
-    const note = (error: Error) => {
-      broken = error;
-    };
-    client.on("error", note);
+    let broken = false;
     try {
       return await work(client);
     } catch (error) {
-      if (error instanceof Error && isLost(error)) broken ??= error;
+      broken = isLost(error);
       throw error;
     } finally {
-      client.off("error", note);
-      client.release(broken ?? false);
+      client.release(broken);
     }
   }
 
@@ -47,8 +43,23 @@ export class PoolConnections implements Connections {
     const end = this.#end;
     this.#end = undefined;
     await end?.();
-    this.#pool.off("error", ignore);
   }
+}
+
+/**
+ * A connection that the server ends is no failure of anybody's call, or the call's own; unheard, it would end the
+ * process. The pool hears those that are idle. One that it lends nobody hears until the lender's promise has come round,
+ * and the end can be in the very packet that made it ready: so each is heard from the event before that on, for as long
+ * as it lives.
+ */
+function hear(pool: PgPool): void {
+  if (heard.has(pool)) return;
+  heard.add(pool);
+  pool.on("error", ignore);
+  pool.on("acquire", (client) => {
+    if (!heard.has(client)) client.on("error", ignore);
+    heard.add(client);
+  });
 }
 
 /** The pool hides its password from those who print its options, and so from a copy. */

@@ -87,8 +87,7 @@ export class PostgresStorage implements StorageAdapter {
   async append(commit: Commit): Promise<void> {
     checkCommit(commit, this.capabilities.maxCommitBytes);
     if (this.#beginning.size > 0) await Promise.all(this.#beginning);
-    await this.#appender.append(commit);
-    this.#channel.notify();
+    if (await this.#appender.append(commit)) this.#channel.notify();
   }
 
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
