@@ -131,7 +131,7 @@ async function growth(pool, url) {
   const [few, many] = [await timesAt(SIZES[0], pool, url), await timesAt(SIZES[1], pool, url)];
   const rows = [];
   for (const name of Object.keys(few.tasks)) {
-    const found = await pairedMedians({ few: few.tasks[name], many: many.tasks[name] }, 7);
+    const found = await pairedMedians({ few: few.tasks[name], many: many.tasks[name] }, 5);
     rows.push(
       row(
         `${name}, PostgreSQL, 100,000 sessions`,
