@@ -29,7 +29,7 @@ export async function* readLog(
 }
 
 /** How many commits the next page may hold. */
-export function nextPage(rows: readonly CommitRow[]): number {
+function nextPage(rows: readonly CommitRow[]): number {
   const length = rows.reduce((sum, { body, summary }) => sum + body.length + summary.length, 0);
   const fitting = Math.floor((PAGE_LENGTH * rows.length) / Math.max(length, 1));
   return Math.max(1, Math.min(LONGEST_PAGE, fitting));

@@ -39,7 +39,7 @@ const LOST_ERRNOS = new Set(
 const LOST_WORDS = /Connection terminated|not queryable|Query read timeout|timeout exceeded when trying to connect/;
 
 /** The SQLSTATE of a refusal, or the code of a failed system call. */
-export function codeOf(error: unknown): string | undefined {
+function codeOf(error: unknown): string | undefined {
   if (error instanceof NotConnected) return codeOf(error.cause);
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
