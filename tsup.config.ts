@@ -6,6 +6,7 @@ export default defineConfig({
     index: "src/index.ts",
     fs: "src/fs.ts",
     mcp: "src/mcp.ts",
+    postgres: "src/postgres.ts",
     rag: "src/rag.ts",
     remark: "src/remark.ts",
     sqlite: "src/sqlite.ts",

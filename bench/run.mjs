@@ -7,6 +7,7 @@ const SUITES = [
   "rules",
   "long-sessions",
   "durable",
+  "postgres",
   "listing",
   "sqlite",
   "memory",

@@ -30,6 +30,7 @@ const EXPORTS = {
   ],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "createProjectRoot"],
   "phasegate/mcp": ["registerWorkflowTool"],
+  "phasegate/postgres": ["PostgresStorage"],
   "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
   "phasegate/sqlite": ["SqliteStorage"],
   "phasegate/verify": ["createVerifiers"],
