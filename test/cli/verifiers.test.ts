@@ -52,7 +52,10 @@ describe("phasegate serve with verifiers", () => {
     const { code, stdout } = await run("show", String(session_id), "--state", state);
     expect(code).toBe(0);
     expect(stdout).toContain("✗ file_exists for report: report.md");
-    expect(stdout).toContain("✗ command: checker check.mjs (1)\n");
+    expect(stdout).toMatch(
+      /✗ command: checker check\.mjs \(1\) {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, sha256 [\da-f]{12}\n/,
+    );
+    expect(stdout).toMatch(/✓ file_exists for report: report\.md {2}\d{4}-.*Z, sha256 [\da-f]{12}\n/);
     expect(stdout).toContain("    CI=yes HOME=undefined\n");
     const { stdout: json } = await run("show", String(session_id), "--state", state, "--json");
     expect(JSON.parse(json)).toMatchObject({ phases: [{ attempts: [{ verification: [{}, { exit: 1 }] }, {}] }] });
