@@ -122,7 +122,7 @@ verify: [${Array.from({ length: 19 }, () => "looked").join(", ")}]
 approval: {prompt: "Well?"}
 `;
     const looked = { verify: async () => ({ ok: true, message: `a\u202eb\n\nApprove this! ${"x".repeat(500)}` }) };
-    const { engine, sessionId } = await startVerified([gate, ""], { verifiers: { looked }, ...UNSIGNED });
+    const { engine, sessionId } = await startVerified([gate], { verifiers: { looked }, ...UNSIGNED });
     const { ask } = await connectInMemory(engine, {}, prepare);
     await ask({ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { report: "r.md" } });
     const message = asked[0]?.message ?? "";

@@ -50,9 +50,8 @@ function subjectOf(params: SubjectParams, value: JsonValue | undefined): string 
 
 /** Throws `PATH_REFUSED` for a path that ends as a folder's does, where a file is to be named. */
 export function refuseFolderPath(path: string): void {
-  const last = path.split(/[\\/]/).at(-1);
-  if (last === "" || last === ".")
-    throw pathRefused(path, "it ends as the path of a folder does, and must name a file");
+  if (!/[\\/]\.?$/.test(path)) return;
+  throw pathRefused(path, "it ends as the path of a folder does, and must name a file");
 }
 
 /**
