@@ -132,6 +132,11 @@ export interface StorageAdapter {
    * aborts. `limit` and `cursor` mean nothing here.
    */
   watch?(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit>;
+  /**
+   * The version that the store has beside the log for the newest of a session; 0 if it has none. A hint, which may lag
+   * behind: where it is ahead of the log, commits have gone. Only audits ask.
+   */
+  hint?(id: SessionId): Promise<number>;
   /** How much a session takes, without its commits being read; undefined if there is none. */
   size?(id: SessionId): Promise<SessionSize | undefined>;
   /**

@@ -81,6 +81,11 @@ export class FileStorage implements StorageAdapter {
     });
   }
 
+  /** What the session's `head` names, which is written after each commit and never before. */
+  async hint(id: SessionId): Promise<number> {
+    return guarded("read", () => this.#parts.reader.hint(id));
+  }
+
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     const commits = this.#log.read(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
     for (;;) {
