@@ -4,10 +4,11 @@
  *
  * @packageDocumentation
  */
-export { type ContentContractOptions, contentContract } from "./testing/content-contract.js";
+export { type ContentContractOptions, contentContract, runContentContract } from "./testing/content-contract.js";
 export type { ContractCase } from "./testing/contract-case.js";
 export { FakeClock } from "./testing/fake-clock.js";
 export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/make-commit.js";
 export { type PlanContractOptions, planContract } from "./testing/plan-contract.js";
-export type { StorageContractOptions } from "./testing/storage-check.js";
-export { storageContract } from "./testing/storage-contract.js";
+export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/run-contract.js";
+export type { StorageContractModule, StorageContractOptions, StorageProcess } from "./testing/storage-check.js";
+export { runStorageContract, storageContract } from "./testing/storage-contract.js";

@@ -1,0 +1,36 @@
+/**
+ * A process that uses a storage as the contract tells it, until it is done, its standard input ends, or it is killed.
+ * What it was told is stored goes to its standard output, one line in one write each.
+ */
+import { writeSync } from "node:fs";
+import process from "node:process";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { appendInTurn } from "./append-in-turn.js";
+import { liveThrough } from "./live-through.js";
+import type { WorkerOrder } from "./worker-task.js";
+
+const order: WorkerOrder = JSON.parse(process.argv[2] ?? "");
+let isStopped = false;
+// Also when the process that started it dies: nobody is left behind.
+process.stdin.on("close", () => {
+  isStopped = true;
+});
+process.stdin.resume();
+
+const storage = await open(order);
+const { task } = order;
+if (task.kind === "append") await appendInTurn(storage, task, say, () => isStopped);
+else await liveThrough(storage, task, say);
+await storage.close?.();
+process.stdin.destroy();
+
+function say(line: string): void {
+  writeSync(1, `${line}\n`);
+}
+
+async function open({ module, options }: WorkerOrder): Promise<StorageAdapter> {
+  const exported: Readonly<Record<string, unknown>> = await import(module);
+  const make = exported.default ?? exported.openWith;
+  if (typeof make !== "function") throw new Error(`${module} has no default export and no openWith that is a function`);
+  return make(options);
+}
