@@ -6,7 +6,6 @@ import { writeSync } from "node:fs";
 import process from "node:process";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { appendInTurn } from "./append-in-turn.js";
-import { liveThrough } from "./live-through.js";
 import type { WorkerOrder } from "./worker-task.js";
 
 const order: WorkerOrder = JSON.parse(process.argv[2] ?? "");
@@ -19,8 +18,9 @@ process.stdin.resume();
 
 const storage = await open(order);
 const { task } = order;
+// The engine is loaded where it is needed: most processes only append, and are killed soon.
 if (task.kind === "append") await appendInTurn(storage, task, say, () => isStopped);
-else await liveThrough(storage, task, say);
+else await (await import("./live-through.js")).liveThrough(storage, task, say);
 await storage.close?.();
 process.stdin.destroy();
 
