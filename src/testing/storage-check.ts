@@ -1,5 +1,4 @@
 import type { StorageAdapter } from "../ports/storage-adapter.js";
-import type { StorageStage } from "./storage-stage.js";
 
 /** How another process opens the same storage. */
 export interface StorageProcess {
@@ -41,6 +40,3 @@ export type ReopenCheck = readonly [
   name: string,
   check: (storage: StorageAdapter, reopen: () => Promise<StorageAdapter>) => Promise<void>,
 ];
-
-/** Something to try that needs more of a storage than one adapter. */
-export type StageCheck = readonly [name: string, check: (stage: StorageStage) => Promise<void>];

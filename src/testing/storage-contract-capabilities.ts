@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { NotTried } from "./contract-case.js";
 import { makeCommit } from "./make-commit.js";
-import type { StageCheck } from "./storage-check.js";
+import type { StageCheck } from "./storage-stage.js";
 
 /** What an adapter says of itself. */
 export const capabilityChecks: readonly StageCheck[] = [

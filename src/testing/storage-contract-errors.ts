@@ -3,7 +3,7 @@ import type { SessionId } from "../definition/names.js";
 import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { collect, comes } from "./contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "./make-commit.js";
-import type { StageCheck } from "./storage-check.js";
+import type { StageCheck } from "./storage-stage.js";
 
 /** Commits that no engine makes, each with what is wrong with it. */
 const BAD: Readonly<Record<string, (sound: Commit) => Commit>> = {

@@ -5,7 +5,7 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { appendAll } from "./append-all.js";
 import { collect, ifThere, present, refuses, wins } from "./contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "./make-commit.js";
-import type { StageCheck } from "./storage-check.js";
+import type { StageCheck } from "./storage-stage.js";
 
 const NOBODY = parseSessionId("nobody");
 

@@ -3,7 +3,7 @@ import { digest } from "../definition/digest.js";
 import { appendAll } from "./append-all.js";
 import { collect, present, refuses, wins } from "./contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "./make-commit.js";
-import type { StageCheck } from "./storage-check.js";
+import type { StageCheck } from "./storage-stage.js";
 
 const RACERS = 12;
 

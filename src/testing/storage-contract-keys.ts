@@ -3,7 +3,7 @@ import { parseSessionId } from "../definition/names.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { collect } from "./contract-case.js";
 import { MARKED, markedEngine, markedEvidence, markersIn } from "./marked-workflow.js";
-import type { StageCheck } from "./storage-check.js";
+import type { StageCheck } from "./storage-stage.js";
 
 /** How many keys a session remembers, beside the one that started it. */
 const KEYS = 16;

@@ -4,9 +4,9 @@ import { checkSessions } from "./check-sessions.js";
 import { NotTried } from "./contract-case.js";
 import { markersOf } from "./live-through.js";
 import { markedEngine, markersIn } from "./marked-workflow.js";
-import type { StageCheck, StorageProcess } from "./storage-check.js";
+import type { StorageProcess } from "./storage-check.js";
 import { withChildren } from "./storage-child.js";
-import type { StorageStage } from "./storage-stage.js";
+import type { StageCheck, StorageStage } from "./storage-stage.js";
 import type { WorkerTask } from "./worker-task.js";
 
 /** How many processes are at work at once, and killed each in its turn. */

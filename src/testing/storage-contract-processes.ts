@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { checkSessions } from "./check-sessions.js";
 import { NotTried } from "./contract-case.js";
-import type { StageCheck, StorageProcess } from "./storage-check.js";
+import type { StorageProcess } from "./storage-check.js";
 import { type StorageChild, withChildren } from "./storage-child.js";
-import type { StorageStage } from "./storage-stage.js";
+import type { StageCheck, StorageStage } from "./storage-stage.js";
 
 const PROCESSES = 3;
 const APPENDS = 40;

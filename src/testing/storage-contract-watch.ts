@@ -3,7 +3,7 @@ import type { Commit, SessionQuery, StorageAdapter } from "../ports/storage-adap
 import { appendAll } from "./append-all.js";
 import { comes, ifThere, present } from "./contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "./make-commit.js";
-import type { StageCheck } from "./storage-check.js";
+import type { StageCheck } from "./storage-stage.js";
 
 /** A watch under way, and all that it has given. */
 class Watching {

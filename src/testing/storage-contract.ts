@@ -1,6 +1,6 @@
 import { type ContractCase, outcomeOf } from "./contract-case.js";
 import { type ContractReport, type ContractRun, runCases } from "./run-contract.js";
-import type { ReopenCheck, StageCheck, StorageCheck, StorageContractOptions } from "./storage-check.js";
+import type { ReopenCheck, StorageCheck, StorageContractOptions } from "./storage-check.js";
 import { aliasChecks } from "./storage-contract-aliases.js";
 import { appendChecks } from "./storage-contract-append.js";
 import { capabilityChecks } from "./storage-contract-capabilities.js";
@@ -17,7 +17,7 @@ import { readChecks } from "./storage-contract-read.js";
 import { removeChecks } from "./storage-contract-remove.js";
 import { reopenChecks } from "./storage-contract-reopen.js";
 import { watchChecks } from "./storage-contract-watch.js";
-import { StorageStage } from "./storage-stage.js";
+import { type StageCheck, StorageStage } from "./storage-stage.js";
 
 const onOne: readonly StorageCheck[] = [
   ...appendChecks,

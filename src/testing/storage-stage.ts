@@ -4,6 +4,9 @@ import type { StorageContractOptions, StorageProcess } from "./storage-check.js"
 
 const KILLS = 100;
 
+/** Something to try that needs more of a storage than one adapter. */
+export type StageCheck = readonly [name: string, check: (stage: StorageStage) => Promise<void>];
+
 /** One storage under test, with all the adapters that are opened over it. */
 export class StorageStage {
   /** The adapter that was opened last as a restart does it. */
