@@ -110,10 +110,11 @@ export class FaultyStorage implements StorageAdapter {
 
   async #ask<T>(method: StorageMethod, call: () => Promise<T>): Promise<T> {
     const fault = this.#next(method);
+    if (fault === undefined) return call();
     await before(fault);
-    if (fault?.fault === "duplicate") await call();
+    if (fault.fault === "duplicate") await call();
     const answer = await call();
-    if (fault?.fault === "drop-answer") throw failure(fault, "unknown");
+    if (fault.fault === "drop-answer") throw failure(fault, "unknown");
     return answer;
   }
 
@@ -141,9 +142,9 @@ async function* altered(fault: StorageFault, commits: AsyncIterable<Commit> | []
   }
 }
 
-async function before(fault: StorageFault | undefined): Promise<void> {
-  if (fault?.fault === "fail") throw failure(fault);
-  if (fault?.fault === "delay") await delay(fault.milliseconds ?? DELAY_MS);
+async function before(fault: StorageFault): Promise<void> {
+  if (fault.fault === "fail") throw failure(fault);
+  if (fault.fault === "delay") await delay(fault.milliseconds ?? DELAY_MS);
 }
 
 function failure({ method, error }: StorageFault, outcome?: "unknown"): Error {

@@ -5,7 +5,7 @@ import type { Commit, StorageAdapter } from "../ports/storage-adapter.js";
 import { wrapStorage } from "./wrap-storage.js";
 
 /** How long what was acknowledged stands in memory alone. */
-const DELAY_MS = 25;
+const DELAY_MS = 8;
 
 /**
  * Answers at once and writes later, as a disk does whose cache nobody syncs. Whoever asks the same adapter sees nothing
