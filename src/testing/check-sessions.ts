@@ -21,7 +21,11 @@ export async function checkSessions(storage: StorageAdapter, lines: readonly str
   const listed = new Map(summaries.map((summary) => [summary.sessionId, summary]));
   assert.equal(listed.size, summaries.length, "a session is listed twice");
   const byId = new Map<SessionId, Acknowledged[]>();
-  for (const one of acknowledged) byId.set(one.id, [...(byId.get(one.id) ?? []), one]);
+  for (const one of acknowledged) {
+    const known = byId.get(one.id);
+    if (known === undefined) byId.set(one.id, [one]);
+    else known.push(one);
+  }
   for (const id of byId.keys()) assert.ok(listed.has(id), `session ${id} was acknowledged, and is in no list`);
   const active = summaries.filter(({ status }) => status === "active");
   const filtered = await listAll(storage, { status: ["active"] });

@@ -24,8 +24,21 @@ else await (await import("./live-through.js")).liveThrough(storage, task, say);
 await storage.close?.();
 process.stdin.destroy();
 
+/** Written before the next thing is done, however slow the reader is: a line is the word for what is stored. */
 function say(line: string): void {
-  writeSync(1, `${line}\n`);
+  let rest = Buffer.from(`${line}\n`);
+  while (rest.length > 0) rest = rest.subarray(written(rest));
+}
+
+function written(bytes: Buffer): number {
+  try {
+    return writeSync(1, bytes);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) throw error;
+    // The pipe is full: its reader gets a moment.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    return 0;
+  }
 }
 
 async function open({ module, options }: WorkerOrder): Promise<StorageAdapter> {
