@@ -75,12 +75,12 @@ function brokenFiles(kind: BrokenStorage): StorageContractOptions {
 
 describe("the storage contract", () => {
   for (const kind of BROKEN_STORAGES) {
-    it(`finds ${kind} in memory`, { timeout: 120_000 }, async () => {
+    it(`finds ${kind} in memory`, { timeout: 300_000 }, async () => {
       const found = await brokenCases({ open: async () => brokenStorage(kind, new MemoryStorage()) });
       for (const name of FOUND[kind].memory) expect(found).toContainEqual(expect.stringContaining(name));
     });
 
-    it(`finds ${kind} in files`, { timeout: 240_000 }, async () => {
+    it(`finds ${kind} in files`, { timeout: 600_000 }, async () => {
       for (const name of FOUND[kind].files) {
         expect(await brokenCases(brokenFiles(kind), name)).toEqual([expect.stringContaining(name)]);
       }

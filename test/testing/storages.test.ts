@@ -16,7 +16,7 @@ for (const file of readdirSync(FOLDER).sort()) {
   describe(file.replace(/\.ts$/, ""), () => {
     afterAll(() => module.finish?.());
     for (const { name, run } of storageContract({ ...module, kills: long ? 1000 : 100 })) {
-      it(name, { timeout: long ? 900_000 : 120_000 }, run);
+      it(name, { timeout: long ? 1_800_000 : 600_000 }, run);
     }
   });
 }
