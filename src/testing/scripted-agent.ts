@@ -2,6 +2,7 @@ import { PhasegateError } from "../errors.js";
 
 /** What an agent calls: a workflow tool is one, and so is whatever stands before one. */
 export interface AgentTool {
+  /** Carries out a call, and answers whatever it was. */
   dispatch(input: unknown): Promise<AgentAnswer>;
 }
 

@@ -42,7 +42,7 @@ const onStage: readonly StageCheck[] = [
 ];
 
 /**
- * What every {@link StorageAdapter} must do, as cases for any test runner:
+ * What every `StorageAdapter` must do, as cases for any test runner:
  *
  * ```ts
  * for (const { name, run } of storageContract({ open: async () => new MemoryStorage() })) it(name, run);
@@ -57,7 +57,7 @@ export function storageContract(options: StorageContractOptions): ContractCase[]
 }
 
 /**
- * Runs the whole contract over an adapter, one case after the other, and gives a report. Throws a {@link ContractError},
+ * Runs the whole contract over an adapter, one case after the other, and gives a report. Throws a `ContractError`,
  * which has the report, if a promise is not kept.
  */
 export function runStorageContract(options: StorageContractOptions, run: ContractRun = {}): Promise<ContractReport> {
