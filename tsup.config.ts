@@ -12,6 +12,8 @@ export default defineConfig({
     sqlite: "src/sqlite.ts",
     verify: "src/verify.ts",
     testing: "src/testing.ts",
+    // What the contract starts as processes of their own: found by its path, exported nowhere.
+    "testing/storage-worker": "src/testing/storage-worker.ts",
     "cli/main": "src/cli/main.ts",
   },
   format: "esm",

@@ -89,7 +89,8 @@ export interface SessionSize {
  * phases, keys or retries.
  *
  * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves.
- * - What a call gives back is the caller's: changing it changes nothing that is stored.
+ * - What a call gives back is the caller's: changing it changes nothing that is stored. So is what a call is handed,
+ *   from the call on: an adapter that waits for something first takes a copy first.
  * - A failure throws; `CONFLICT` means that nothing was written and somebody else was first, any
  *   other error that nothing was acknowledged.
  */

@@ -76,8 +76,9 @@ export class FileStorage implements StorageAdapter {
 
   async append(commit: Commit): Promise<void> {
     await guarded("append", async () => {
-      checkCommit(commit, this.capabilities.maxCommitBytes);
-      await this.#appender.append(commit);
+      const own = ownCopy(commit);
+      checkCommit(own, this.capabilities.maxCommitBytes);
+      await this.#appender.append(own);
     });
   }
 
@@ -115,6 +116,12 @@ export class FileStorage implements StorageAdapter {
   async close(): Promise<void> {
     await this.#parts.background.idle();
   }
+}
+
+/** What the caller may change while it waits must not change what is stored. */
+function ownCopy({ payloads, ...commit }: Commit): Commit {
+  const copies = payloads?.map((payload) => ({ ...payload }));
+  return { ...commit, summary: { ...commit.summary }, ...(copies === undefined ? {} : { payloads: copies }) };
 }
 
 async function guarded<T>(operation: string, action: () => Promise<T>): Promise<T> {
