@@ -69,6 +69,7 @@ export type { PlanView } from "./engine/plan/live-plan.js";
 export type { SyncRequest, SyncResult } from "./engine/plan/sync-plan.js";
 export type { TaskStanding } from "./engine/plan/task-standing.js";
 export type { PlannedPhaseView, PlannedTaskView } from "./engine/plan/view-plan.js";
+export type { LivingStatus, Retention } from "./engine/retention.js";
 export type {
   DeleteResult,
   Keyed,
@@ -82,6 +83,7 @@ export type {
 export { Session } from "./engine/session-object.js";
 export type { StartedPlan, StartRequest, StartResult } from "./engine/start-session.js";
 export type { FullStateView, StateView } from "./engine/state-view.js";
+export type { SessionCommit, WatchQuery } from "./engine/watch-commits.js";
 export {
   type AnyPhasegateError,
   type ErrorCode,
@@ -141,6 +143,7 @@ export {
   approvalMessage,
 } from "./session/approval-message.js";
 export type { Actor } from "./session/commands.js";
+export type { SessionEvent } from "./session/events.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";
 export type { PlanChange, PlanChangeKind, PlanChanges } from "./session/plan-changes.js";
