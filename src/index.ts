@@ -52,9 +52,13 @@ export { createApproverKeys, type SignRequest, signApproval } from "./engine/app
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
 export type { CompleteRequest } from "./engine/complete-phase.js";
+export { copySessions } from "./engine/copy-sessions.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
 export type { TickReport } from "./engine/engine-context.js";
 export type { CompleteResult, GateAnswer } from "./engine/gate-answer.js";
+export type { SessionChoice } from "./engine/logs/chosen-sessions.js";
+export type { CopyOptions, CopyProgress, CopyReport, RefusedSession } from "./engine/logs/copy-report.js";
+export type { RefusalReason } from "./engine/logs/log-refusal.js";
 export type { OperationMetrics } from "./engine/metrics.js";
 export type {
   EngineNotifications,

@@ -14,6 +14,7 @@ const EXPORTS = {
     "checkGate",
     "compileRules",
     "conceal",
+    "copySessions",
     "createApproverKeys",
     "createEngine",
     "createWorkflowTool",
