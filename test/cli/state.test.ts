@@ -71,7 +71,7 @@ describe("passwords", () => {
 describe("phasegate sessions --sizes", () => {
   it("says so where the state can't tell", async () => {
     const { state } = await aState();
-    vi.spyOn(FileStorage, "open").mockImplementation(await without("size"));
+    spied({ size: undefined });
     const { stdout, code } = await run("sessions", "--state", state, "--sizes");
     expect(code).toBe(0);
     expect(stdout.split("\n").at(-2)).toBe("4 sessions, sizes unknown: this kind of state can't tell");
@@ -86,7 +86,7 @@ describe("phasegate sessions --sizes", () => {
       [ids.large]: { commits: 3, bytes: 1_234_567 },
       [ids.done]: { commits: 3, bytes: 999 },
     };
-    vi.spyOn(FileStorage, "open").mockImplementation(await withMethods({ size: async (id) => sizes[id] }));
+    spied({ size: async (id) => sizes[id] });
     const { stdout } = await run("sessions", "--state", state, "--sizes");
     const rows = stdout.split("\n").map((line) => line.split(/ {2,}/));
     expect(rows[0]).toEqual(["SESSION", "STATUS", "PHASE", "UPDATED", "WORKFLOW", "TARGET", "COMMITS", "SIZE"]);
@@ -105,7 +105,7 @@ describe("phasegate sessions --sizes", () => {
 describe("phasegate compact", () => {
   it("says so where there is nothing to do", async () => {
     const { state } = await aState();
-    vi.spyOn(FileStorage, "open").mockImplementation(await without("compact"));
+    spied({ compact: undefined });
     const { stdout, code } = await run("compact", "--state", state);
     expect([code, stdout]).toEqual([0, "nothing to do: this kind of state is not compacted\n"]);
   });
@@ -119,7 +119,7 @@ describe("phasegate compact", () => {
       return { commits: 1, bytes: left };
     };
     const compact = async (id: string) => void compacted.push(id);
-    vi.spyOn(FileStorage, "open").mockImplementation(await withMethods({ compact, size }));
+    spied({ compact, size });
     expect((await run("compact", "--state", state)).stdout).toBe(
       "compacted 4 sessions: 280 bytes before, 240 bytes now\n",
     );
@@ -133,15 +133,11 @@ describe("phasegate compact", () => {
   });
 });
 
-type Methods = Pick<StorageAdapter, "size" | "compact">;
+const { open } = FileStorage;
 
-/** What opens a FileStorage with these methods in place of its own. */
-async function withMethods(methods: Methods): Promise<typeof FileStorage.open> {
-  const { open } = FileStorage;
-  return async (...args) => Object.assign(await open.apply(FileStorage, args), methods);
-}
-
-async function without(method: "size" | "compact"): Promise<typeof FileStorage.open> {
-  const { open } = FileStorage;
-  return async (...args) => Object.defineProperty(await open.apply(FileStorage, args), method, { value: undefined });
+/** Lets every FileStorage that is opened have these methods in place of its own; one that is undefined is not there. */
+function spied(methods: { [M in "size" | "compact"]?: StorageAdapter[M] | undefined }): void {
+  const opened: typeof FileStorage.open = async (...args) =>
+    Object.assign(await open.apply(FileStorage, args), methods);
+  vi.spyOn(FileStorage, "open").mockImplementation(opened);
 }
