@@ -3,7 +3,7 @@ import { isPhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
-import { badAge, isAge, LIVING, type LivingStatus, type Retention } from "./retention.js";
+import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./retention.js";
 
 /** Which sessions a cleanup deletes. */
 export interface CleanupRequest {
@@ -26,6 +26,7 @@ const STALE_AFTER = 7 * 24 * 60 * 60 * 1000;
  */
 export async function cleanup(context: EngineContext, request: CleanupRequest): Promise<CleanupResult> {
   const now = context.options.clock.now();
+  checkRetention(context.options.retention ?? {});
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
   // Deletions that were interrupted, whatever their age: those sessions are gone for everybody already.

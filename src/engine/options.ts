@@ -12,7 +12,7 @@ import type { TargetGuard } from "../ports/target-guard.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { AttemptLimits } from "../session/commands.js";
 
-import { type Retention, resolveRetention } from "./retention.js";
+import type { Retention } from "./retention.js";
 
 const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
 
@@ -82,7 +82,7 @@ export interface EngineOptions {
   readonly approvers?: Readonly<Record<string, string>>;
   /** Whether approvals that nobody has signed count too; false if not given. They are recorded as such. */
   readonly allowUnsignedApprovals?: boolean;
-  /** How long `cleanup()` keeps sessions, by where they stand; if not given, 7 days, wherever they stand. */
+  /** How long `cleanup()` keeps sessions, by where they stand; if not given, 7 days, wherever they stand. Checked when it is called. */
   readonly retention?: Retention;
   /** Where the time comes from; the system's clock if not given. */
   readonly clock?: Clock;
@@ -137,7 +137,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     verifiers: options.verifiers ?? {},
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
-    ...(retention === undefined ? {} : { retention: resolveRetention(retention) }),
+    ...(retention === undefined ? {} : { retention }),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),

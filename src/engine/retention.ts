@@ -13,13 +13,12 @@ export type LivingStatus = (typeof LIVING)[number];
  */
 export type Retention = Readonly<Partial<Record<LivingStatus, number>>>;
 
-/** Checks a retention that a host gives. Throws `INVALID_INPUT`. */
-export function resolveRetention(retention: Retention): Retention {
+/** Checks a retention that a host has given. Throws `INVALID_INPUT`. */
+export function checkRetention(retention: Retention): void {
   for (const [status, age] of Object.entries(retention)) {
     if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
     if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
   }
-  return retention;
 }
 
 /** Whether a number is an age. */

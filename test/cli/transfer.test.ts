@@ -219,6 +219,15 @@ describe("a file that is not what was exported", () => {
     }
   });
 
+  it("has a session refused that the state can't take, before any of it is written", async () => {
+    const { file, ids, root } = await exported("--target", "large");
+    const [block] = await checkLines(file, undefined);
+    if (block === undefined) throw new Error("there is one");
+    const small = await FileStorage.open(join(root, "small"), { maxCommitBytes: 90_000 });
+    expect(await importBlock(file, block, small, undefined)).toMatchObject({ reason: "not_taken" });
+    expect(await small.read(parseSessionId(ids.large))).toBeUndefined();
+  });
+
   it("brings nothing with it but commits", async () => {
     const { lines, file, ids } = await exported("--target", "done");
     const more = lines

@@ -65,11 +65,11 @@ describe("retention", () => {
 
   it("is refused where it is none", async () => {
     for (const retention of [{ failed: -1 }, { completed: Number.NaN }, { active: Number.POSITIVE_INFINITY }]) {
-      const made = Promise.resolve().then(() => makeEngine({ retention }));
+      const made = makeEngine({ retention }).engine.cleanup();
       expect(await failure(made)).toMatchObject({ code: "INVALID_INPUT", message: expect.stringMatching(/retention/) });
     }
     const misspelt: Retention = JSON.parse('{"complete": 1}');
-    const made = Promise.resolve().then(() => makeEngine({ retention: misspelt }));
+    const made = makeEngine({ retention: misspelt }).engine.cleanup();
     expect(await failure(made)).toMatchObject({ code: "INVALID_INPUT", remedy: expect.stringMatching(/completed/) });
   });
 });

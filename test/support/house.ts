@@ -3,7 +3,7 @@ import { makeEngine, startTwoPhases } from "./make-engine.js";
 import { built } from "./workflows.js";
 
 /** What texts may hold and stores may stumble over: lone surrogates, NUL, line ends of all kinds, what looks like more. */
-export const ODD = 'a\ud800b\udc00 \u0000\u2028\u2029\r\n"\\{"head":1}\u{1f600} ünï';
+const ODD = 'a\ud800b\udc00 \u0000\u2028\u2029\r\n"\\{"head":1}\u{1f600} ünï';
 
 /** A storage that is lived in: sessions of all kinds, large evidence, odd texts. Gives the ids by what they are. */
 export async function livedIn(storage: StorageAdapter, options: Partial<EngineOptions> = {}) {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { SessionId } from "../../definition/names.js";
+import { bytesOf } from "../../engine/logs/append-log.js";
 import { checkCommit, withPayloads } from "../../engine/logs/check-log.js";
 import { asRefusal, LogRefusal } from "../../engine/logs/log-refusal.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
@@ -11,6 +12,8 @@ import { type Line, splitLines } from "./split-lines.js";
 export interface Block extends Pick<Line, "offset" | "number"> {
   readonly sessionId: SessionId;
   commits: number;
+  /** Bytes of the largest commit, payloads included. */
+  largest: number;
   /** The newest commit's, for the filters. */
   summary: SessionSummary;
   /** Why it is not taken over, and the line that says so. */
@@ -58,9 +61,10 @@ async function addCommit(
   const { sessionId, version, summary } = commit;
   const last = blocks.at(-1);
   const follows = last?.sessionId === sessionId && version > 1;
-  const block = follows ? last : { sessionId, offset, number, commits: 0, summary };
+  const block = follows ? last : { sessionId, offset, number, commits: 0, largest: 0, summary };
   if (!follows) blocks.push(block);
   block.commits += 1;
+  block.largest = Math.max(block.largest, bytesOf(commit));
   block.summary = summary;
   if (block.refused !== undefined) return commit;
   const checked = await checkLine(commit, follows ? previous : undefined, hashKey).catch(asRefusal);

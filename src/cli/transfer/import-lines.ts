@@ -13,6 +13,11 @@ export async function importBlock(
   to: StorageAdapter,
   hashKey: Uint8Array | undefined,
 ): Promise<Appended | LogRefusal> {
+  const { maxCommitBytes } = to.capabilities;
+  if (block.largest > maxCommitBytes) {
+    // Before anything is written: the commits before it would stay.
+    return new LogRefusal("not_taken", `it has a commit of ${block.largest} bytes, and ${maxCommitBytes} are allowed`);
+  }
   // Checked once more: what is appended is what was checked, whatever becomes of the file.
   const prepare = (commit: Commit, previous: Commit | undefined) => checkLine(commit, previous, hashKey);
   return appendLog(block.sessionId, (from) => commitsOf(file, block, from), prepare, to).catch(asRefusal);

@@ -11,7 +11,7 @@ import { type Commit, SESSION_STATUSES } from "../../ports/storage-adapter.js";
 import { CommandFailure, EXIT } from "../exit-codes.js";
 
 /** The version of the format. A change that an older version can't read needs a new one, and a reader for this one. */
-export const LINES_FORMAT = 1;
+const LINES_FORMAT = 1;
 
 /** What the last line says. */
 export interface LinesEnd {

@@ -84,6 +84,7 @@ function differs(): LogRefusal {
   return new LogRefusal("differs", "the target has another session of this id");
 }
 
-function bytesOf({ body, payloads = [] }: Commit): number {
+/** Bytes of a commit's body and payloads, as UTF-8. */
+export function bytesOf({ body, payloads = [] }: Commit): number {
   return [{ body }, ...payloads].reduce((sum, text) => sum + utf8ToBytes(text.body).length, 0);
 }
