@@ -8,6 +8,7 @@ export default defineConfig({
     mcp: "src/mcp.ts",
     rag: "src/rag.ts",
     remark: "src/remark.ts",
+    sqlite: "src/sqlite.ts",
     verify: "src/verify.ts",
     testing: "src/testing.ts",
     "cli/main": "src/cli/main.ts",

@@ -8,6 +8,7 @@ const SUITES = [
   "long-sessions",
   "durable",
   "listing",
+  "sqlite",
   "memory",
   "plans",
   "planned",

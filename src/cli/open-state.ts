@@ -14,13 +14,15 @@ export interface OpenOptions {
 type OpenKind = (rest: string, state: string, options: OpenOptions) => Promise<StorageAdapter>;
 
 /** How each kind of state is opened, by what stands before the colon; its adapter is loaded when it is. */
-const KINDS: Readonly<Record<string, OpenKind>> = {};
+const KINDS: Readonly<Record<string, OpenKind>> = {
+  sqlite: openSqlite,
+};
 
 /** `C:\…` is a folder, so a kind has two letters at least. */
 const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
 
 /**
- * Opens the sessions that `--state` names: `sqlite:FILE`, `postgres://…`, or a folder. Unless they are to be created, a
+ * Opens the sessions that `--state` names: `sqlite:FILE`, or a folder. Unless they are to be created, a
  * place that holds no sessions is refused and left as it is.
  */
 export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
@@ -39,6 +41,14 @@ async function openFolder(path: string, { create = false }: OpenOptions): Promis
   const folder = await requireFolder(path, "the state folder");
   await requireSessions(join(folder, "format.json"), folder);
   return FileStorage.open(folder);
+}
+
+async function openSqlite(name: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+  if (name === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write sqlite:FILE.");
+  const { SqliteStorage } = await import("../adapters/sqlite/sqlite-storage.js");
+  const file = resolve(name);
+  if (!create) await requireSessions(file, file);
+  return SqliteStorage.open(file);
 }
 
 async function requireSessions(file: string, where: string): Promise<void> {

@@ -32,6 +32,7 @@ const EXPORTS = {
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "createProjectRoot"],
   "phasegate/mcp": ["registerWorkflowTool"],
   "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
+  "phasegate/sqlite": ["SqliteStorage"],
   "phasegate/verify": ["createVerifiers"],
   "phasegate/testing": [
     "FakeClock",

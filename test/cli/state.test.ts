@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { SessionSize, StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
@@ -27,6 +27,27 @@ describe("--state", () => {
     expect((await run("sessions")).stdout).toContain(ids.odd);
     expect(await run("show", ids.odd)).toMatchObject({ code: 0 });
     expect(await run("sessions", "--state", `${state}-not`)).toMatchObject({ code: 3 });
+  });
+
+  it("names a SQLite database, for every command", async () => {
+    const { state, ids } = await aState();
+    const [file, lines] = [`${state}.db`, `${state}.jsonl`];
+    const sqlite = `sqlite:${file}`;
+    expect(await run("sessions", "--state", sqlite)).toMatchObject({ code: 3 });
+    await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(await run("sessions", "--state", "sqlite:")).toMatchObject({ code: 2 });
+    await run("export", "--state", state, "--out", lines);
+    const imported = await run("import", lines, "--state", sqlite);
+    expect(imported).toMatchObject({ code: 0, stdout: "imported 4 sessions, 14 commits\n" });
+    expect(await run("audit", ids.large, "--state", sqlite)).toMatchObject({ code: 0 });
+    expect((await run("show", ids.odd, "--state", sqlite)).stdout).toContain("paused, in phase 2");
+    expect((await run("sessions", "--sizes", "--state", sqlite)).stdout).toMatch(
+      /4 sessions, 14 commits, [\d.]+ [kM]B/,
+    );
+    expect(await run("compact", "--state", sqlite)).toMatchObject({ code: 0 });
+    const again = `${lines}.again`;
+    await run("export", "--state", sqlite, "--out", again);
+    expect((await readFile(again)).equals(await readFile(lines))).toBe(true);
   });
 
   it("refuses kinds that there are none of, instead of making a folder of such a name", async () => {

@@ -7,7 +7,7 @@
 import * as z from "zod";
 import { isSessionId, type SessionId } from "../../definition/names.js";
 import { PhasegateError } from "../../errors.js";
-import { type Commit, SESSION_STATUSES } from "../../ports/storage-adapter.js";
+import { type Commit, SESSION_STATUSES, type SessionSummary } from "../../ports/storage-adapter.js";
 import { CommandFailure, EXIT } from "../exit-codes.js";
 
 /** The version of the format. A change that an older version can't read needs a new one, and a reader for this one. */
@@ -20,6 +20,12 @@ export interface LinesEnd {
   /** SHA-256 of all lines before it, line ends included. */
   readonly digest: string;
 }
+
+/** As engines make them. */
+const SUMMARY_ORDER = [
+  ...(["sessionId", "kind", "workflowType", "target", "status", "current", "total"] as const),
+  ...(["createdAt", "completedAt", "updatedAt", "activeSince"] as const),
+];
 
 const headerSchema = z.object({ phasegate: z.literal("sessions"), format: z.int().positive() });
 const endSchema = z.object({ end: z.object({ sessions: z.int(), commits: z.int(), digest: z.string() }) });
@@ -87,9 +93,16 @@ export function notImported(line: number, message: string, hint: string): Comman
 }
 
 /** A commit with what belongs to it alone, in an order that is always the same. */
-function bare({ sessionId, version, at, schema, previousHash, hash, summary, body, payloads }: Commit): Commit {
+function bare({ sessionId, version, at, schema, previousHash, hash, body, payloads, ...rest }: Commit): Commit {
+  const summary = inOrder(rest.summary);
   const commit = { sessionId, version, at, schema, previousHash, hash, summary, body };
   return payloads === undefined ? commit : { ...commit, payloads };
+}
+
+/** A storage may make summaries out of columns: the same sessions are the same lines, wherever they come from. */
+function inOrder(summary: SessionSummary): SessionSummary {
+  const known = SUMMARY_ORDER.filter((key) => Object.hasOwn(summary, key)).map((key) => [key, summary[key]]);
+  return { ...Object.fromEntries(known), ...summary };
 }
 
 function isCommit(value: unknown): value is Commit {
