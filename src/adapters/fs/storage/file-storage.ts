@@ -1,17 +1,26 @@
 import { resolve } from "node:path";
 import type { SessionId } from "../../../definition/names.js";
-import type { Commit, Page, SessionQuery, SessionSummary, StorageAdapter } from "../../../ports/storage-adapter.js";
+import type {
+  Commit,
+  Page,
+  SessionQuery,
+  SessionSize,
+  SessionSummary,
+  StorageAdapter,
+} from "../../../ports/storage-adapter.js";
 import { checkCommit } from "./check-commit.js";
 import { CommitAppender } from "./commit-appender.js";
-import { Disk, type FileSystem } from "./disk.js";
+import { Disk } from "./disk.js";
 import { asStorageFailure } from "./fs-failure.js";
+import type { FileSystem } from "./reading-disk.js";
+import { SessionCompactor } from "./session-compactor.js";
 import { SessionLister } from "./session-lister.js";
 import { SessionLog } from "./session-log.js";
 import { SessionRemover } from "./session-remover.js";
+import { sizeOf } from "./session-size.js";
 import { choosePublisher } from "./store-format.js";
 import { StoreLayout, TOP_FOLDERS } from "./store-layout.js";
 import { createStoreParts, type StoreParts } from "./store-parts.js";
-import { emptyTrash } from "./sweep-temporary.js";
 
 /** How to open a {@link FileStorage}. */
 export interface FileStorageOptions {
@@ -39,6 +48,7 @@ export class FileStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #parts: StoreParts;
   readonly #appender: CommitAppender;
+  readonly #compactor: SessionCompactor;
   readonly #lister: SessionLister;
   readonly #log: SessionLog;
   readonly #remover: SessionRemover;
@@ -46,7 +56,8 @@ export class FileStorage implements StorageAdapter {
   private constructor(parts: StoreParts, maxCommitBytes: number) {
     this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes };
     this.#parts = parts;
-    this.#appender = new CommitAppender(parts);
+    this.#compactor = new SessionCompactor(parts);
+    this.#appender = new CommitAppender(parts, this.#compactor);
     this.#lister = new SessionLister(parts.trees, parts.newest, parts.tidy);
     this.#log = new SessionLog(parts.reader, parts.newest);
     this.#remover = new SessionRemover(parts);
@@ -65,7 +76,7 @@ export class FileStorage implements StorageAdapter {
       await disk.syncFolder(layout.root);
       const maxCommitBytes = options.maxCommitBytes ?? MAX_COMMIT_BYTES;
       const parts = createStoreParts(disk, layout, await choosePublisher(disk, layout), maxCommitBytes);
-      parts.background.run("trash", () => emptyTrash(disk, layout.top("trash")));
+      parts.background.run("trash", () => parts.trash.empty());
       return new FileStorage(parts, maxCommitBytes);
     });
   }
@@ -104,6 +115,18 @@ export class FileStorage implements StorageAdapter {
 
   async remove(id: SessionId): Promise<void> {
     await guarded("remove", () => this.#remover.remove(id));
+  }
+
+  async size(id: SessionId): Promise<SessionSize | undefined> {
+    return guarded("measure", () => sizeOf(this.#parts, id));
+  }
+
+  /**
+   * Puts a session's commits into one file, where every process finds them: some ten milliseconds for a thousand. Does
+   * nothing where there is one commit outside of that file, or none.
+   */
+  async compact(id: SessionId): Promise<void> {
+    await guarded("compact", () => this.#compactor.compact(id));
   }
 
   /** Waits for the hints and sweeps that follow an answer. */
