@@ -14,9 +14,9 @@ const LONG = process.env.PHASEGATE_LONG === "1";
 const KILLS = LONG ? 1000 : 100;
 const STOPS = LONG ? 200 : 15;
 /** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */
-const KILLS_EACH = 25;
+const KILLS_EACH = 10;
 
-const newRoot = temporaryRoots();
+const newRoot = temporaryRoots({ inMemory: true });
 const startAppender = appendWorkers();
 const startCompactor = workersOf(join(import.meta.dirname, "compact-worker.ts"));
 

@@ -38,14 +38,15 @@ export class CommitAppender {
     try {
       while (!(await this.#attempt(commit, text, markers)));
     } catch (error) {
-      if (!isOutcomeUnknown(error)) await markers.takeBack().catch(ignore);
+      if (isOutcomeUnknown(error)) this.#parts.watchers.tell(commit);
+      else await markers.takeBack().catch(ignore);
       throw error;
     }
   }
 
   /** False if a compaction came in between: nothing was decided then, and the commit has its place elsewhere. */
   async #attempt(commit: Commit, text: string, markers: CommitMarkers): Promise<boolean> {
-    const { generations, known } = this.#parts;
+    const { generations, known, watchers } = this.#parts;
     const { sessionId: id, version } = commit;
     const at = version === 1 ? generations.at(id, 0) : generations.current(id);
     try {
@@ -55,6 +56,7 @@ export class CommitAppender {
       await this.#publish(commit, at, staged);
       await orUnknown(markers.keep());
       known.note(id, commit);
+      watchers.tell(commit);
       await this.#after(commit, at, staged, text);
       return true;
     } catch (error) {

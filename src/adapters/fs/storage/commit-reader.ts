@@ -71,6 +71,11 @@ export class CommitReader {
     return names.reduce((highest, name) => Math.max(highest, this.#publisher.versionOf(name)), packed);
   }
 
+  /** The files of a generation's packed versions, in their order. */
+  async eachPacked({ number, folder }: Generation, use: (data: Buffer) => Promise<void>): Promise<void> {
+    if (number > 0) await this.#packed.each(folder, use);
+  }
+
   /** How many versions of a generation lie in one file. */
   async packed({ number, folder }: Generation): Promise<number> {
     return number === 0 ? 0 : ((await this.#packed.count(folder)) ?? 0);

@@ -58,6 +58,12 @@ export class Disk extends ReadingDisk {
     await handle.close();
   }
 
+  /** Makes a file, or gives it the time of now. */
+  async stamp(path: string): Promise<void> {
+    const handle = await this.fs.open(path, "w", FILE_MODE);
+    await closing(handle, () => handle.writeFile("."));
+  }
+
   /** Brings a folder's entries to the disk. Windows can't, and does it by itself. */
   async syncFolder(path: string): Promise<void> {
     const folder = await this.openFolder(path);

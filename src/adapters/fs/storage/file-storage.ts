@@ -18,6 +18,7 @@ import { SessionLister } from "./session-lister.js";
 import { SessionLog } from "./session-log.js";
 import { SessionRemover } from "./session-remover.js";
 import { sizeOf } from "./session-size.js";
+import { SessionWatch } from "./session-watch.js";
 import { choosePublisher } from "./store-format.js";
 import { StoreLayout, TOP_FOLDERS } from "./store-layout.js";
 import { createStoreParts, type StoreParts } from "./store-parts.js";
@@ -26,6 +27,8 @@ import { createStoreParts, type StoreParts } from "./store-parts.js";
 export interface FileStorageOptions {
   /** The largest commit, in bytes, payloads included; 64 MiB if not given. */
   readonly maxCommitBytes?: number;
+  /** How often `watch` looks for what other processes have appended, in milliseconds; 200 if not given. */
+  readonly watchIntervalMs?: number;
   /** In place of `node:fs/promises`, for tests that let calls fail. */
   readonly fs?: FileSystem;
   /** In place of `process.platform`, for tests. */
@@ -33,6 +36,7 @@ export interface FileStorageOptions {
 }
 
 const MAX_COMMIT_BYTES = 64 * 1024 * 1024;
+const WATCH_INTERVAL_MS = 200;
 
 /**
  * Sessions in a folder, one file for each commit. An acknowledged commit survives a loss of power, any number of
@@ -53,9 +57,12 @@ export class FileStorage implements StorageAdapter {
   readonly #log: SessionLog;
   readonly #remover: SessionRemover;
 
-  private constructor(parts: StoreParts, maxCommitBytes: number) {
+  readonly #watchIntervalMs: number;
+
+  private constructor(parts: StoreParts, maxCommitBytes: number, watchIntervalMs: number) {
     this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes };
     this.#parts = parts;
+    this.#watchIntervalMs = watchIntervalMs;
     this.#compactor = new SessionCompactor(parts);
     this.#appender = new CommitAppender(parts, this.#compactor);
     this.#lister = new SessionLister(parts.trees, parts.newest, parts.tidy);
@@ -76,8 +83,8 @@ export class FileStorage implements StorageAdapter {
       await disk.syncFolder(layout.root);
       const maxCommitBytes = options.maxCommitBytes ?? MAX_COMMIT_BYTES;
       const parts = createStoreParts(disk, layout, await choosePublisher(disk, layout), maxCommitBytes);
-      parts.background.run("trash", () => parts.trash.empty());
-      return new FileStorage(parts, maxCommitBytes);
+      parts.background.run("trash", () => parts.watchers.any().then((isWatched) => parts.trash.empty(isWatched)));
+      return new FileStorage(parts, maxCommitBytes, options.watchIntervalMs ?? WATCH_INTERVAL_MS);
     });
   }
 
@@ -94,11 +101,7 @@ export class FileStorage implements StorageAdapter {
 
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     const commits = this.#log.read(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
-    for (;;) {
-      const next = await guarded("read", () => commits.next());
-      if (next.done) return;
-      yield next.value;
-    }
+    yield* guardedEach("read", commits);
   }
 
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
@@ -115,6 +118,16 @@ export class FileStorage implements StorageAdapter {
 
   async remove(id: SessionId): Promise<void> {
     await guarded("remove", () => this.#remover.remove(id));
+  }
+
+  /**
+   * Looks again and again, as often as `watchIntervalMs` says, and at once for what this adapter appends. Sessions that
+   * rest are looked at in turn: a commit that leaves one resting is seen within some rounds, where another process wrote
+   * it. A session that is damaged is passed over. A failure of the file system ends it with `STORAGE_FAILED`.
+   */
+  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
+    const watch = new SessionWatch(this.#parts, query, signal, this.#watchIntervalMs);
+    return guardedEach("watch", watch.commits());
   }
 
   async size(id: SessionId): Promise<SessionSize | undefined> {
@@ -140,5 +153,17 @@ async function guarded<T>(operation: string, action: () => Promise<T>): Promise<
     return await action();
   } catch (error) {
     throw asStorageFailure(operation, error);
+  }
+}
+
+async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    for (;;) {
+      const next = await guarded(operation, () => items.next());
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await items.return(undefined);
   }
 }

@@ -28,13 +28,15 @@ export class GenerationDraft {
     await this.#parts.disk.makeFolder(this.#folder);
     await this.checkPlace();
     await writePackedLog(this.#parts.disk, this.#folder, async (add) => {
-      let hash = "";
-      for (let next = 1; next <= version || !(await this.#seal(next)); next++) {
-        const { data, commit } = await this.#read(next);
+      let [next, hash] = [1, ""];
+      const take = async (data: Buffer) => {
+        const commit = parseCommit(data, this.#at.id, next);
         if (commit.previousHash !== hash) throw tampered(this.#at.id, next, "it does not follow the one before it");
-        hash = commit.hash;
+        [next, hash] = [next + 1, commit.hash];
         await add(data);
-      }
+      };
+      await this.#parts.reader.eachPacked(this.#at, take);
+      while (next <= version || !(await this.#seal(next))) await take(await this.#read(next));
     });
     // Were the seal lost with the power, and the next generation not, there would be two that are appended to.
     await this.#parts.disk.syncFolder(this.#at.folder);
@@ -72,11 +74,10 @@ export class GenerationDraft {
     await this.#parts.disk.dropFolder(this.#folder);
   }
 
-  async #read(version: number) {
-    const { reader } = this.#parts;
+  async #read(version: number): Promise<Buffer> {
     const { id } = this.#at;
-    const data = await reader.file(id, version, this.#at);
-    if (data !== undefined) return { data, commit: parseCommit(data, id, version) };
+    const data = await this.#parts.reader.file(id, version, this.#at);
+    if (data !== undefined) return data;
     await this.checkPlace();
     throw tampered(id, version, "it is missing, though later versions are there");
   }

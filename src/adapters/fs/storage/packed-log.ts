@@ -72,8 +72,19 @@ export class PackedLogs {
     return this.#disk.readParts(packedLogPath(folder), async (read) => {
       const lines = (await read(indexAt + (version - 1) * LINE_BYTES, 2 * LINE_BYTES)).toString("latin1");
       const [start, end] = [Number(lines.slice(0, DIGITS)), Number(lines.slice(LINE_BYTES, -1))];
-      // What isn't an index gives an empty file, which its reader takes for damaged.
-      return start >= 0 && end > start && end <= indexAt ? read(start, Math.min(end - start, most)) : Buffer.alloc(0);
+      return readPart(read, start, Math.min(end, start + most));
+    });
+  }
+
+  /** The files of all versions in their order, with the file opened once. */
+  async each(folder: string, use: (data: Buffer) => Promise<void>): Promise<void> {
+    const count = (await this.count(folder)) ?? 0;
+    const indexAt = this.#known.get(folder)?.indexAt ?? 0;
+    await this.#disk.readParts(packedLogPath(folder), async (read) => {
+      const index = (await read(indexAt, (count + 1) * LINE_BYTES)).toString("latin1").split("\n");
+      for (let version = 1; version <= count; version++) {
+        await use(await readPart(read, Number(index[version - 1]), Number(index[version])));
+      }
     });
   }
 
@@ -87,6 +98,11 @@ export class PackedLogs {
     if (extent.count > 0) this.#known.set(folder, extent);
     return extent;
   }
+}
+
+/** What can't be a part gives an empty one, which its reader takes for damaged. */
+async function readPart(read: ReadRange, start: number, end: number): Promise<Buffer> {
+  return Number.isSafeInteger(start) && end > start ? read(start, end - start) : Buffer.alloc(0);
 }
 
 async function readEnd(read: ReadRange, size: number): Promise<Extent> {

@@ -17,20 +17,20 @@ export class SessionRemover {
   }
 
   async remove(id: SessionId): Promise<void> {
-    const { known, layout, reader, trash } = this.#parts;
+    const { background, disk, known, layout, reader, trash, watchers } = this.#parts;
     if (!(await reader.hasFolder(id))) return;
     const summary = await this.#summary(id);
     await markUsed(this.#parts, id);
     // The first generation goes first: what a compaction has begun in it can't become the next one then.
-    for (const folder of [layout.session(id), layout.generations(id)])
-      this.#drop(id, await trash.put("removed", id, folder));
+    const parts = [
+      await trash.put("removed", id, layout.session(id)),
+      await trash.put("removed-generations", id, layout.generations(id)),
+    ];
     known.forget(id);
     await this.#liftMarkers(summary);
-  }
-
-  #drop(id: SessionId, folder: string | undefined): void {
-    const { background, disk } = this.#parts;
-    if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
+    // Who watches reads the last commits out of the trash.
+    if (await watchers.any()) return;
+    for (const folder of parts) if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
   }
 
   // A damaged session must be removable too; lists will tidy its markers.

@@ -6,7 +6,7 @@ import { parseSessionId, type SessionId } from "../../../definition/names.js";
 const DEVICES = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
 /** The folders right under the root. */
-export const TOP_FOLDERS = ["sessions", "compacted", "all", "active", "removed", "trash"] as const;
+export const TOP_FOLDERS = ["sessions", "compacted", "all", "active", "removed", "trash", "watching"] as const;
 
 /**
  * Where things are:
@@ -20,7 +20,8 @@ export const TOP_FOLDERS = ["sessions", "compacted", "all", "active", "removed",
  * all/<day>/<time>~<id>                      markers, by the time of creation
  * active/<day>/<time>~<id>~<version>         markers of the active ones
  * removed/<2 hex>/<id>                       ids that never begin again: of removed and of compacted sessions
- * trash/<why>~<id>~<unique>/                 what was removed or compacted, until it is deleted
+ * trash/<why>~<id>~<time>~<unique>/          what was removed or compacted, until it is deleted
+ * watching/<unique>                          who watches: these read removed sessions out of the trash
  * ```
  *
  * The two hexadecimal digits are the first of the id's SHA-256, so that no folder holds too many.

@@ -11,6 +11,7 @@ import { PayloadFiles } from "./payload-files.js";
 import type { Publisher } from "./publisher.js";
 import type { StoreLayout } from "./store-layout.js";
 import { Trash } from "./trash.js";
+import { Watchers } from "./watchers.js";
 
 /** What the operations of one store share. */
 export type StoreParts = ReturnType<typeof createStoreParts>;
@@ -27,6 +28,7 @@ export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Pub
   const trees = new MarkerTrees(disk, layout, folders, background);
   const tidy = new MarkerTidy(disk, reader, trees, newest, background);
   const trash = new Trash(disk, layout);
+  const watchers = new Watchers(disk, layout);
   const stored = { generations, known, newest, payloads, reader };
-  return { ...stored, background, disk, folders, layout, publisher, tidy, trash, trees };
+  return { ...stored, background, disk, folders, layout, publisher, tidy, trash, trees, watchers };
 }

@@ -7,6 +7,22 @@ import { TEMPORARY } from "./publisher.js";
 import type { StoreLayout } from "./store-layout.js";
 import { sweepOne } from "./sweep-temporary.js";
 
+/** Why a folder went away: `removed` is the first generation of a removed session, `removed-generations` the others. */
+type Why = "removed" | "removed-generations" | "compacted";
+
+/** What is in the trash. */
+export interface TrashEntry {
+  readonly name: string;
+  readonly path: string;
+  readonly why: string;
+  readonly id: SessionId;
+  /** When it went there, in milliseconds. */
+  readonly at: number;
+}
+
+/** So long a removed session is kept for those who watch, to read its last commits. */
+const GRACE_MS = 60_000;
+
 /** Folders on their way out: they go away whole, by a rename, and are deleted afterwards. */
 export class Trash {
   readonly #disk: Disk;
@@ -18,30 +34,42 @@ export class Trash {
   }
 
   /** Moves a folder of a session's away; gives where it is now, undefined if somebody else was faster. */
-  async put(why: "removed" | "compacted", id: SessionId, folder: string): Promise<string | undefined> {
-    const to = join(this.#layout.top("trash"), `${why}~${id}~${randomUUID()}`);
+  async put(why: Why, id: SessionId, folder: string): Promise<string | undefined> {
+    const to = join(this.#layout.top("trash"), `${why}~${id}~${Date.now()}~${randomUUID()}`);
     if (!(await orMissing(this.#disk.replace(folder, to).then(() => true)))) return undefined;
     // Were the folder back after a loss of power, but what was deleted in it not, half a session would be there.
     await orMissing(this.#disk.syncFolder(dirname(folder)));
     return to;
   }
 
-  /** Deletes what dead processes left: folders that went away, and probes of the file system. */
-  async empty(): Promise<void> {
+  /** What went away of sessions. */
+  async entries(): Promise<TrashEntry[]> {
+    const folder = this.#layout.top("trash");
+    return (await this.#disk.names(folder)).flatMap((name) => {
+      const [why = "", id, at] = name.split("~");
+      return isSessionId(id) ? [{ name, path: join(folder, name), why, id, at: Number(at) }] : [];
+    });
+  }
+
+  /** Deletes what dead processes left, and what watchers have had time to read. */
+  async empty(isWatched: boolean): Promise<void> {
+    for (const { path, why, id, at } of await this.entries()) {
+      if (isWatched && why !== "compacted" && Date.now() - at < GRACE_MS) continue;
+      await this.#settle(id);
+      await this.#disk.dropFolder(path);
+    }
     const folder = this.#layout.top("trash");
     for (const name of await this.#disk.names(folder)) {
       if (name.startsWith(TEMPORARY)) await sweepOne(this.#disk, join(folder, name));
-      else await this.#delete(join(folder, name), name.split("~")[1]);
+      else if (!name.includes("~")) await this.#disk.dropFolder(join(folder, name));
     }
   }
 
-  // Who moved it may have died before that was on the disk.
-  async #delete(path: string, id: string | undefined): Promise<void> {
-    if (isSessionId(id)) {
-      const layout = this.#layout;
-      const places = [layout.shelf(id), layout.generations(id), layout.compactedShelf(id)];
-      for (const place of places) await orMissing(this.#disk.syncFolder(place));
+  // Who moved a folder may have died before that was on the disk.
+  async #settle(id: SessionId): Promise<void> {
+    const layout = this.#layout;
+    for (const place of [layout.shelf(id), layout.generations(id), layout.compactedShelf(id)]) {
+      await orMissing(this.#disk.syncFolder(place));
     }
-    await this.#disk.dropFolder(path);
   }
 }
