@@ -65,7 +65,7 @@ describe("a watch", () => {
   });
 
   it("sees what others append, of each session in order, and nothing from before", async () => {
-    const { root, here, there } = await openTwo();
+    const { here, there } = await openTwo();
     const chain = await appendAll(there, commitChain(3));
     const watch = watching(here);
     await begun(here, watch);
@@ -89,7 +89,7 @@ describe("a watch", () => {
   });
 
   it("sees sessions pause, come back and end, each commit by its own summary", async () => {
-    const { root, here, there } = await openTwo();
+    const { here, there } = await openTwo();
     const first = makeCommit();
     await there.append(first);
     const pausedMark = makeCommit({ sessionId: "paused_mark", summary: { status: "paused" } });
@@ -138,7 +138,7 @@ describe("a watch", () => {
   });
 
   it("goes on through compactions", async () => {
-    const { root, here, there } = await openTwo();
+    const { here, there } = await openTwo();
     const chain = await appendAll(there, commitChain(5));
     const watch = watching(here);
     await begun(here, watch);
@@ -155,7 +155,7 @@ describe("a watch", () => {
   });
 
   it("looks at what rests in turn, and only at ids that begin as asked", async () => {
-    const { root, here, there } = await openTwo();
+    const { here, there } = await openTwo();
     const resting = Array.from({ length: 200 }, (_, index) =>
       makeCommit({ sessionId: `a_${index}`, summary: { status: "paused" } }),
     );

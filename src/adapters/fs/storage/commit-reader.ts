@@ -41,14 +41,14 @@ export class CommitReader {
 
   /** A commit's file as it is. */
   readonly file: ReadVersion<Buffer> = async (id, version, at = this.#generations.current(id)) => {
-    const data = (await this.#disk.read(this.path(at, version))) ?? (await this.#unpack(at, version));
+    const data = (await this.#unpack(at, version)) ?? (await this.#disk.read(this.path(at, version)));
     return data !== undefined && isSeal(data) ? undefined : data;
   };
 
   /** A commit without its body, of which no more is read than need be. */
   readonly header: ReadVersion<CommitHeader> = async (id, version, at = this.#generations.current(id)) => {
-    const start = await this.#disk.readStart(this.path(at, version), HEADER_BYTES);
-    const data = start ?? (await this.#unpack(at, version, HEADER_BYTES));
+    const packed = await this.#unpack(at, version, HEADER_BYTES);
+    const data = packed ?? (await this.#disk.readStart(this.path(at, version), HEADER_BYTES));
     if (data === undefined || isSeal(data)) return undefined;
     return parseHeader(data, id, version) ?? this.commit(id, version, at);
   };

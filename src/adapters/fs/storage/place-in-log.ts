@@ -24,6 +24,8 @@ export async function beginSession(parts: StoreParts, commit: Commit, { folder }
 export async function checkPrevious(parts: StoreParts, commit: Commit, at: Generation): Promise<void> {
   const { known, reader } = parts;
   const { sessionId: id, version, previousHash } = commit;
+  // A version that was packed has no name in the folder that could be taken.
+  if (version <= (await reader.packed(at))) throw conflict(id, version, "another writer was first");
   const newer = known.get(id);
   // A backup may have been put back: what isn't there any more is not what a commit can come too late for.
   if (newer !== undefined && newer.version >= version && !(await reader.has(id, newer.version, at))) known.forget(id);
