@@ -18,7 +18,7 @@ interface Expected {
 }
 
 /** Random work on some sessions, with a memory of what was acknowledged. */
-export class StorageWork {
+class StorageWork {
   readonly #disk: PowerDisk;
   readonly #sessions = new Map<string, Expected>();
   #count = 0;
