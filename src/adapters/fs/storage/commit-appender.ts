@@ -1,10 +1,10 @@
-import type { SessionId } from "../../../definition/names.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
+import { orConflict, orUnknown } from "./append-outcome.js";
 import { encodeCommit } from "./commit-file.js";
 import { CommitMarkers } from "./commit-markers.js";
 import { ignore } from "./file-handles.js";
-import { conflict, isMissing, isOutcomeUnknown, outcomeUnknown } from "./fs-failure.js";
+import { conflict, isOutcomeUnknown } from "./fs-failure.js";
 import type { Generation } from "./generations.js";
 import { activeMarker } from "./marker.js";
 import { beginSession, checkFolder, checkPrevious } from "./place-in-log.js";
@@ -112,24 +112,5 @@ export class CommitAppender {
     background.run(id, () => publisher.point(folder, staged, text));
     if (version % SWEEP_EVERY === 0 || summary.status !== "active")
       background.run(id, () => sweepTemporary(disk, folder));
-  }
-}
-
-/** In a session's folder, a missing file means that the session was removed meanwhile. */
-async function orConflict<T>(result: Promise<T>, { sessionId, version }: { sessionId: SessionId; version: number }) {
-  return result.catch((error: unknown): never => {
-    throw isMissing(error) ? conflict(sessionId, version, "the session was removed") : error;
-  });
-}
-
-/**
- * The version has its name, but whether the name outlives a loss of power is not known: the call failed,
- * and the commit may be there.
- */
-async function orUnknown(synced: Promise<void>): Promise<void> {
-  try {
-    await synced;
-  } catch (error) {
-    throw outcomeUnknown(error);
   }
 }

@@ -1,15 +1,9 @@
 import * as nodeFs from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { closing, ignore } from "./file-handles.js";
+import { closing, ignore, type OpenFolder } from "./file-handles.js";
 import { errnoOf } from "./fs-failure.js";
 import { type FileSystem, ReadingDisk } from "./reading-disk.js";
-
-/** A folder that is open for a sync. */
-export interface OpenFolder {
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;

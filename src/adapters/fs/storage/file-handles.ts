@@ -1,5 +1,11 @@
 import { isMissing } from "./fs-failure.js";
 
+/** A folder that is open for a sync. */
+export interface OpenFolder {
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
 /** Uses something that is open, and closes it whatever comes. */
 export async function closing<T>(handle: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {
   try {

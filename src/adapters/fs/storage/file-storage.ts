@@ -11,7 +11,7 @@ import type {
 import { checkCommit } from "./check-commit.js";
 import { CommitAppender } from "./commit-appender.js";
 import { Disk } from "./disk.js";
-import { asStorageFailure } from "./fs-failure.js";
+import { guarded, guardedEach } from "./guarded.js";
 import type { FileSystem } from "./reading-disk.js";
 import { SessionCompactor } from "./session-compactor.js";
 import { SessionLister } from "./session-lister.js";
@@ -145,25 +145,5 @@ export class FileStorage implements StorageAdapter {
   /** Waits for the hints and sweeps that follow an answer. */
   async close(): Promise<void> {
     await this.#parts.background.idle();
-  }
-}
-
-async function guarded<T>(operation: string, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    throw asStorageFailure(operation, error);
-  }
-}
-
-async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
-  try {
-    for (;;) {
-      const next = await guarded(operation, () => items.next());
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    await items.return(undefined);
   }
 }

@@ -1,13 +1,11 @@
-import { join } from "node:path";
-import { isSessionId, type SessionId } from "../../../definition/names.js";
+import type { SessionId } from "../../../definition/names.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { Commit, SessionQuery } from "../../../ports/storage-adapter.js";
 import { matchesQuery } from "../../session-query.js";
 import { ignore } from "./file-handles.js";
-import type { Generation } from "./generations.js";
+import { RemovedSessions } from "./removed-sessions.js";
 import { SessionLog } from "./session-log.js";
 import type { StoreParts } from "./store-parts.js";
-import type { TrashEntry } from "./trash.js";
 import { WatchedSessions } from "./watched-sessions.js";
 
 /** The trash is emptied every so many rounds. */
@@ -25,7 +23,7 @@ export class SessionWatch {
   #heard = new Map<SessionId, number>();
   #wake: () => void = ignore;
   readonly #leave: () => Promise<void>;
-  readonly #seenTrash = new Set<string>();
+  readonly #removed: RemovedSessions;
   readonly #ready: Promise<void>;
   #ended: Promise<void> | undefined;
 
@@ -37,6 +35,7 @@ export class SessionWatch {
     this.#intervalMs = intervalMs;
     this.#log = new SessionLog(parts.reader, parts.newest);
     this.#sessions = new WatchedSessions(parts, query.idPrefix ?? "");
+    this.#removed = new RemovedSessions(parts, this.#sessions, query.idPrefix ?? "");
     const { isIn, leave } = parts.watchers.enter((id, version) => {
       this.#heard.set(id, Math.min(version, this.#heard.get(id) ?? version));
       this.#wake();
@@ -45,6 +44,7 @@ export class SessionWatch {
     this.#ready = this.#begin(isIn);
     // Told by the first call of the iterator, if there ever is one.
     this.#ready.catch(ignore);
+    if (signal.aborted) void this.#end();
     signal.addEventListener("abort", () => void this.#end(), { once: true });
   }
 
@@ -66,7 +66,7 @@ export class SessionWatch {
 
   async #begin(isIn: Promise<void>): Promise<void> {
     await isIn;
-    for (const { name } of await this.#parts.trash.entries()) this.#seenTrash.add(name);
+    await this.#removed.begin();
     await this.#sessions.begin();
     // Some of these may be behind the version that was just taken down.
     for (const [id, version] of this.#heard) {
@@ -79,10 +79,7 @@ export class SessionWatch {
     const heard = [...this.#heard.keys()];
     this.#heard = new Map();
     for (const id of await this.#sessions.round(heard)) yield* this.#look(id);
-    const removed = await this.#parts.trash.entries();
-    for (const entry of removed) if (!this.#seenTrash.has(entry.name)) yield* this.#last(entry);
-    const there = new Set(removed.map(({ name }) => name));
-    for (const name of this.#seenTrash) if (!there.has(name)) this.#forget(name);
+    yield* this.#removed.round();
   }
 
   // One that is damaged is passed over, as in a list, and looked at again later.
@@ -111,32 +108,6 @@ export class SessionWatch {
     }
   }
 
-  #forget(trashName: string): void {
-    this.#seenTrash.delete(trashName);
-    const [why, id] = trashName.split("~");
-    if (why !== "compacted" && isSessionId(id)) this.#sessions.forget(id);
-  }
-
-  /** The last commits of a session that was removed. */
-  async *#last({ name, path, why, id }: TrashEntry): AsyncGenerator<Commit> {
-    this.#seenTrash.add(name);
-    if (why === "compacted" || !id.startsWith(this.#query.idPrefix ?? "")) return;
-    const watched = this.#sessions.get(id) ?? this.#sessions.add(id);
-    const at = await this.#removedGeneration(id, path, why);
-    for (;;) {
-      const commit = await this.#parts.reader.commit(id, watched.version + 1, at).catch(orDamaged);
-      if (commit === undefined) return;
-      watched.version = commit.version;
-      yield commit;
-    }
-  }
-
-  async #removedGeneration(id: SessionId, path: string, why: string): Promise<Generation> {
-    if (why === "removed") return { id, number: 0, folder: path };
-    const number = Math.max(0, ...(await this.#parts.disk.names(path)).map(Number).filter(Number.isSafeInteger));
-    return { id, number, folder: join(path, String(number)) };
-  }
-
   async #pause(): Promise<void> {
     if (this.#signal.aborted || this.#heard.size > 0) return;
     await new Promise<void>((resolve) => {
@@ -160,8 +131,4 @@ export class SessionWatch {
     const { trash, watchers } = this.#parts;
     await trash.empty(await watchers.any()).catch(ignore);
   }
-}
-
-function orDamaged(error: unknown): undefined {
-  if (!isPhasegateError(error, "TAMPERED")) throw error;
 }

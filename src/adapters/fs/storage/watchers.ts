@@ -34,11 +34,13 @@ export class Watchers {
     const sign = setInterval(() => void this.#disk.stamp(path).catch(ignore), SIGN_MS);
     // A watch that nobody ends keeps no process alive.
     sign.unref();
+    const isIn = this.#disk.stamp(path);
     return {
-      isIn: this.#disk.stamp(path),
+      isIn,
       leave: async () => {
         clearInterval(sign);
         this.#listeners.delete(listener);
+        await isIn.catch(ignore);
         await this.#disk.drop(path);
       },
     };
