@@ -16,13 +16,15 @@ type OpenKind = (rest: string, state: string, options: OpenOptions) => Promise<S
 /** How each kind of state is opened, by what stands before the colon; its adapter is loaded when it is. */
 const KINDS: Readonly<Record<string, OpenKind>> = {
   sqlite: openSqlite,
+  postgres: openPostgres,
+  postgresql: openPostgres,
 };
 
 /** `C:\…` is a folder, so a kind has two letters at least. */
 const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
 
 /**
- * Opens the sessions that `--state` names: `sqlite:FILE`, or a folder. Unless they are to be created, a
+ * Opens the sessions that `--state` names: `sqlite:FILE`, `postgres:URL`, or a folder. Unless they are to be created, a
  * place that holds no sessions is refused and left as it is.
  */
 export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
@@ -49,6 +51,17 @@ async function openSqlite(name: string, state: string, { create = false }: OpenO
   const file = resolve(name);
   if (!create) await requireSessions(file, file);
   return SqliteStorage.open(file);
+}
+
+/** A URL as PostgreSQL's own tools take it, or one behind `postgres:`. Read commands make no tables. */
+async function openPostgres(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+  const url = rest.startsWith("//") ? state : rest;
+  if (!/^postgres(?:ql)?:\/\/./i.test(url)) {
+    const hint = "Write postgres://USER@HOST/DATABASE; a password may stand in PGPASSWORD or in PHASEGATE_STATE.";
+    throw new CommandFailure(`${withoutPasswords(state)} is no address of a database`, EXIT.usage, hint);
+  }
+  const { PostgresStorage } = await import("../adapters/postgres/postgres-storage.js");
+  return PostgresStorage.open({ url, migrate: create });
 }
 
 async function requireSessions(file: string, where: string): Promise<void> {

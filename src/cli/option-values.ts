@@ -28,7 +28,7 @@ export function toolName(value: string): string {
 
 /** Where the sessions are, which most commands need. From the environment, a password stands in no list of processes. */
 export function stateOption(): Option {
-  return new Option("--state <where>", "the sessions: a folder, or sqlite:FILE")
+  return new Option("--state <where>", "the sessions: a folder, sqlite:FILE, or postgres://…")
     .env("PHASEGATE_STATE")
     .argParser(notEmpty);
 }

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { openState } from "../../src/cli/open-state.js";
 import { withoutPasswords } from "../../src/cli/passwords.js";
 import { livedIn } from "../support/house.js";
+import { emptyDatabase } from "../support/postgres.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
 
@@ -48,6 +49,23 @@ describe("--state", () => {
     const again = `${lines}.again`;
     await run("export", "--state", sqlite, "--out", again);
     expect((await readFile(again)).equals(await readFile(lines))).toBe(true);
+  });
+
+  it("names a PostgreSQL database, whose tables only what writes may make", async () => {
+    const { state, ids } = await aState();
+    const lines = `${state}.jsonl`;
+    const url = await emptyDatabase();
+    expect(await run("sessions", "--state", url)).toMatchObject({ code: 1 });
+    await run("export", "--state", state, "--out", lines);
+    const imported = await run("import", lines, "--state", `postgres:${url}`);
+    expect(imported).toMatchObject({ code: 0, stdout: "imported 4 sessions, 14 commits\n" });
+    expect(await run("audit", ids.large, "--state", url)).toMatchObject({ code: 0 });
+    await run("export", "--state", url, "--out", `${lines}.again`);
+    expect((await readFile(`${lines}.again`)).equals(await readFile(lines))).toBe(true);
+    const wrong = await run("sessions", "--state", url.replace(/:[^:@]+@/, ":wr0ng@"));
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr).not.toContain("wr0ng");
+    expect(await run("sessions", "--state", "postgres:")).toMatchObject({ code: 2 });
   });
 
   it("refuses kinds that there are none of, instead of making a folder of such a name", async () => {
