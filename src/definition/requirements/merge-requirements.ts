@@ -1,0 +1,68 @@
+/** One field for each name, however often a text speaks of it. */
+import { RESERVED } from "../names.js";
+import { type Finding, type Found, isFault, type Requirement, type RequirementFault, unclear } from "./requirement.js";
+
+/** Brings findings together. What a later place asks for is added to what an earlier one does. */
+export function mergeRequirements(findings: readonly Finding[]): Found {
+  const requirements = new Map<string, Requirement>();
+  const faults: RequirementFault[] = findings.filter(isFault);
+  for (const finding of findings) {
+    if (isFault(finding)) continue;
+    const { name } = finding.field;
+    const known = requirements.get(name);
+    if (known !== undefined && isSame(known, finding)) {
+      requirements.set(name, merged(known, finding));
+      faults.push(...differences(known, finding));
+    } else {
+      const free = freeName(name, requirements);
+      requirements.set(free, { ...finding, field: { ...finding.field, name: free } });
+    }
+  }
+  return { requirements: [...requirements.values()], faults: faults.sort(byPlace) };
+}
+
+function byPlace(one: RequirementFault, other: RequirementFault): number {
+  return one.line - other.line || one.column - other.column;
+}
+
+/** Two checkboxes may read alike, and are two claims; what is named twice is one field. */
+function isSame(known: Requirement, { named, field }: Requirement): boolean {
+  if (named) return known.named || known.field.type === "boolean";
+  return known.named && known.field.type === field.type;
+}
+
+function freeName(name: string, taken: ReadonlyMap<string, Requirement>): string {
+  const isFree = (candidate: string) => !taken.has(candidate) && !RESERVED.has(candidate);
+  if (isFree(name)) return name;
+  for (let number = 2; ; number += 1) if (isFree(`${name}_${number}`)) return `${name}_${number}`;
+}
+
+function merged(known: Requirement, again: Requirement): Requirement {
+  const takesType = !known.typed && again.typed && known.validators.length === 0;
+  const base = takesType ? { ...known, typed: true, certainty: again.certainty } : known;
+  const type = takesType ? again.field.type : known.field.type;
+  const isOfOneType = type === again.field.type;
+  return {
+    ...base,
+    field: { ...known.field, type, required: known.field.required || again.field.required },
+    validators: [...new Set([...known.validators, ...(isOfOneType ? again.validators : [])])],
+  };
+}
+
+/** What a later place says that doesn't go with an earlier one. */
+function differences(known: Requirement, again: Requirement): RequirementFault[] {
+  const { name, type } = known.field;
+  const hint = "Say it in one place, or the same in both.";
+  const parts: string[] = [];
+  const isOther = known.typed && again.typed && type !== again.field.type;
+  if (isOther) parts.push(`of type ${type} in line ${known.line}, and of type ${again.field.type} here; ${type} counts`);
+  if (again.typed && !known.typed && known.validators.length > 0 && type !== again.field.type) {
+    parts.push(`taken for ${type} in line ${known.line}, and of type ${again.field.type} here; ${type} counts`);
+  }
+  const isDropped = type !== again.field.type && known.typed && again.validators.length > 0;
+  if (isDropped) parts.push(`${again.validators.join(", ")} is asked here of another type, and isn't read`);
+  if (known.named && again.named && known.field.required !== again.field.required) {
+    parts.push("required in one of two places, and optional in the other; required counts");
+  }
+  return parts.map((part) => ({ ...unclear(again, `${name} is ${part}`, hint), code: "REQUIREMENT_DIFFERS" }));
+}
