@@ -89,12 +89,28 @@ function choose(all: readonly Candidate[], searched: string) {
     const isFirst = chosen.length === 0 && (candidate.kind === "code" || !hasCode);
     const isCalled = /\b(?:as|called|named)\s+(?:the\s+)?$/i.test(before) && /,|\band\b/i.test(before);
     if ((candidate.kind === "strong" || candidate.kind === "emphasis") && isAdjective) continue;
+    if (chosen.length > 0 && isBracketed(before)) {
+      if (candidate.kind === "code" && !isPart(before, searched.slice(candidate.end), candidate.name)) {
+        passedOver.push(candidate.name);
+      }
+      continue;
+    }
     if (isFirst && (isNamed || isListed)) chosen.push(candidate);
     else if (chosen.length > 0 && (isListed || isCalled)) chosen.push(candidate);
     else if (chosen.length === 0 && isListed && isNamed) chosen.push(candidate);
-    else if (isNamed) passedOver.push(candidate.name);
+    else if (isNamed && !NEGATED.test(before)) passedOver.push(candidate.name);
   }
   return { chosen, passedOver };
+}
+
+/** Whether a bracket is open: what stands in it says something of the name before it. */
+function isBracketed(before: string): boolean {
+  return before.lastIndexOf("(") > before.lastIndexOf(")");
+}
+
+/** Whether a name is all that stands between commas: then it was meant as a type or a validator. */
+function isPart(before: string, after: string, name: string): boolean {
+  return name.includes("_") && /[(,;]\s*$/.test(before) && /^\s*[),;]/.test(after);
 }
 
 /** Names in a row share what is said behind the last of them. */

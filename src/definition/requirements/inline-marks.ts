@@ -68,6 +68,11 @@ function simplified(text: string): string {
     .replace(/!?\[([^[\]\n]+)\](?:\([^()\n]*\)|\[[^[\]\n]*\])/g, "$1");
 }
 
+/** A text with its entities as the characters that they stand for. */
+export function decoded(text: string): string {
+  return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
+}
+
 function codeAt(source: string, at: number): { readonly text: string; readonly end: number } | undefined {
   if (source[at] !== "`") return undefined;
   const fence = /^`+/.exec(source.slice(at, at + 8))?.[0] ?? "`";

@@ -1,5 +1,6 @@
 /** One field for each name, however often a text speaks of it. */
 import { RESERVED } from "../names.js";
+import type { FieldType } from "../structure.js";
 import { type Finding, type Found, isFault, type Requirement, type RequirementFault, unclear } from "./requirement.js";
 
 /** Brings findings together. What a later place asks for is added to what an earlier one does. */
@@ -38,31 +39,42 @@ function freeName(name: string, taken: ReadonlyMap<string, Requirement>): string
 }
 
 function merged(known: Requirement, again: Requirement): Requirement {
-  const takesType = !known.typed && again.typed && known.validators.length === 0;
-  const base = takesType ? { ...known, typed: true, certainty: again.certainty } : known;
-  const type = takesType ? again.field.type : known.field.type;
-  const isOfOneType = type === again.field.type;
+  const takes = takesType(known, again);
+  const type = takes ? again.field.type : known.field.type;
   return {
-    ...base,
+    ...known,
+    ...(takes ? { typed: true, certainty: again.certainty } : {}),
     field: { ...known.field, type, required: known.field.required || again.field.required },
-    validators: [...new Set([...known.validators, ...(isOfOneType ? again.validators : [])])],
+    validators: [...new Set([...known.validators, ...(fits(type, again.field.type) ? again.validators : [])])],
   };
+}
+
+/** Whether a later place knows better of which type a field is, and what an earlier one asks goes with it. */
+function takesType(known: Requirement, again: Requirement): boolean {
+  return !known.typed && again.typed && (known.validators.length === 0 || fits(again.field.type, known.field.type));
+}
+
+/** Whether what is asked of one type can be asked of another. */
+function fits(type: FieldType, other: FieldType): boolean {
+  const isNumber = (one: FieldType) => one === "integer" || one === "number";
+  return type === other || (isNumber(type) && isNumber(other));
 }
 
 /** What a later place says that doesn't go with an earlier one. */
 function differences(known: Requirement, again: Requirement): RequirementFault[] {
-  const { name, type } = known.field;
-  const hint = "Say it in one place, or the same in both.";
+  const { name, required } = known.field;
+  const takes = takesType(known, again);
+  const type = takes ? again.field.type : known.field.type;
   const parts: string[] = [];
-  const isOther = known.typed && again.typed && type !== again.field.type;
-  if (isOther) parts.push(`of type ${type} in line ${known.line}, and of type ${again.field.type} here; ${type} counts`);
-  if (again.typed && !known.typed && known.validators.length > 0 && type !== again.field.type) {
-    parts.push(`taken for ${type} in line ${known.line}, and of type ${again.field.type} here; ${type} counts`);
+  if (again.typed && !takes && type !== again.field.type) {
+    parts.push(`of type ${type} in line ${known.line}, and of type ${again.field.type} here; ${type} counts`);
   }
-  const isDropped = type !== again.field.type && known.typed && again.validators.length > 0;
-  if (isDropped) parts.push(`${again.validators.join(", ")} is asked here of another type, and isn't read`);
-  if (known.named && again.named && known.field.required !== again.field.required) {
+  if (!fits(type, again.field.type) && again.validators.length > 0) {
+    parts.push(`to fulfil ${again.validators.join(", ")}, which is not asked of type ${type} and isn't read`);
+  }
+  if (known.named && again.named && required !== again.field.required) {
     parts.push("required in one of two places, and optional in the other; required counts");
   }
+  const hint = "Say it in one place, or the same in both.";
   return parts.map((part) => ({ ...unclear(again, `${name} is ${part}`, hint), code: "REQUIREMENT_DIFFERS" }));
 }

@@ -4,6 +4,7 @@ import { nearest } from "../nearest.js";
 import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../rules/named-validators.js";
 import type { FieldType } from "../structure.js";
 import { comparisonsIn, ruleOf, wholeComparison } from "./comparisons.js";
+import { decoded } from "./inline-marks.js";
 
 /** What a cell of validators says. */
 export interface CellValidators {
@@ -22,9 +23,13 @@ const REQUIRED = /^(?:required|mandatory|must be present)$/i;
 const OPTIONAL = /^(?:optional|may be empty|can be empty|not required)$/i;
 const RULE = /\b(?:value|evidence|artifacts|session|params|plan)\b\s*(?:[<>=!.[)&|%*/+?-]|in\b)|\b\w+\((?:visible\()?value\b|^!value/;
 
+/** What ends a part, and what holds one together. A rule has signs of its own for "and". */
+const WITHIN_RULES = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b/g;
+const WITHIN_WORDS = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b|&&/g;
+
 /** Reads a cell. `defined` are the names of validators that the gate defines itself. */
 export function cellValidators(cell: string, type: FieldType, defined: ReadonlySet<string>): CellValidators {
-  const clauses = clausesOf(cell);
+  const clauses = clausesOf(decoded(cell));
   const validators: string[] = [];
   const unknown: string[] = [];
   let required: boolean | undefined;
@@ -59,10 +64,11 @@ function split(text: string): string[] {
   }
   if (/^\s*one of\b/i.test(text) || /^\s*(?:between|in range)\b/i.test(text)) return [text];
   const clauses: string[] = [];
+  const signs = RULE.test(text) ? WITHIN_RULES : WITHIN_WORDS;
   let depth = 0;
   let quote = "";
   let start = 0;
-  for (const { index, 0: sign } of text.matchAll(/["'([{)\]}]|[,;](?!\d{3}\b)|\band\b|&&/g)) {
+  for (const { index, 0: sign } of text.matchAll(signs)) {
     if (quote !== "" || sign === '"' || sign === "'") quote = quote === "" ? sign : quote === sign ? "" : quote;
     else if ("([{".includes(sign)) depth += 1;
     else if (")]}".includes(sign)) depth -= 1;

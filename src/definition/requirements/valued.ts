@@ -29,7 +29,7 @@ export function valued({ name, words, optional, description, from }: Valued, pla
     validators: [...new Set([...named.names, ...prose.validators])],
     from,
     certainty: "guess",
-    typed: found !== undefined,
+    typed: typeFromWords(spoken, name) !== undefined,
     named: true,
     ...place,
   };
