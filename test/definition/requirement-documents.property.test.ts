@@ -18,10 +18,28 @@ interface Wanted {
 }
 
 const RULES: Partial<Record<FieldType, readonly (readonly [string, string])[]>> = {
-  integer: [["", ""], ["> 5", "value > 5"], ["at least 3", "value >= 3"], ["under 100", "value < 100"], ["no more than 9", "value <= 9"]],
-  number: [["", ""], [">= 80%", "value >= 80"], ["at most 99.5", "value <= 99.5"]],
-  string: [["", ""], ["non-empty", "non_empty"], ["at least 10 characters", "size(visible(value)) >= 10"]],
-  list: [["", ""], ["at least 2 items", "size(value) >= 2"], ["non-empty", "non_empty"]],
+  integer: [
+    ["", ""],
+    ["> 5", "value > 5"],
+    ["at least 3", "value >= 3"],
+    ["under 100", "value < 100"],
+    ["no more than 9", "value <= 9"],
+  ],
+  number: [
+    ["", ""],
+    [">= 80%", "value >= 80"],
+    ["at most 99.5", "value <= 99.5"],
+  ],
+  string: [
+    ["", ""],
+    ["non-empty", "non_empty"],
+    ["at least 10 characters", "size(visible(value)) >= 10"],
+  ],
+  list: [
+    ["", ""],
+    ["at least 2 items", "size(value) >= 2"],
+    ["non-empty", "non_empty"],
+  ],
   boolean: [["", ""]],
 };
 const WORDS: Partial<Record<FieldType, readonly string[]>> = {
@@ -33,19 +51,31 @@ const WORDS: Partial<Record<FieldType, readonly string[]>> = {
 };
 
 const wantedIn = (names: readonly string[]) =>
-  fc.tuple(...names.map((name) =>
-    fc.constantFrom<FieldType>("integer", "number", "string", "list", "boolean").chain((type) =>
-      fc.record({
-        name: fc.constant(name),
-        type: fc.constant(type),
-        required: fc.boolean(),
-        rule: fc.constantFrom(...(RULES[type] ?? [])),
-      }),
+  fc.tuple(
+    ...names.map((name) =>
+      fc.constantFrom<FieldType>("integer", "number", "string", "list", "boolean").chain((type) =>
+        fc.record({
+          name: fc.constant(name),
+          type: fc.constant(type),
+          required: fc.boolean(),
+          rule: fc.constantFrom(...(RULES[type] ?? [])),
+        }),
+      ),
     ),
-  ));
+  );
 
 const NAMES = ["alpha_x", "beta_y", "gamma_z", "delta_w", "omega_v"];
-const STYLES = ["table", "bare table", "list", "nested", "boxes", "sentence", "long sentence", "bold items", "quoted"] as const;
+const STYLES = [
+  "table",
+  "bare table",
+  "list",
+  "nested",
+  "boxes",
+  "sentence",
+  "long sentence",
+  "bold items",
+  "quoted",
+] as const;
 const NOISE = [
   "Some prose about counts and lists, at least 7 of them.",
   "<!-- You must provide `hidden_name` (integer). -->",
@@ -122,8 +152,18 @@ describe("a document that asks for known things, whatever it looks like", () => 
     await fc.assert(
       fc.asyncProperty(documents, async ({ wanted, text }) => {
         const { gate, inferred = [], diagnostics } = await gateOf({ "phases/1/phase.md": text });
-        const fields = gate.fields.map(({ name, type, required, rules = [] }) => ({ name, type, required, rules: rules.map(({ source }) => source) }));
-        const expected = wanted.map(({ name, type, required, rule: [, rule] }) => ({ name, type, required, rules: rule === "" ? [] : [rule] }));
+        const fields = gate.fields.map(({ name, type, required, rules = [] }) => ({
+          name,
+          type,
+          required,
+          rules: rules.map(({ source }) => source),
+        }));
+        const expected = wanted.map(({ name, type, required, rule: [, rule] }) => ({
+          name,
+          type,
+          required,
+          rules: rule === "" ? [] : [rule],
+        }));
         expect(fields).toEqual(expected);
         expect(diagnostics.filter(({ code }) => code !== "CRLF")).toEqual([]);
         const frozen = await gateFileText(gate, inferred);

@@ -56,9 +56,12 @@ describe("a cell of validators", () => {
     expect(cell(type, validator)).toEqual({ fields: [expected], faults: [] });
   });
 
-  it.each(["should be good", "positive and fine by me", "at least 3 sentences"])("that says %s is an error", (validator) => {
-    expect(cell("str", validator).faults).toEqual(["error VALIDATOR_UNKNOWN 3"]);
-  });
+  it.each(["should be good", "positive and fine by me", "at least 3 sentences"])(
+    "that says %s is an error",
+    (validator) => {
+      expect(cell("str", validator).faults).toEqual(["error VALIDATOR_UNKNOWN 3"]);
+    },
+  );
 });
 
 describe("a cell of types", () => {
@@ -88,8 +91,14 @@ describe("a cell of types", () => {
 describe("a sentence", () => {
   it.each([
     ["You must provide `a`, `b` and `c`.", ["a: string", "b: string", "c: string"]],
-    ["You must provide `a`,\n`b` and `c`, all integers of at least 2.", ["a: integer [value >= 2]", "b: integer [value >= 2]", "c: integer [value >= 2]"]],
-    ["You must provide `a` (int, > 0), `b` (a list, non-empty) and `c` (text).", ["a: integer [value > 0]", "b: list [non_empty]", "c: string"]],
+    [
+      "You must provide `a`,\n`b` and `c`, all integers of at least 2.",
+      ["a: integer [value >= 2]", "b: integer [value >= 2]", "c: integer [value >= 2]"],
+    ],
+    [
+      "You must provide `a` (int, > 0), `b` (a list, non-empty) and `c` (text).",
+      ["a: integer [value > 0]", "b: list [non_empty]", "c: string"],
+    ],
     ["You must provide **Test Results** and **summary**.", ["test_results: string", "summary: string"]],
     ["You must provide function_count and functions_list.", ["function_count: integer", "functions_list: list"]],
     ["You **must provide** *function_count* (integer).", ["function_count: integer"]],
@@ -138,25 +147,63 @@ describe("documents of many hands", () => {
   it.each<[string, string[], string[], string[]]>([
     [
       "a list after a sentence",
-      ["# P", "You must provide:", "", "- `function_count`: number of functions", "- **Function names**: a list", "- method_count (integer)", "- some good will"],
+      [
+        "# P",
+        "You must provide:",
+        "",
+        "- `function_count`: number of functions",
+        "- **Function names**: a list",
+        "- method_count (integer)",
+        "- some good will",
+      ],
       ["function_count: integer", "function_names: list", "method_count: integer"],
       ["warning REQUIREMENT_UNCLEAR 7"],
     ],
     [
       "bold labels",
-      ["**Checkpoint**", "", "Before advancing:", "", "- [ ] All done", "- **Coverage**: percentage, at least 80%", "", "**Notes**", "", "- [ ] no claim"],
+      [
+        "**Checkpoint**",
+        "",
+        "Before advancing:",
+        "",
+        "- [ ] All done",
+        "- **Coverage**: percentage, at least 80%",
+        "",
+        "**Notes**",
+        "",
+        "- [ ] no claim",
+      ],
       ["all_done: boolean", "coverage: number [value >= 80]"],
       [],
     ],
     [
       "nested lists",
-      ["## Exit Criteria", "1. [ ] Outer", "   - [ ] Inner", "   - `test_count`: integer, > 0", "   - run them all", "2. Group", "   - [ ] Last"],
+      [
+        "## Exit Criteria",
+        "1. [ ] Outer",
+        "   - [ ] Inner",
+        "   - `test_count`: integer, > 0",
+        "   - run them all",
+        "2. Group",
+        "   - [ ] Last",
+      ],
       ["outer: boolean", "inner: boolean", "test_count: integer [value > 0]", "last: boolean"],
       ["warning REQUIREMENT_UNCLEAR 6"],
     ],
     [
       "two tables, with other columns and without pipes at the ends",
-      ["## Evidence", "#|Evidence|Owner|Types|Rules", "-|-|-|-|-", "1|`a`|me|int|> 0", "", "| Field | Description | Required |", "|:--|:-:|--:|", "| b_c | a list | no |", "| `d` | text | yes |", "| | lost | yes |"],
+      [
+        "## Evidence",
+        "#|Evidence|Owner|Types|Rules",
+        "-|-|-|-|-",
+        "1|`a`|me|int|> 0",
+        "",
+        "| Field | Description | Required |",
+        "|:--|:-:|--:|",
+        "| b_c | a list | no |",
+        "| `d` | text | yes |",
+        "| | lost | yes |",
+      ],
       ["a: integer [value > 0]", "b_c: optional list", "d: string"],
       ["warning REQUIREMENT_UNCLEAR 10"],
     ],
@@ -168,7 +215,23 @@ describe("documents of many hands", () => {
     ],
     [
       "comments, fences and HTML",
-      ["# Checkpoint", "<!--", "- [ ] hidden", "-->", "```md", "- [ ] fenced", "You must provide `x`.", "```", "- [ ] shown", "", "Text.", "", "    - [ ] in code", "", "<ul><li>required: y</li></ul>"],
+      [
+        "# Checkpoint",
+        "<!--",
+        "- [ ] hidden",
+        "-->",
+        "```md",
+        "- [ ] fenced",
+        "You must provide `x`.",
+        "```",
+        "- [ ] shown",
+        "",
+        "Text.",
+        "",
+        "    - [ ] in code",
+        "",
+        "<ul><li>required: y</li></ul>",
+      ],
       ["shown: boolean"],
       ["warning REQUIREMENT_UNCLEAR 13", "warning REQUIREMENT_UNCLEAR 15"],
     ],

@@ -47,7 +47,7 @@ export const DIAGNOSTIC_CODES = {
   GATE_EMPTY: "a gate file asks for nothing",
   GATE_DUPLICATE: "a phase has two gate files",
   GATE_FILE_MISNAMED: "a file or folder that looks like a gate's but has not its name or place, and is not read",
-  GATE_DIFFERS: "gate file and metadata ask for different fields",
+  GATE_DIFFERS: "gate file, metadata and the phase's text ask for different things",
   REQUIREMENT_UNCLEAR: "a phase's text asks for something that can't be read",
   REQUIREMENT_DIFFERS: "a phase's text says two things of one field",
   EXAMPLE_REFUSED: "an example of evidence in a phase's text would not pass its gate",

@@ -39,7 +39,12 @@ export function warnOtherNames(
 }
 
 /** Warns of what the metadata's checkpoint says beside names and the gate file doesn't; none of it counts. */
-export function warnOtherDemands(file: string, gate: FieldGate | undefined, checkpoint: ObjectReader, report: Report): void {
+export function warnOtherDemands(
+  file: string,
+  gate: FieldGate | undefined,
+  checkpoint: ObjectReader,
+  report: Report,
+): void {
   for (const [key, difference] of Object.entries(DEMANDS)) {
     const value = checkpoint.value(key);
     if (value === undefined || isNothing(value) || gate === undefined) continue;
@@ -48,11 +53,19 @@ export function warnOtherDemands(file: string, gate: FieldGate | undefined, chec
     const hint = said.isMissing ? `Move it to ${file}.` : `Make it say what ${file} says, or remove it.`;
     report.warn("GATE_DIFFERS", checkpoint.place(key), `${shown(key)} counts for nothing here: ${said.text}`, hint);
   }
-  for (const [key, value] of [["strict", gate?.strict], ["allow_override", gate?.allowOverride]] as const) {
+  for (const [key, value] of [
+    ["strict", gate?.strict],
+    ["allow_override", gate?.allowOverride],
+  ] as const) {
     const stated = checkpoint.flag(key);
     if (stated === undefined || value === undefined || stated === value) continue;
     const message = `${shown(key)} counts for nothing here: the metadata says ${stated}, the gate file says ${value}`;
-    report.warn("GATE_DIFFERS", checkpoint.place(key), message, `Write ${key}: ${stated} below checkpoint: in ${file}, or remove it.`);
+    report.warn(
+      "GATE_DIFFERS",
+      checkpoint.place(key),
+      message,
+      `Write ${key}: ${stated} below checkpoint: in ${file}, or remove it.`,
+    );
   }
 }
 
@@ -63,12 +76,22 @@ interface Difference {
 }
 
 const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Difference | undefined>> = {
-  validators: (value, { fields }) => otherRules("the metadata defines validators", value, fields.flatMap(({ rules = [] }) => rules)),
+  validators: (value, { fields }) =>
+    otherRules(
+      "the metadata defines validators",
+      value,
+      fields.flatMap(({ rules = [] }) => rules),
+    ),
   cross_field_validation: (value, { rules = [] }) => otherRules("the metadata has rules between fields", value, rules),
   verify: otherChecks,
   approval: otherApproval,
   reveal: (value, { reveal = "fields" }) =>
-    value === reveal ? undefined : { text: `the metadata shows agents ${shown(value)} of the gate, the gate file ${shown(reveal)}`, isMissing: false },
+    value === reveal
+      ? undefined
+      : {
+          text: `the metadata shows agents ${shown(value)} of the gate, the gate file ${shown(reveal)}`,
+          isMissing: false,
+        },
 };
 
 function isNothing(value: JsonValue): boolean {
@@ -78,7 +101,12 @@ function isNothing(value: JsonValue): boolean {
 /** Rules are the same where their texts are, whatever they are called. */
 function otherRules(what: string, value: JsonValue, rules: NonNullable<FieldGate["rules"]>): Difference | undefined {
   const known = new Set(rules.flatMap(({ source, cel }) => [source.trim(), cel]));
-  const written = isJsonObject(value) && typeof value.rule !== "string" ? Object.values(value) : Array.isArray(value) ? value : [value];
+  const written =
+    isJsonObject(value) && typeof value.rule !== "string"
+      ? Object.values(value)
+      : Array.isArray(value)
+        ? value
+        : [value];
   const texts = written.map((item) => (isJsonObject(item) ? String(item.rule) : String(item)).trim());
   const others = texts.filter((text) => !known.has(text));
   if (others.length === 0) return undefined;
@@ -87,7 +115,9 @@ function otherRules(what: string, value: JsonValue, rules: NonNullable<FieldGate
 
 function otherChecks(value: JsonValue, { verify = [] }: FieldGate): Difference | undefined {
   const known = new Set(verify.map(({ verifier, params }) => canonicalJson({ ...params, verifier })));
-  const written = (Array.isArray(value) ? value : [value]).map((item) => (isJsonObject(item) ? item : { verifier: item }));
+  const written = (Array.isArray(value) ? value : [value]).map((item) =>
+    isJsonObject(item) ? item : { verifier: item },
+  );
   const others = written.filter((item) => !known.has(canonicalJson(item)));
   if (others.length === 0) return undefined;
   const names = others.map(({ verifier }) => shown(verifier)).join(", ");
@@ -101,12 +131,18 @@ function otherApproval(value: JsonValue, { approval }: FieldGate): Difference | 
     return { text: `the metadata asks a person ${question}, and the gate file asks nobody`, isMissing: true };
   }
   if (stated.prompt !== approval.prompt) {
-    return { text: `the metadata asks a person ${question}, the gate file asks ${shown(approval.prompt)}`, isMissing: false };
+    return {
+      text: `the metadata asks a person ${question}, the gate file asks ${shown(approval.prompt)}`,
+      isMissing: false,
+    };
   }
   if (canonicalJson(stated.approvers ?? []) === canonicalJson(approval.approvers ?? [])) return undefined;
   const who = (approvers: JsonValue | readonly string[] | undefined) =>
     Array.isArray(approvers) && approvers.length > 0 ? approvers.join(", ") : "any approver";
-  return { text: `by the metadata ${who(stated.approvers)} may answer, by the gate file ${who(approval.approvers)}`, isMissing: false };
+  return {
+    text: `by the metadata ${who(stated.approvers)} may answer, by the gate file ${who(approval.approvers)}`,
+    isMissing: false,
+  };
 }
 
 /**
@@ -139,7 +175,9 @@ function otherField({ field, validators, certainty }: Requirement, gate: FieldGa
   ]);
   const missing = certainty === "sure" ? validators.filter((validator) => !known.has(validator)) : [];
   return [
-    ...(certainty === "sure" && type !== other.type ? [`${name} is of type ${type} in the text, ${other.type} in the gate file`] : []),
+    ...(certainty === "sure" && type !== other.type
+      ? [`${name} is of type ${type} in the text, ${other.type} in the gate file`]
+      : []),
     ...(required && !other.required ? [`${name} is required in the text, optional in the gate file`] : []),
     ...missing.map((validator) => `${name} has no validator ${shown(validator)} in the gate file`),
   ];

@@ -43,7 +43,7 @@ export function lookedAt(text: string): number {
 export function sectionsOf(text: string): Section[] {
   const blocks = blocksOf(text.slice(0, LOOKED_AT));
   if (blocks === undefined) return [];
-  const sections = [{ ...NO_HEADING, blocks: new Array<RootContent>() }];
+  const sections = [{ ...NO_HEADING, blocks: [] as RootContent[] }];
   for (const block of blocks) {
     if (block.type === "heading") {
       const { depth, position } = block;

@@ -85,7 +85,7 @@ function choose(all: readonly Candidate[], searched: string) {
     const before = searched.slice(chosen.at(-1)?.end ?? 0, candidate.start);
     const isListed = SEPARATED.test(before.replace(LEAD, ""));
     const isNamed = candidate.kind === "code" || candidate.name.includes("_");
-    const isAdjective = /^\s*\u0001/.test(searched.slice(candidate.end));
+    const isAdjective = /^\s*\uFFFC/.test(searched.slice(candidate.end));
     const isFirst = chosen.length === 0 && (candidate.kind === "code" || !hasCode);
     const isCalled = /\b(?:as|called|named)\s+(?:the\s+)?$/i.test(before) && /,|\band\b/i.test(before);
     if ((candidate.kind === "strong" || candidate.kind === "emphasis") && isAdjective) continue;
@@ -125,9 +125,14 @@ function described(
     const between = plain.slice(end, next?.start ?? plain.length);
     const own = next === undefined ? between : between.replace(LEAD, "");
     const isOptional = /\boptional(?:ly)?\b[\s,]*$/i.test(leadBefore(plain.slice(chosen[index - 1]?.end ?? 0, start)));
-    return { own, isRow: next !== undefined && /^[\s,;&+]*$/.test(own.replace(/\b(?:and|or|plus|both)\b/gi, "")), isOptional };
+    return {
+      own,
+      isRow: next !== undefined && /^[\s,;&+]*$/.test(own.replace(/\b(?:and|or|plus|both)\b/gi, "")),
+      isOptional,
+    };
   });
-  const every = parts.length < 2 ? undefined : /\b(?:each|all|both)\b(?! of\b)[\s\S]*$/i.exec(parts.at(-1)?.own ?? "")?.[0];
+  const every =
+    parts.length < 2 ? undefined : /\b(?:each|all|both)\b(?! of\b)[\s\S]*$/i.exec(parts.at(-1)?.own ?? "")?.[0];
   return chosen.flatMap((candidate, index) => {
     if (!asked.includes(candidate)) return [];
     const end = parts.findIndex(({ isRow }, other) => other >= index && !isRow);

@@ -12,7 +12,8 @@ export interface Asking {
 }
 
 const NOUNS = "(?:\\s+(?:evidence|fields?|values?|artifacts?|outputs?|items?|deliverables?))?";
-const MUST = /\bmust(?:\s+(?:also|always|then|both|each))?\s+provide\b(?:\s+(?:the\s+)?(?:following|evidence)\b)*\s*:?/i;
+const MUST =
+  /\bmust(?:\s+(?:also|always|then|both|each))?\s+provide\b(?:\s+(?:the\s+)?(?:following|evidence)\b)*\s*:?/i;
 const LABEL = new RegExp(`\\b(required|optional)${NOUNS}\\s*:`, "i");
 const GATE_LABEL = /\b(?:evidence|checkpoint)(?:\s+(?:required|needed|to provide))?\s*:/i;
 const PASSIVE = /\bmust\s+be\s+provided\b/i;
@@ -24,7 +25,8 @@ const TAKEN_BACK =
 /** Behind them: "must provide nothing", "required: none". */
 const NOTHING = /^\s*:?\s*(?:nothing|none|no\b|n\/a\b|-\s*$)/i;
 /** What is taken back later on: "`a` is not required". */
-const NOT_NEEDED = /\b(?:not|n['’]t)\s+(?:be\s+)?(?:required|needed|necessary|provided)\b|\bneed\s+not\b|\b(?:no|nothing|none)\b[^,;.]*\b(?:is|are)\s+required\b/i;
+const NOT_NEEDED =
+  /\b(?:not|n['’]t)\s+(?:be\s+)?(?:required|needed|necessary|provided)\b|\bneed\s+not\b|\b(?:no|nothing|none)\b[^,;.]*\b(?:is|are)\s+required\b/i;
 
 /** How a sentence asks; undefined if it doesn't. `inGate` says that it stands below a gate's heading. */
 export function askingOf(sentence: MarkedText, inGate: boolean): Asking | undefined {

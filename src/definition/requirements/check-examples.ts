@@ -70,7 +70,11 @@ function isBlank(value: JsonValue): boolean {
   return typeof value === "string" && visibleText(value) === "";
 }
 
-function betweenProblems({ fields, rules = [] }: Gate, values: JsonObject, compiler: RuleCompiler | undefined): Problem[] {
+function betweenProblems(
+  { fields, rules = [] }: Gate,
+  values: JsonObject,
+  compiler: RuleCompiler | undefined,
+): Problem[] {
   const isWhole = fields.every(({ name, required }) => !required || Object.hasOwn(values, name));
   const failed = isWhole ? rules.filter((rule) => !isFulfilled(rule, fields, values, compiler)) : [];
   return failed.map(({ source }) => ({ name: "", text: `the example would not pass: ${source} doesn't hold` }));
@@ -90,10 +94,19 @@ function isFulfilled(
   // A rule of one field may look at others, which the example may not show.
   if (field !== undefined && /\bevidence\b/.test(cel)) return true;
   const given = new EvidenceValue(
-    fields.flatMap(({ name, type }) => (Object.hasOwn(values, name) ? [[name, ruleValue(values[name] ?? null, type)] as const] : [])),
+    fields.flatMap(({ name, type }) =>
+      Object.hasOwn(values, name) ? [[name, ruleValue(values[name] ?? null, type)] as const] : [],
+    ),
   );
   const value = field === undefined ? undefined : ruleValue(values[field.name] ?? null, field.type);
-  const variables = { evidence: given, value, params: ruleParams(params).value, artifacts: {}, plan: {}, session: new SessionValue() };
+  const variables = {
+    evidence: given,
+    value,
+    params: ruleParams(params).value,
+    artifacts: {},
+    plan: {},
+    session: new SessionValue(),
+  };
   try {
     return compiled.run(variables) === true;
   } catch {

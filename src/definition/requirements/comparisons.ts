@@ -67,7 +67,9 @@ export function wholeComparison(clause: string): Comparison[] | undefined {
   if (range !== null) return comparisonsIn(`between ${range[1]} and ${range[2]}${range[3]}`);
   const found = comparisonsIn(bare);
   const read = found.reduce((left, { said }) => left.replace(said, " "), normal(bare));
-  return found.length > 0 && /^[\s()]*(?:or more|or longer|long|in length|chars?)?[\s()]*$/.test(read) ? found : undefined;
+  return found.length > 0 && /^[\s()]*(?:or more|or longer|long|in length|chars?)?[\s()]*$/.test(read)
+    ? found
+    : undefined;
 }
 
 /** `0 < x <= 10`. */

@@ -47,7 +47,7 @@ function fencesIn(block: RootContent): Code[] {
 
 async function exampleIn(fence: Code, names: ReadonlySet<string>): Promise<EvidenceExample | undefined> {
   const { line = 1, column = 1 } = fence.position?.start ?? {};
-  const value = await valueOf(fence.value, fence.lang?.toLowerCase() ?? "");
+  const value = await exampleValue(fence.value, fence.lang?.toLowerCase() ?? "");
   if (value === undefined) {
     const isMeant = [...names].some((name) => new RegExp(`(?:^|[\\s{,"'])${name}["']?\\s*[:=]`).test(fence.value));
     return isMeant && (fence.lang ?? "") !== "" ? { line, column } : undefined;
@@ -58,7 +58,7 @@ async function exampleIn(fence: Code, names: ReadonlySet<string>): Promise<Evide
   return Object.keys(values).some((name) => names.has(name)) ? { values, line, column } : undefined;
 }
 
-async function valueOf(text: string, language: string): Promise<JsonValue | undefined> {
+async function exampleValue(text: string, language: string): Promise<JsonValue | undefined> {
   const bare = /^json[c5]?$/.test(language) ? text.replace(/^\s*\/\/.*$/gm, "") : text;
   return fromPython(bare) ?? (/^py/.test(language) ? undefined : await fromYaml(bare));
 }

@@ -32,7 +32,9 @@ export function findRequirements(text: string, defined: ReadonlySet<string> = ne
 /** What stands before the text is about the file; blanked out, so that places stay what they are. */
 function withoutFrontMatter(text: string): string {
   const source = text.startsWith("\uFEFF") ? ` ${text.slice(1)}`.replace(/^ (?=#|-|\|)/, "") : text;
-  return source.replace(/^---[ \t]*\r?\n(?:[\s\S]*?\r?\n)??---[ \t]*(?=\r?\n|$)/, (front) => front.replace(/[^\r\n]/g, ""));
+  return source.replace(/^---[ \t]*\r?\n(?:[\s\S]*?\r?\n)??---[ \t]*(?=\r?\n|$)/, (front) =>
+    front.replace(/[^\r\n]/g, ""),
+  );
 }
 
 /** A heading can ask as a sentence does. */
@@ -84,11 +86,13 @@ function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, nex
   const before = table === undefined ? lines : table.before;
   const sentences = sentencesOf(before);
   const asked = table === undefined ? undefined : announces(before);
-  const rows = table === undefined ? undefined : tableFindings(table, { ...reading, ...(asked === undefined ? {} : { asked }) });
+  const rows =
+    table === undefined ? undefined : tableFindings(table, { ...reading, ...(asked === undefined ? {} : { asked }) });
   const found = sentences.flatMap((sentence) => sentenceFindings(sentence, reading));
   const last = sentences.at(-1);
   const isOpen = last !== undefined && askingOf(last, reading.inGate)?.introduces === true && table === undefined;
-  const isFollowed = next?.type === "list" || next?.type === "paragraph" || next?.type === "blockquote" || next?.type === "html";
+  const isFollowed =
+    next?.type === "list" || next?.type === "paragraph" || next?.type === "blockquote" || next?.type === "html";
   if (!isOpen || isFollowed || askingOf(last, reading.inGate)?.kind !== "required") return [...found, ...(rows ?? [])];
   const hint = "Write the names behind it, or a list right after it: - `function_count`: a number greater than 0.";
   return [...found, unclear(last, "this announces what is required, and no list follows", hint)];

@@ -33,7 +33,8 @@ export interface Label {
 /** A paragraph that is a label alone: `**Checkpoint**`, `Evidence:`. */
 export function labelOf([first, ...others]: readonly NumberedLine[]): Label | undefined {
   if (first === undefined || others.length > 0) return undefined;
-  const [, bold, plain] = /^\s*(?:(?:\*\*|__)([^*_]{1,80})(?:\*\*|__):?|((?:[\w-]+ ){0,4}[\w-]+):)\s*$/.exec(first.text) ?? [];
+  const [, bold, plain] =
+    /^\s*(?:(?:\*\*|__)([^*_]{1,80})(?:\*\*|__):?|((?:[\w-]+ ){0,4}[\w-]+):)\s*$/.exec(first.text) ?? [];
   const text = bold ?? plain;
   return text === undefined ? undefined : { text, isBold: bold !== undefined };
 }

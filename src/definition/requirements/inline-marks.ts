@@ -126,7 +126,7 @@ function outermost(marks: readonly Mark[]): Mark[] {
 export function withoutCode({ plain, marks }: MarkedText): string {
   let text = plain;
   for (const { kind, start, end } of marks) {
-    if (kind === "code") text = text.slice(0, start) + "\u0001".repeat(end - start) + text.slice(end);
+    if (kind === "code") text = text.slice(0, start) + "\uFFFC".repeat(end - start) + text.slice(end);
   }
   return text;
 }

@@ -5,7 +5,7 @@ import { partOf } from "./inline-marks.js";
 import type { Reading } from "./reading.js";
 import { type Finding, type Requirement, unclear } from "./requirement.js";
 import { describe, isOptional, nameFrom } from "./requirement-words.js";
-import { sentenceFindings, namedFindings } from "./sentence-requirements.js";
+import { namedFindings, sentenceFindings } from "./sentence-requirements.js";
 import { type NumberedLine, type Sentence, sentencesOf } from "./sentences.js";
 import { typeFromWords } from "./type-words.js";
 
@@ -28,7 +28,8 @@ export function itemFindings(lines: readonly NumberedLine[], reading: Reading): 
   const isExpected = reading.inGate || reading.asked === "required";
   if (findings.length > 0 || reading.underBox === true || !isExpected || item.plain.trim() === "") return findings;
   if (sentences.some((sentence) => askingOf(sentence, reading.inGate) !== undefined)) return [];
-  const hint = "Write a checkbox before it (- [ ] …), or a name in code marks: - `function_count`: a number greater than 0.";
+  const hint =
+    "Write a checkbox before it (- [ ] …), or a name in code marks: - `function_count`: a number greater than 0.";
   return [unclear(item, "this item stands among requirements, and none can be read in it", hint)];
 }
 
@@ -51,13 +52,23 @@ function boxFindings(task: Sentence, reading: Reading): Finding[] {
   const [head] = task.marks;
   const rest = task.plain.slice(end ?? 0);
   const isValue = end !== undefined && (head?.kind === "code" || typeFromWords(rest, "")?.sure === true);
-  if (isValue) return namedFindings(task, namesIn(task, "", reading.defined), reading, isOptional(task.plain), "checkbox");
+  if (isValue)
+    return namedFindings(task, namesIn(task, "", reading.defined), reading, isOptional(task.plain), "checkbox");
   const description = describe(task.plain.replace(/\s+/g, " "));
   const name = nameFrom(description) || (description === "" ? "" : "item");
-  if (name === "") return [unclear(task, "this checkbox claims nothing that can be read", "Write behind it what must be so.")];
+  if (name === "")
+    return [unclear(task, "this checkbox claims nothing that can be read", "Write behind it what must be so.")];
   const field = { name, type: "boolean", required: !isOptional(task.plain), description } as const;
   const place = { line: task.line, column: task.column };
-  const claim: Requirement = { field, validators: [], from: "checkbox", certainty: "sure", typed: true, named: false, ...place };
+  const claim: Requirement = {
+    field,
+    validators: [],
+    from: "checkbox",
+    certainty: "sure",
+    typed: true,
+    named: false,
+    ...place,
+  };
   return [claim];
 }
 
@@ -76,7 +87,8 @@ function askedItem(item: Sentence, sentences: readonly Sentence[], reading: Read
 function headEnd({ plain, marks }: Sentence, isClaim = false): number | undefined {
   const [first] = marks;
   if (first !== undefined && first.start === 0) {
-    const isName = first.kind === "code" ? /^[A-Za-z_][\w-]*$/.test(first.text) : !NO_NAME.test(first.text.replace(/[\s:]+$/, ""));
+    const isName =
+      first.kind === "code" ? /^[A-Za-z_][\w-]*$/.test(first.text) : !NO_NAME.test(first.text.replace(/[\s:]+$/, ""));
     // "`a` and `b` agree" is a claim about two names, where there is a box before it.
     const signs = isClaim ? /^\s*(?:[:(–—-]|$)/ : /^\s*(?:[:(=–—,;-]|$|(?:and|is|must|should)\b)/;
     const isEnd = /:\s*$/.test(first.text) || signs.test(plain.slice(first.end));

@@ -32,7 +32,11 @@ export function tableFindings(table: Table, reading: Reading): Finding[] | undef
     return [unclear({ line: table.line, column: 1 }, message, hint)];
   }
   const after = table.after.map((line) =>
-    unclear(line, "this line follows a table without a bar in it, and is read as no row of it", "Put a blank line before it, or bars into it."),
+    unclear(
+      line,
+      "this line follows a table without a bar in it, and is read as no row of it",
+      "Put a blank line before it, or bars into it.",
+    ),
   );
   return [...table.rows.flatMap((row) => rowFindings(row, columns, table.header.length, reading)), ...after];
 }
@@ -42,12 +46,22 @@ function columnsOf(header: readonly string[], { inGate, asked }: Reading): Colum
   const find = (...words: string[]) => names.findIndex((name) => words.some((word) => name.includes(word)));
   const evidence = find("evidence");
   const isAsked = inGate || asked === "required" || asked === "optional";
-  const name = evidence === -1 && isAsked ? find("field", "fields", "name", "requirement", "requirements", "key") : evidence;
+  const name =
+    evidence === -1 && isAsked ? find("field", "fields", "name", "requirement", "requirements", "key") : evidence;
   if (name === -1 || asked === "not") return undefined;
   return {
     name,
     type: find("type", "types"),
-    validator: find("validator", "validators", "validation", "validations", "rule", "rules", "constraint", "constraints"),
+    validator: find(
+      "validator",
+      "validators",
+      "validation",
+      "validations",
+      "rule",
+      "rules",
+      "constraint",
+      "constraints",
+    ),
     description: find("description", "descriptions", "meaning", "details"),
     required: find("required", "mandatory"),
     optional: find("optional"),
@@ -65,7 +79,13 @@ function rowFindings(row: NumberedLine, columns: Columns, width: number, reading
   }
   if (names.length === 0) {
     if (cells.every((one) => one === "")) return [];
-    return [unclear(place, "this row asks for something without a name", "Write a name into its first cell: `function_count`.")];
+    return [
+      unclear(
+        place,
+        "this row asks for something without a name",
+        "Write a name into its first cell: `function_count`.",
+      ),
+    ];
   }
   return names.flatMap((name) => rowOf(name, cell, columns, place, reading));
 }
@@ -75,15 +95,24 @@ function namesOf(cell: string): string[] {
   const codes = readMarks(cell).marks.flatMap(({ kind, text }) => (kind === "code" ? [text] : []));
   const named = codes.filter((code) => /^[A-Za-z_][\w-]*$/.test(code));
   if (named.length > 0) return [...new Set(named)];
-  const words = describe(cell).replace(/\s*[([](?:optional|required|mandatory)[)\]]|\*$/gi, "").trim();
+  const words = describe(cell)
+    .replace(/\s*[([](?:optional|required|mandatory)[)\]]|\*$/gi, "")
+    .trim();
   const parts = words.split(/\s*(?:,|\band\b)\s*/);
   if (parts.length > 1 && parts.every((part) => /^[A-Za-z]\w*_\w+$/.test(part))) return parts;
   const name = /^[A-Za-z_][\w-]*$/.test(words) ? words : nameFrom(words);
   return name === "" ? [] : [name];
 }
 
-function rowOf(name: string, cell: (index: number) => string, columns: Columns, place: Place, reading: Reading): Finding[] {
-  if (RESERVED.has(name)) return [fault("NAME_RESERVED", place, `no field may be called ${name}`, "Give it another name.")];
+function rowOf(
+  name: string,
+  cell: (index: number) => string,
+  columns: Columns,
+  place: Place,
+  reading: Reading,
+): Finding[] {
+  if (RESERVED.has(name))
+    return [fault("NAME_RESERVED", place, `no field may be called ${name}`, "Give it another name.")];
   const given = cell(columns.name);
   const words = plainText(cell(columns.description));
   const stated = cellType(cell(columns.type));
@@ -99,7 +128,8 @@ function rowOf(name: string, cell: (index: number) => string, columns: Columns, 
     field: {
       name,
       type,
-      required: flag ?? read.required ?? stated.required ?? (reading.asked !== "optional" && !isOptional(`${given} ${words}`)),
+      required:
+        flag ?? read.required ?? stated.required ?? (reading.asked !== "optional" && !isOptional(`${given} ${words}`)),
       ...(words === "" ? {} : { description: describe(words) }),
     },
     validators: [...new Set(written.length > 0 ? written : prose.validators)],
@@ -119,7 +149,13 @@ function rowOf(name: string, cell: (index: number) => string, columns: Columns, 
   ];
 }
 
-function isSure(found: FoundType | undefined, stated: CellType, isWritten: boolean, written: readonly string[], prose: readonly string[]) {
+function isSure(
+  found: FoundType | undefined,
+  stated: CellType,
+  isWritten: boolean,
+  written: readonly string[],
+  prose: readonly string[],
+) {
   return stated.found?.sure === true && found?.sure === true && isWritten && (written.length > 0 || prose.length === 0);
 }
 
@@ -128,9 +164,19 @@ function typeFaults(name: string, { unknown }: CellType, place: Place): Requirem
   return [fault("FIELD_TYPE_UNKNOWN", place, `there is no type "${unknown}", as ${name} has it`, typeHint(unknown))];
 }
 
-function validatorFaults(name: string, unknown: readonly string[], place: Place, { defined }: Reading): RequirementFault[] {
+function validatorFaults(
+  name: string,
+  unknown: readonly string[],
+  place: Place,
+  { defined }: Reading,
+): RequirementFault[] {
   return unknown.map((part) =>
-    fault("VALIDATOR_UNKNOWN", place, `there is no validator "${part}", as ${name} has it`, validatorHint(part, defined)),
+    fault(
+      "VALIDATOR_UNKNOWN",
+      place,
+      `there is no validator "${part}", as ${name} has it`,
+      validatorHint(part, defined),
+    ),
   );
 }
 
@@ -149,7 +195,11 @@ function flagFaults(name: string, cell: string, place: Place): RequirementFault[
 
 function proseFaults(name: string, type: string, unknown: readonly string[], place: Place): RequirementFault[] {
   return unknown.map((said) =>
-    unclear(place, `"${said}" can't be read as a rule for ${name}, which is of type ${type}`, "Write a rule under Validator."),
+    unclear(
+      place,
+      `"${said}" can't be read as a rule for ${name}, which is of type ${type}`,
+      "Write a rule under Validator.",
+    ),
   );
 }
 

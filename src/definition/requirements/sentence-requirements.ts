@@ -22,7 +22,10 @@ export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[
 
 /** What stands before the words that ask is about the first name, too; a label before them isn't. */
 function leadOf({ plain }: Sentence, { from }: Asking): string {
-  return plain.slice(0, from).replace(/^[^:]*:\s*$/, "").replace(/\b(?:must provide|required|optional|evidence)\b.*$/is, "");
+  return plain
+    .slice(0, from)
+    .replace(/^[^:]*:\s*$/, "")
+    .replace(/\b(?:must provide|required|optional|evidence)\b.*$/is, "");
 }
 
 function hasName({ names, isChoice }: AskedNames): boolean {
@@ -47,7 +50,22 @@ export function namedFindings(
     valued({ name, words, optional: optional || isOptional, description, from }, sentence, defined),
   );
   const hasField = findings.some((finding) => !isFault(finding));
-  const others = passedOver.map((name) => unclear(sentence, `${name} stands where no name is expected, and isn't read`, `If it is asked for, write it in a list: \`one\`, \`two\` and \`${name}\`.`));
-  const condition = hasField && !isOptional && isConditional(sentence) ? [unclear(sentence, "this is asked for under a condition, and read as always required", 'Say "optional", or write a gate file with a rule in cross_field_validation.')] : [];
+  const others = passedOver.map((name) =>
+    unclear(
+      sentence,
+      `${name} stands where no name is expected, and isn't read`,
+      `If it is asked for, write it in a list: \`one\`, \`two\` and \`${name}\`.`,
+    ),
+  );
+  const condition =
+    hasField && !isOptional && isConditional(sentence)
+      ? [
+          unclear(
+            sentence,
+            "this is asked for under a condition, and read as always required",
+            'Say "optional", or write a gate file with a rule in cross_field_validation.',
+          ),
+        ]
+      : [];
   return [...findings, ...others, ...condition];
 }

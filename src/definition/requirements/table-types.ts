@@ -1,6 +1,7 @@
 /** What a cell below `Type` says. */
-import { nearest } from "../nearest.js";
+
 import { plainText } from "../markdown/inline-text.js";
+import { nearest } from "../nearest.js";
 import { type FoundType, TABLE_TYPES, typeNamed } from "./type-words.js";
 
 /** A type, and what else stands in its cell: `positive integer`, `string (optional)`. */

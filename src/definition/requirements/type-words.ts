@@ -82,7 +82,10 @@ export function bracketed(text: string): string[] {
 
 /** `functionCount` and `function_count` both speak of a count. */
 function namedWords(name: string): string {
-  return name.replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").toLowerCase();
+  return name
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replace(/[_-]+/g, " ")
+    .toLowerCase();
 }
 
 /** Of the words that a text holds, the first one that means a type; of a name, the last one. */

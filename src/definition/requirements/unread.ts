@@ -11,8 +11,12 @@ export function unreadFindings(text: string, sections: readonly Section[]): Find
   const found = unreadBlocks(sections, text);
   if (!ASKING.test(text.slice(end))) return found;
   const line = text.slice(0, end).split(/\r\n?|\n/).length;
-  const why = end === 0 ? "lists and quotations are nested too deeply here" : "the text is longer than what is looked at";
-  return [...found, unclear({ line, column: 1 }, `${why}: what it asks for isn't read`, "Write a gate file for this phase.")];
+  const why =
+    end === 0 ? "lists and quotations are nested too deeply here" : "the text is longer than what is looked at";
+  return [
+    ...found,
+    unclear({ line, column: 1 }, `${why}: what it asks for isn't read`, "Write a gate file for this phase."),
+  ];
 }
 
 function unreadBlocks(sections: readonly Section[], text: string): Finding[] {
@@ -22,7 +26,10 @@ function unreadBlocks(sections: readonly Section[], text: string): Finding[] {
 function unreadBlock(block: RootContent, text: string): Finding[] {
   const { start } = block.position ?? {};
   if (start === undefined) return [];
-  if (block.type === "html" && /<(?:li|td|input)\b|\bmust provide\b|\brequired\s*:/i.test(block.value.replace(/<!--[\s\S]*?(?:-->|$)/g, ""))) {
+  if (
+    block.type === "html" &&
+    /<(?:li|td|input)\b|\bmust provide\b|\brequired\s*:/i.test(block.value.replace(/<!--[\s\S]*?(?:-->|$)/g, ""))
+  ) {
     return [unclear(start, "HTML is not read: what it asks for doesn't count", "Write it as Markdown.")];
   }
   const isFenced = block.type === "code" && /^\s*(?:`{3}|~{3})/.test(text.slice(start.offset, (start.offset ?? 0) + 8));

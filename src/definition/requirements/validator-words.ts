@@ -21,7 +21,8 @@ export interface CellValidators {
 const NOTHING = /^(?:|[-–—.]+|none|n\/?a|any|anything|no|present|provided|not null|is not none|not none)$/i;
 const REQUIRED = /^(?:required|mandatory|must be present)$/i;
 const OPTIONAL = /^(?:optional|may be empty|can be empty|not required)$/i;
-const RULE = /\b(?:value|evidence|artifacts|session|params|plan)\b\s*(?:[<>=!.[)&|%*/+?-]|in\b)|\b\w+\((?:visible\()?value\b|^!value/;
+const RULE =
+  /\b(?:value|evidence|artifacts|session|params|plan)\b\s*(?:[<>=!.[)&|%*/+?-]|in\b)|\b\w+\((?:visible\()?value\b|^!value/;
 
 /** What ends a part, and what holds one together. A rule has signs of its own for "and". */
 const WITHIN_RULES = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b/g;
@@ -89,7 +90,8 @@ function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<
   for (const candidate of [clause, name]) {
     if (namedValidator(candidate, type) === undefined && !VERIFYING_VALIDATORS.has(candidate)) continue;
     // `equals_X` takes anything for X.
-    if (!/^equals_/.test(candidate) || candidate === clause) return { validators: [candidate], sure: candidate === clause };
+    if (!/^equals_/.test(candidate) || candidate === clause)
+      return { validators: [candidate], sure: candidate === clause };
   }
   const rules = wholeComparison(clause)?.map((comparison) => ruleOf(comparison, type));
   if (rules?.every((rule) => rule !== undefined)) {
@@ -112,14 +114,19 @@ function equalTo(clause: string): string | undefined {
 /** `one of a, b or c`. */
 function oneOf(clause: string): string | undefined {
   const [, listed] = /^(?:one of|in)\s*:?\s*[[({]?([^[\](){}]+)[\])}]?$/i.exec(clause) ?? [];
-  const items = listed?.split(/\s*[,/|]\s*(?:or\s+)?|\s+or\s+/).map((item) => item.trim().replace(/^(["'`])(.*)\1$/, "$2"));
+  const items = listed
+    ?.split(/\s*[,/|]\s*(?:or\s+)?|\s+or\s+/)
+    .map((item) => item.trim().replace(/^(["'`])(.*)\1$/, "$2"));
   if (items === undefined || items.length < 2 || items.includes("")) return undefined;
   const areNumbers = items.every((item) => /^-?\d{1,15}(?:\.\d{1,15})?$/.test(item));
   return `value in [${items.map((item) => (areNumbers ? item : JSON.stringify(item))).join(", ")}]`;
 }
 
 function inWords(clause: string, type: FieldType): string | undefined {
-  const text = clause.toLowerCase().replace(/[_\s-]+/g, " ").replace(/^(?:must|should) be /, "");
+  const text = clause
+    .toLowerCase()
+    .replace(/[_\s-]+/g, " ")
+    .replace(/^(?:must|should) be /, "");
   if (/^(?:(?:must )?not be empty|not empty|nonempty|must contain|must have content)$/.test(text)) return filled(type);
   if (/^(?:non zero|nonzero|not zero|not 0|> ?zero)$/.test(text)) return "greater_than_0";
   if (/^(?:non negative|nonnegative|not negative)$/.test(text)) return "value >= 0";
@@ -138,7 +145,8 @@ export function proseValidators(text: string, type: FieldType): Omit<CellValidat
   const read = comparisonsIn(lower).map((comparison) => ({ comparison, rule: ruleOf(comparison, type) }));
   const validators = read.flatMap(({ rule }) => rule ?? []);
   const unknown = read.flatMap(({ comparison, rule }) => (rule === undefined ? [comparison.said.trim()] : []));
-  if (read.length === 0 && /\b(?:greater|more) than\b|\bat least\b|\bnon-?zero\b/.test(lower)) validators.push("greater_than_0");
+  if (read.length === 0 && /\b(?:greater|more) than\b|\bat least\b|\bnon-?zero\b/.test(lower))
+    validators.push("greater_than_0");
   if (/\bnon-?empty\b|\bnot(?: be)? empty\b|\bmust contain\b/.test(lower)) validators.push(filled(type));
   if (/\bpositive\b/.test(lower) && type !== "string") validators.push("positive");
   return { validators: [...new Set(validators)], unknown };
@@ -157,6 +165,7 @@ export function isKnownValidator(word: string, defined: ReadonlySet<string>): bo
 /** What to write in place of a part that means nothing. */
 export function validatorHint(part: string, defined: ReadonlySet<string>): string {
   const meant = nearest(part, [...defined, ...likelyNames(part)]);
-  const instead = "Write a validator's name, > 0, or a rule such as value > 0; what is to be read by people alone goes under Description.";
+  const instead =
+    "Write a validator's name, > 0, or a rule such as value > 0; what is to be read by people alone goes under Description.";
   return meant === undefined ? instead : `Did you mean ${meant}? ${instead}`;
 }

@@ -17,7 +17,11 @@ export interface Valued {
 }
 
 /** A value that words ask for; its type and validators are guesses. */
-export function valued({ name, words, optional, description, from }: Valued, place: Place, defined: ReadonlySet<string>) {
+export function valued(
+  { name, words, optional, description, from }: Valued,
+  place: Place,
+  defined: ReadonlySet<string>,
+) {
   if (RESERVED.has(name)) return [unclear(place, `no field may be called ${name}`, "Give it another name.")];
   const spoken = words.replaceAll("_", " ");
   const found = typeFor(spoken, name);
@@ -36,7 +40,9 @@ export function valued({ name, words, optional, description, from }: Valued, pla
   const findings: Finding[] = [requirement];
   for (const said of prose.unknown) {
     const message = `"${said}" can't be read as a rule for ${name}, which is taken for a field of type ${type}`;
-    findings.push(unclear(place, message, "Name its type, as in (integer, at least 3), or write a table with a Validator."));
+    findings.push(
+      unclear(place, message, "Name its type, as in (integer, at least 3), or write a table with a Validator."),
+    );
   }
   return [...findings, ...misspelt(words, name, place, defined)];
 }
@@ -68,7 +74,12 @@ function misspelt(words: string, name: string, place: Place, defined: ReadonlySe
     const type = part.length < 5 ? undefined : nearest(part, TYPE_WORDS.keys());
     if (type !== undefined && !part.includes("_")) {
       const hint = `Did you mean ${type}?`;
-      return [{ ...unclear(place, `there is no type "${part}", so it says nothing of ${name}`, hint), code: "FIELD_TYPE_UNKNOWN" }];
+      return [
+        {
+          ...unclear(place, `there is no type "${part}", so it says nothing of ${name}`, hint),
+          code: "FIELD_TYPE_UNKNOWN",
+        },
+      ];
     }
     if (!part.includes("_")) return [];
     const message = `there is no validator "${part}", so it says nothing of ${name}`;
