@@ -5,8 +5,8 @@ import { gateFileText } from "../../src/definition/requirements/gate-file-text.j
 import type { FieldType } from "../../src/definition/structure.js";
 import { metadata, phase, texts } from "./workflow-texts.js";
 
-const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? (process.env.PHASEGATE_LONG ? 5_000 : 200));
-const LIMIT = { timeout: Math.max(30_000, RUNS * 60) };
+const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? (process.env.PHASEGATE_LONG ? 2_000 : 150));
+const LIMIT = { timeout: Math.max(30_000, RUNS * 300) };
 const JSON_TEXT = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
 
 interface Wanted {

@@ -256,3 +256,21 @@ describe("documents of many hands", () => {
     expect(windows).toEqual(unix);
   });
 });
+
+describe("a text that is too much", () => {
+  it("is warned of where it asks", () => {
+    const long = "word ".repeat(1000);
+    expect(read(`You must provide \`a\` ${long}`)).toEqual({ fields: [], faults: ["warning REQUIREMENT_UNCLEAR 1"] });
+    expect(read(`- Required: \`a\` ${long}`)).toEqual({ fields: [], faults: ["warning REQUIREMENT_UNCLEAR 1"] });
+    expect(read(long)).toEqual({ fields: [], faults: [] });
+    const filler = `${"x".repeat(70)}\n\n`.repeat(1000);
+    expect(read("Required: `a`", "", filler, "Required: `b`")).toEqual({
+      fields: ["a: string"],
+      faults: [expect.stringMatching(/^warning REQUIREMENT_UNCLEAR \d{4}$/)],
+    });
+    expect(read(`${"> ".repeat(30)}Required: \`a\``)).toEqual({
+      fields: [],
+      faults: ["warning REQUIREMENT_UNCLEAR 1"],
+    });
+  });
+});

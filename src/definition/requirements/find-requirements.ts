@@ -12,7 +12,7 @@ import { tableFindings } from "./requirement-tables.js";
 import { sentenceFindings } from "./sentence-requirements.js";
 import { linesOf, type NumberedLine, sentencesOf } from "./sentences.js";
 import { tableIn } from "./table-rows.js";
-import { unreadFindings } from "./unread.js";
+import { longFindings, unreadFindings } from "./unread.js";
 
 /**
  * The requirements of a text, each name once, in their order, and what asks and can't be read. `defined` are
@@ -88,7 +88,7 @@ function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, nex
   const asked = table === undefined ? undefined : announces(before);
   const rows =
     table === undefined ? undefined : tableFindings(table, { ...reading, ...(asked === undefined ? {} : { asked }) });
-  const found = sentences.flatMap((sentence) => sentenceFindings(sentence, reading));
+  const found = [...longFindings(before), ...sentences.flatMap((sentence) => sentenceFindings(sentence, reading))];
   const last = sentences.at(-1);
   const isOpen = last !== undefined && askingOf(last, reading.inGate)?.introduces === true && table === undefined;
   const isFollowed =

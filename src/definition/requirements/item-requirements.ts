@@ -8,6 +8,7 @@ import { describe, isOptional, nameFrom } from "./requirement-words.js";
 import { namedFindings, sentenceFindings } from "./sentence-requirements.js";
 import { type NumberedLine, type Sentence, sentencesOf } from "./sentences.js";
 import { typeFromWords } from "./type-words.js";
+import { longFindings } from "./unread.js";
 
 /** Labels that say of which kind the rest is, and name nothing. */
 const NO_NAME =
@@ -17,7 +18,7 @@ const NO_NAME =
 export function itemFindings(lines: readonly NumberedLine[], reading: Reading): Finding[] {
   const sentences = sentencesOf(lines);
   const [item] = joined(sentences);
-  if (item === undefined) return [];
+  if (item === undefined) return longFindings(lines);
   const [, mark, task] = /^(\[[ xX]\](?:\s+|$))(.*)$/s.exec(item.plain) ?? [];
   if (mark !== undefined && task !== undefined && (reading.inGate || reading.asked === "required")) {
     return boxFindings({ ...item, ...partOf(item, mark.length, item.plain.length) }, reading);

@@ -6,6 +6,7 @@ import { type Finding, type Found, isFault, type Requirement, type RequirementFa
 /** Brings findings together. What a later place asks for is added to what an earlier one does. */
 export function mergeRequirements(findings: readonly Finding[]): Found {
   const requirements = new Map<string, Requirement>();
+  const numbers = new Map<string, number>();
   const faults: RequirementFault[] = findings.filter(isFault);
   for (const finding of findings) {
     if (isFault(finding)) continue;
@@ -15,7 +16,7 @@ export function mergeRequirements(findings: readonly Finding[]): Found {
       requirements.set(name, merged(known, finding));
       faults.push(...differences(known, finding));
     } else {
-      const free = freeName(name, requirements);
+      const free = freeName(name, requirements, numbers);
       requirements.set(free, { ...finding, field: { ...finding.field, name: free } });
     }
   }
@@ -32,10 +33,14 @@ function isSame(known: Requirement, { named, field }: Requirement): boolean {
   return known.named && known.field.type === field.type;
 }
 
-function freeName(name: string, taken: ReadonlyMap<string, Requirement>): string {
+/** `numbers` remembers where to go on, so that many boxes that read alike take linear time. */
+function freeName(name: string, taken: ReadonlyMap<string, Requirement>, numbers: Map<string, number>): string {
   const isFree = (candidate: string) => !taken.has(candidate) && !RESERVED.has(candidate);
   if (isFree(name)) return name;
-  for (let number = 2; ; number += 1) if (isFree(`${name}_${number}`)) return `${name}_${number}`;
+  for (let number = numbers.get(name) ?? 2; ; number += 1) {
+    numbers.set(name, number + 1);
+    if (isFree(`${name}_${number}`)) return `${name}_${number}`;
+  }
 }
 
 function merged(known: Requirement, again: Requirement): Requirement {

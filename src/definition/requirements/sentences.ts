@@ -28,8 +28,17 @@ export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
 /** A new line that begins with a label, a number or a box says something of its own. */
 const LABELLED = /^(?:(?:\*\*|__)[^*_]+(?:\*\*|__)|[A-Z][\w -]{0,40}:|\[[ xX]\]\s)/;
 
-/** The sentences of lines. Lines of one sentence are joined; hard breaks and labels end one. */
+/** How long a paragraph or an item may be to be read, in characters: what names are looked for in grows with its square. */
+const READ_MAX = 4000;
+
+/** Whether lines are too long to be read as sentences. */
+export function isTooLong(lines: readonly NumberedLine[]): boolean {
+  return lines.reduce((sum, { text }) => sum + text.length + 1, 0) > READ_MAX;
+}
+
+/** The sentences of lines; none if they are too long. Lines of one sentence are joined; hard breaks and labels end one. */
 export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
+  if (isTooLong(lines)) return [];
   const blocks: NumberedLine[][] = [];
   let isBroken = true;
   for (const line of lines) {

@@ -2,6 +2,7 @@
 import type { RootContent } from "mdast";
 import { lookedAt, type Section } from "../markdown/markdown-blocks.js";
 import { type Finding, unclear } from "./requirement.js";
+import { isTooLong, type NumberedLine } from "./sentences.js";
 
 const ASKING = /\bmust provide\b|\brequired\s*:|\[[ xX]\]\s/i;
 
@@ -16,6 +17,19 @@ export function unreadFindings(text: string, sections: readonly Section[]): Find
   return [
     ...found,
     unclear({ line, column: 1 }, `${why}: what it asks for isn't read`, "Write a gate file for this phase."),
+  ];
+}
+
+/** A warning where a paragraph or an item asks, and is too long to be read. */
+export function longFindings(lines: readonly NumberedLine[]): Finding[] {
+  const [first] = lines;
+  if (first === undefined || !isTooLong(lines) || !lines.some(({ text }) => ASKING.test(text))) return [];
+  return [
+    unclear(
+      first,
+      "this is too long to be read for what it asks",
+      "Break it up: one requirement in each item of a list.",
+    ),
   ];
 }
 
