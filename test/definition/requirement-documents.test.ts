@@ -35,6 +35,8 @@ describe("a cell of validators", () => {
     ["int", "1-10", "field: integer [value >= 1 & value <= 10]"],
     ["int", "at least 1,000", "field: integer [value >= 1000]"],
     ["int", "Greater than or equal to 3", "field: integer [value >= 3]"],
+    ["int", "5 or more", "field: integer [value >= 5]"],
+    ["int", "= 5 or fewer", "field: integer [value <= 5]"],
     ["int", "no more than five", "field: integer [value <= 5]"],
     ["str", "max_length_10", "field: string [size(visible(value)) <= 10]"],
     ["str", "at least 10 characters", "field: string [size(visible(value)) >= 10]"],

@@ -67,9 +67,7 @@ export function wholeComparison(clause: string): Comparison[] | undefined {
   if (range !== null) return comparisonsIn(`between ${range[1]} and ${range[2]}${range[3]}`);
   const found = comparisonsIn(bare);
   const read = found.reduce((left, { said }) => left.replace(said, " "), normal(bare));
-  return found.length > 0 && /^[\s()]*(?:or more|or longer|long|in length|chars?)?[\s()]*$/.test(read)
-    ? found
-    : undefined;
+  return found.length > 0 && /^[\s()]*(?:or longer|long|in length|chars?)?[\s()]*$/.test(read) ? found : undefined;
 }
 
 /** `0 < x <= 10`. */
@@ -82,10 +80,21 @@ function chained(text: string): Comparison[] | undefined {
 
 /** `max_length_10` and `max 10` say the same. */
 function normal(text: string): string {
-  return text
+  return turned(text)
     .replace(/[_\s]+/g, " ")
     .replace(/(?<=[a-z])-(?=[a-z])/gi, " ")
     .replace(/\b(max|min|maximum|minimum) (?:length|size|len|items)\b/gi, "$1");
+}
+
+/** `5 or more` is `at least 5`, whatever sign stands before it. */
+function turned(text: string): string {
+  const pattern = new RegExp(
+    `(?:[<>=≥≤]+\\s*|\\b(?:at least|exactly|is)\\s+)?(?<![\\w.-])(${NUMBER})(%?)\\s+or\\s+(more|above|higher|less|fewer|below)\\b`,
+    "gi",
+  );
+  return text.replace(pattern, (_, number: string, percent: string, way: string) => {
+    return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;
+  });
 }
 
 function signOf(words: string): string {
