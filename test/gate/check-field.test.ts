@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonValue } from "../../src/definition/json.js";
-import { FIELD_TYPES, type FieldType } from "../../src/definition/structure.js";
+import { FIELD_TYPES, type FieldType } from "../../src/definition/gate-structure.js";
 import { checkField, exampleOf } from "../../src/gate/check-field.js";
 import { field } from "./fields.js";
 

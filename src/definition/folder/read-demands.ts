@@ -1,7 +1,7 @@
+import { type ApprovalDefinition, REVEALS, type Reveal, type VerifyDefinition } from "../gate-structure.js";
 import { isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
 import { nearest } from "../nearest.js";
-import { type ApprovalDefinition, REVEALS, type Reveal, type VerifyDefinition } from "../structure.js";
 import type { ObjectReader } from "./object-reader.js";
 
 /** What a gate asks for beside evidence. */
