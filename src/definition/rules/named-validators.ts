@@ -1,5 +1,5 @@
 import type { FieldType } from "../structure.js";
-import { constantToCel } from "./python-to-cel.js";
+import { constantToCel } from "./cel-constant.js";
 
 /** How a named validator reads, for a field of a type; undefined where it doesn't go with that type. */
 type Template = (type: FieldType) => string | undefined;

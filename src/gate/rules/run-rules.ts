@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from "../../definition/json.js";
+import { ruleCost } from "../../definition/rules/rule-cost.js";
+import { type Growth, growthOf, quickBound } from "../../definition/rules/rule-growth.js";
 import { loadRuleLanguage } from "../../definition/rules/rule-language.js";
 import type { CompiledRule } from "../../definition/rules/rule-types.js";
 import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../../definition/rules/values.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../../definition/structure.js";
 import type { Problem } from "../verdict.js";
-import { ruleCost } from "./rule-cost.js";
-import { type Growth, growthOf, quickBound } from "./rule-growth.js";
 import { ruleProblem } from "./rule-problem.js";
 import { type CompiledRules, type RuleSession, type RuleSurroundings, rulesOf } from "./rule-set.js";
 
