@@ -49,7 +49,10 @@ const fieldSchema = z.object({
   type: z.enum(FIELD_TYPES),
   required: z.boolean(),
   description: z.string().optional(),
+  /** A value that would do, by its author. */
   example: storedValueSchema.optional(),
+  /** A value that its rules take, made up where its author gives none. */
+  sample: storedValueSchema.optional(),
   /** What its value must fulfil, where there is one. */
   rules: z.array(ruleSchema).optional(),
 });

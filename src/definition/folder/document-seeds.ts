@@ -26,6 +26,6 @@ export async function documentSeeds(phase: number, { file, files, report }: Docu
       from,
       certainty,
     });
-    return { definition: field, place, validators, params: {}, verify: [] };
+    return { definition: field, place, examplePlace: place, validators, params: {}, verify: [] };
   });
 }

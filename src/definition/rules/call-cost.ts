@@ -1,4 +1,4 @@
-import { type Extent, SCALAR, textExtent, together } from "./extent.js";
+import { type Extent, extentOf, SCALAR, textExtent, together } from "./extent.js";
 
 /** How many steps something takes at most, and how large what it gives can be. */
 export interface Costed {
@@ -28,9 +28,21 @@ export function costOfCall(name: string, parts: readonly Costed[]): Costed {
   if (name === "join" && list !== undefined) {
     return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
   }
-  const most = textExtent(32 * all.weight);
-  // A text is split into as many parts as it has characters.
-  return { steps, extent: name === "split" ? { size: most.size, weight: 1 + 2 * most.size } : most };
+  if (name === "split") return { steps, extent: splitExtent(list, between) ?? ofAnyParts(all.weight) };
+  return { steps, extent: textExtent(32 * all.weight) };
+}
+
+/** The parts of texts that are known, by a text between them that is known. */
+function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
+  const [by, ...others] = between?.values ?? [];
+  if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
+  return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
+}
+
+/** A text is split into as many parts as it has characters, each of which may be all of it. */
+function ofAnyParts(weight: number): Extent {
+  const { size } = textExtent(32 * weight);
+  return { size, weight: 1 + 2 * size };
 }
 
 /** Of an operator, by the costs of its operands. */
