@@ -55,7 +55,7 @@ describe("--state", () => {
     const { state, ids } = await aState();
     const lines = `${state}.jsonl`;
     const url = await emptyDatabase();
-    expect(await run("sessions", "--state", url)).toMatchObject({ code: 1 });
+    expect(await run("sessions", "--state", url)).toMatchObject({ code: 3 });
     await run("export", "--state", state, "--out", lines);
     const imported = await run("import", lines, "--state", `postgres:${url}`);
     expect(imported).toMatchObject({ code: 0, stdout: "imported 4 sessions, 14 commits\n" });

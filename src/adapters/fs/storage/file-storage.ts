@@ -102,7 +102,7 @@ export class FileStorage implements StorageAdapter {
 
   /** What the session's `head` names, which is written after each commit and never before. */
   async hint(id: SessionId): Promise<number> {
-    return guarded("read", () => this.#parts.reader.hint(id));
+    return guarded("read", () => this.#parts.newest.hint(id));
   }
 
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {

@@ -51,6 +51,12 @@ export class NewestVersion {
     return header;
   }
 
+  /** The version that `head` names, in the generation that is the current one on the disk. */
+  async hint(id: SessionId): Promise<number> {
+    await this.#generations.haveMoved(this.#generations.current(id));
+    return this.#reader.hint(this.#generations.current(id));
+  }
+
   async #find<T extends CommitHeader>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
     for (;;) {
       const at = this.#generations.current(id);
