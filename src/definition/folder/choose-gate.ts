@@ -97,7 +97,7 @@ function requiredNames(
 function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
   const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
   const definition = { name, type: "any", required: true } as const;
-  return { definition, place, examplePlace: place, validators: [], params: {}, verify: [] };
+  return { definition, place, validators: [], params: {}, verify: [] };
 }
 
 /** The phase's gate file. */

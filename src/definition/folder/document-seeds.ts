@@ -37,7 +37,7 @@ export function documentSeeds(phase: number, { requirements, faults }: DocumentG
       from,
       certainty,
     });
-    return { definition: field, place, examplePlace: place, validators, params: {}, verify: [] };
+    return { definition: field, place, validators, params: {}, verify: [] };
   });
 }
 

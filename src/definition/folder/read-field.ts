@@ -18,7 +18,8 @@ export interface FieldSeed {
   readonly definition: FieldDefinition;
   /** Where its validators stand. */
   readonly place: SourcePosition;
-  readonly examplePlace: SourcePosition;
+  /** Where its example stands, if its author wrote one for it: what a text shows is told where it is read. */
+  readonly examplePlace?: SourcePosition;
   /** What its validators are called, or say. */
   readonly validators: readonly string[];
   readonly params: JsonObject;

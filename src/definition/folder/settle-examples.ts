@@ -44,7 +44,7 @@ function settleAlone(field: RuledField, budget: { left: number }, report: Report
   const fault = example === undefined ? undefined : faultOfValue(bare, own, example);
   if (example !== undefined && fault === undefined) return field.definition;
   const sample = firstTaken(field, own, [], budget);
-  if (fault !== undefined) {
+  if (fault !== undefined && seed.examplePlace !== undefined) {
     const message = `the example of ${shown(bare.name)} doesn't pass its gate: ${fault}`;
     const instead = sample === undefined ? "" : `; until then agents are shown ${shown(sample)}`;
     report.warn("EXAMPLE_WRONG", seed.examplePlace, message, `Write one that passes${instead}.`);
