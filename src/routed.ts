@@ -11,6 +11,7 @@ export type {
 } from "./decision/decision-request.js";
 export { definitionText } from "./decision/definition-text.js";
 export { FINISH, type RoutedDefinition, type RoutedStep } from "./definition/routed-definition.js";
+export type { Listener } from "./kernel/notifier.js";
 export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
 export type { StepDecider } from "./ports/step-decider.js";
 export type { TextSource } from "./ports/text-source.js";
