@@ -32,6 +32,7 @@ export type {
 } from "./routed/engine/notifications.js";
 export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/engine/options.js";
 export { createRoutedEngine, RoutedEngine } from "./routed/engine/routed-engine.js";
+export type { RoutedCommit } from "./routed/engine/routed-session.js";
 export type {
   AdvanceRequest,
   GateRefusal,
@@ -45,3 +46,4 @@ export type {
 } from "./routed/engine/types.js";
 export type { RoutedDecision, RoutedEntry } from "./routed/session/entries.js";
 export type { RoutedOperation } from "./routed/session/refusals.js";
+export { ROUTED_SESSIONS } from "./routed/session/routed-sessions.js";

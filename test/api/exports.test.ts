@@ -36,6 +36,7 @@ const EXPORTS = {
   "phasegate/routed": [
     "DEFAULT_ROUTED_LIMITS",
     "FINISH",
+    "ROUTED_SESSIONS",
     "RoutedEngine",
     "RoutedFolders",
     "buildDecisionPrompt",
