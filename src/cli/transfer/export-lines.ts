@@ -32,11 +32,15 @@ export async function* exportLines(storage: StorageAdapter, options: ExportOptio
       options.onRefused(sessionId, newest);
       continue;
     }
-    sessions += 1;
+    let version = 0;
     for await (const commit of checked(storage, sessionId, options, newest.version)) {
+      ({ version } = commit);
       commits += 1;
       yield hashed(commitLine(commit));
     }
+    // Its first line makes a session of it for whoever reads the file.
+    if (version > 0) sessions += 1;
+    if (version < newest.version) options.onRefused(sessionId, removedMeanwhile(version));
   }
   yield endLine({ sessions, commits, digest: digest.digest("hex") });
   options.onEnd({ sessions, commits });
@@ -55,6 +59,11 @@ async function* checked(
     yield withPayloads(commit, hashes, (id, hash) => storage.payload(id, hash));
     previous = commit;
   }
+}
+
+function removedMeanwhile(version: number): LogRefusal {
+  const there = version === 0 ? "" : `; the lines have its first ${version} commits`;
+  return new LogRefusal("not_found", `it was removed while it was exported${there}`);
 }
 
 async function lastOf(log: AsyncIterable<Commit>): Promise<Commit> {

@@ -7,8 +7,10 @@ import type { Commit, Payload, SessionSummary } from "../../ports/storage-adapte
 import { phasedMachine } from "../phased-machine.js";
 import { LogRefusal } from "./log-refusal.js";
 
-/** What a list filters on: a summary that lies in one of these would show a session in the wrong place. */
-const LISTED = ["kind", "workflowType", "target", "status", "createdAt", "updatedAt"] as const;
+/** What lists filter on and show: a summary that lies in one of these would show a session in the wrong place. */
+const LISTED = ["kind", "workflowType", "target", "status", "current", "createdAt", "updatedAt"] as const;
+/** What a summary may leave out. */
+const OPTIONAL = ["total", "completedAt"] as const;
 
 /**
  * Checks that a commit is what was written, and that it follows the one before it; gives the digests of the payloads that
@@ -60,7 +62,9 @@ function namedPayloads<Event, Head>(
 function checkSummary(commit: Commit, made: SessionSummary): void {
   const { summary, version } = commit;
   const isSince = Number.isInteger(summary.activeSince) && summary.activeSince >= 1 && summary.activeSince <= version;
-  const differs = LISTED.some((field) => summary[field] !== made[field]);
+  const differs =
+    LISTED.some((field) => summary[field] !== made[field]) ||
+    OPTIONAL.some((field) => summary[field] !== undefined && summary[field] !== made[field]);
   if (summary.sessionId !== made.sessionId || differs || !isSince) {
     throw tampered(commit, "its summary is not that of its body");
   }
