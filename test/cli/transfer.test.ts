@@ -326,6 +326,26 @@ describe("an export", () => {
     });
   });
 
+  it("tells of a session whose newest commit is damaged, which no list shows", async () => {
+    const { state, ids, root } = await exported();
+    const [newest = ""] = (await readdir(state, { recursive: true })).filter((name) =>
+      name.endsWith(`${ids.odd}/4.json`),
+    );
+    await writeFile(join(state, newest), "");
+    const { code, stderr } = await run("export", "--state", state, "--out", join(root, "second"));
+    expect(code).toBe(1);
+    expect(stderr).toContain(`session ${ids.odd} is left out: its newest commit can't be read`);
+    expect(stderr).toContain("exported 3 sessions, 10 commits");
+    const copied = await copySessions(await FileStorage.open(state), new MemoryStorage());
+    expect(copied).toMatchObject({
+      sessions: 3,
+      refused: [{ sessionId: ids.odd, reason: "unreadable" }],
+      settled: true,
+    });
+    const named = await copySessions(await FileStorage.open(state), new MemoryStorage(), { sessionIds: [ids.done] });
+    expect(named).toMatchObject({ sessions: 1, refused: [] });
+  });
+
   it("writes over nothing, and leaves no half of a file", async () => {
     const { state, file, root } = await exported();
     expect(await run("export", "--state", state, "--out", file)).toMatchObject({

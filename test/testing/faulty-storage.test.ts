@@ -95,6 +95,18 @@ describe("FaultyStorage", () => {
     expect([typeof memory.watch, memory.size, memory.compact]).toEqual(["function", undefined, undefined]);
     const { watch: _, ...unwatched } = wrapStorage(new MemoryStorage(), {});
     expect(new FaultyStorage(unwatched).watch).toBeUndefined();
+    const noted = new FaultyStorage(
+      wrapStorage(new MemoryStorage(), {
+        hint: async () => 7,
+        async *damaged() {
+          yield commit.sessionId;
+        },
+      }),
+    );
+    noted.inject({ method: "damaged", call: 2, fault: "fail" });
+    expect(await noted.hint?.(commit.sessionId)).toBe(7);
+    expect(await collect(present(noted.damaged?.(), "the sessions"))).toEqual([commit.sessionId]);
+    await expect(collect(present(noted.damaged?.(), "the sessions"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
     const full = new FaultyStorage(new FullStorage().adapter());
     await full.append(commit);
     full.inject({ method: "size", fault: "fail" });

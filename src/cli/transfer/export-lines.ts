@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SessionId } from "../../definition/names.js";
 import { checkCommit, withPayloads } from "../../engine/logs/check-log.js";
-import { chosenSessions, type SessionChoice } from "../../engine/logs/chosen-sessions.js";
+import { chosenSessions, type SessionChoice, unlistedSessions } from "../../engine/logs/chosen-sessions.js";
 import { asRefusal, LogRefusal } from "../../engine/logs/log-refusal.js";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { commitLine, endLine, headerLine } from "./log-lines.js";
@@ -42,6 +42,7 @@ export async function* exportLines(storage: StorageAdapter, options: ExportOptio
     if (version > 0) sessions += 1;
     if (version < newest.version) options.onRefused(sessionId, removedMeanwhile(version));
   }
+  for await (const [id, refusal] of unlistedSessions(storage, options)) options.onRefused(id, refusal);
   yield endLine({ sessions, commits, digest: digest.digest("hex") });
   options.onEnd({ sessions, commits });
 }
