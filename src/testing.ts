@@ -1,12 +1,17 @@
 /**
  * What adapter authors and hosts test themselves with: contract suites for the ports, as cases for
- * any test runner, a clock that stands still, and a server that speaks like a provider of models.
+ * any test runner or as one call; adapters that are broken on purpose; a storage that fails when it
+ * is told to, a clock that stands still, an agent that follows a script, and a server that speaks like
+ * a provider of models.
  *
  * @packageDocumentation
  */
-export { type ContentContractOptions, contentContract } from "./testing/content-contract.js";
+export { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "./testing/broken-contents.js";
+export { BROKEN_STORAGES, type BrokenStorage, brokenStorage } from "./testing/broken-storages.js";
+export { type ContentContractOptions, contentContract, runContentContract } from "./testing/content-contract.js";
 export type { ContractCase } from "./testing/contract-case.js";
 export { FakeClock } from "./testing/fake-clock.js";
+export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
 export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/make-commit.js";
 export {
   type ModelServer,
@@ -16,5 +21,15 @@ export {
   startModelServer,
 } from "./testing/model-server.js";
 export { type PlanContractOptions, planContract } from "./testing/plan-contract.js";
-export type { StorageContractOptions } from "./testing/storage-check.js";
-export { storageContract } from "./testing/storage-contract.js";
+export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/run-contract.js";
+export {
+  type AgentAnswer,
+  type AgentCall,
+  type AgentMove,
+  type AgentTool,
+  type AgentTurn,
+  ScriptedAgent,
+  type ScriptedAgentOptions,
+} from "./testing/scripted-agent.js";
+export type { StorageContractModule, StorageContractOptions, StorageProcess } from "./testing/storage-check.js";
+export { runStorageContract, storageContract } from "./testing/storage-contract.js";

@@ -1,5 +1,5 @@
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
-import type { EvidenceLimits } from "../gate/evidence-safety.js";
+import type { EvidenceLimits } from "../gate/evidence-walk.js";
 import type { EngineContext } from "./engine-context.js";
 import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";
@@ -55,6 +55,16 @@ export class Operations {
     } finally {
       this.#running -= 1;
       this.metrics.record(operation, performance.now() - begun, success);
+    }
+  }
+
+  /** Waits for something that is no operation and has no duration: its errors alone are treated as theirs. */
+  async guard<T>(name: string, work: (phased: Phased, context: EngineContext) => Promise<T>): Promise<T> {
+    try {
+      const { phased, context } = this.#loaded ?? (await this.#load());
+      return await work(phased, context);
+    } catch (error) {
+      throw this.#known(name, error);
     }
   }
 

@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { resultLines } from "../../src/cli/session-tree.js";
 import { gatedFiles } from "../support/verified.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
@@ -52,10 +54,28 @@ describe("phasegate serve with verifiers", () => {
     const { code, stdout } = await run("show", String(session_id), "--state", state);
     expect(code).toBe(0);
     expect(stdout).toContain("✗ file_exists for report: report.md");
-    expect(stdout).toContain("✗ command: checker check.mjs (1)\n");
+    expect(stdout).toMatch(
+      /✗ command: checker check\.mjs \(1\) {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, sha256 [\da-f]{12}\n/,
+    );
     expect(stdout).toContain("    CI=yes HOME=undefined\n");
     const { stdout: json } = await run("show", String(session_id), "--state", state, "--json");
     expect(JSON.parse(json)).toMatchObject({ phases: [{ attempts: [{ verification: [{}, { exit: 1 }] }, {}] }] });
+  });
+
+  it("shows of a check that was met when it was, its digest and its first lines", () => {
+    const at = "2026-03-04T05:06:07.000Z";
+    const met = {
+      verifier: "command",
+      ok: true,
+      message: "",
+      exit: 0,
+      digest: "ab".repeat(32),
+      output: ["a", "b", "c"],
+      at,
+    };
+    const lines = resultLines(met, new PassThrough());
+    expect(lines).toEqual(["✓ command (0)  2026-03-04 05:06:07Z, sha256 abababababab", "    a", "    b"]);
+    expect(resultLines({ ...met, ok: false, exit: 1 }, new PassThrough())).toHaveLength(4);
   });
 
   it("starts no workflow whose gates it can't check", async () => {
@@ -67,6 +87,25 @@ describe("phasegate serve with verifiers", () => {
     });
     const { ask } = await connectToBin([...flags, "--project", project]);
     expect(await ask(START)).toMatchObject({ code: "DEFINITION_INVALID", error: expect.stringContaining("checker") });
+  });
+
+  it("has rules looked at when the workflow is started, and run at the gate", async () => {
+    const rule = (text: string) =>
+      `evidence_schema: {done: {type: boolean}}\nverify: {verifier: json_value, path: r.json, pointer: "", rule: "${text}"}\n`;
+    const sound = await host(rule("value.failed == 0"));
+    await writeFile(join(sound.project, "r.json"), '{"failed": 1}');
+    const { ask } = await connectToBin([...sound.flags, "--project", sound.project]);
+    const { session_id } = await ask(START);
+    const complete = { action: "complete_phase", session_id, phase: 1, evidence: { done: true } };
+    expect(await ask(complete)).toMatchObject({ code: "GATE_FAILED" });
+    await writeFile(join(sound.project, "r.json"), '{"failed": 0}');
+    expect(await ask(complete)).toMatchObject({ checkpoint_passed: true });
+    const wrong = await host(rule("valu.failed == 0"));
+    const other = await connectToBin([...wrong.flags, "--project", wrong.project]);
+    expect(await other.ask(START)).toMatchObject({
+      code: "DEFINITION_INVALID",
+      error: expect.stringContaining('phase 1: "json_value": rule of json_value: the rule'),
+    });
   });
 
   it.each([
@@ -83,6 +122,28 @@ describe("phasegate serve with verifiers", () => {
 });
 
 describe("phasegate validate", () => {
+  it("finds wrong rules of verifiers, with their line", async () => {
+    const { root } = await host(
+      [
+        "evidence_schema: {done: {type: boolean}}",
+        "verify:",
+        '  - {verifier: json_value, path: r.json, pointer: "", rule: "valu > 1"}',
+        '  - {verifier: json_value, path: r.json, pointer: "", rule: "value > 1"}',
+        "  - {verifier: command, argv: [node], output: {rule: exits == 0}}",
+        '  - {verifier: command, argv: [node], output: {rule: "output == \\"a\\" && x"}}',
+      ].join("\n"),
+    );
+    const { code, stdout } = await run("validate", join(root, "workflows"));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /gate-definition\.yaml:3:62: error: rule of json_value: the rule "valu > 1".*Did you mean value\?/,
+    );
+    expect(stdout).toMatch(/gate-definition\.yaml:5:54: error: output\.rule of command: .*Did you mean exit\?/);
+    // Written in another way than it is read, it has no line of its own.
+    expect(stdout).toMatch(/gate-definition\.yaml: error: output\.rule of command/);
+    expect(stdout).toContain("3 errors");
+  });
+
   it("warns of verifiers that serve doesn't have", async () => {
     const { root } = await host("evidence_schema: {done: {type: boolean}}\nverify: [file_exist, git_clean]\n");
     const { code, stdout } = await run("validate", join(root, "workflows"));

@@ -8,7 +8,8 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
-import { comparePositions, decodeCursor, matchesQuery, pageLimit, pageOf } from "../session-query.js";
+import { comparePositions, decodeCursor, isIsoTime, matchesQuery, pageLimit, pageOf } from "../session-query.js";
+import { MemoryWatchers } from "./memory-watchers.js";
 
 interface StoredSession {
   readonly commits: Commit[];
@@ -27,6 +28,7 @@ export class MemoryStorage implements StorageAdapter {
   };
   readonly #sessions = new Map<SessionId, StoredSession>();
   readonly #removed = new Set<SessionId>();
+  readonly #watchers = new MemoryWatchers();
   /** How many sessions stand how. */
   readonly #counts = new Map<SessionStatus, number>();
   /** The first summaries of all sessions, in the order of a list backwards, so that a new one goes to the end. */
@@ -39,6 +41,7 @@ export class MemoryStorage implements StorageAdapter {
   async append(commit: Commit): Promise<void> {
     const { payloads = [], ...rest } = commit;
     const { sessionId: id, version } = rest;
+    checkSummary(commit);
     const session = this.#sessions.get(id);
     const newest = session?.commits.at(-1);
     if (version !== (newest?.version ?? 0) + 1 || rest.previousHash !== (newest?.hash ?? "")) {
@@ -51,6 +54,7 @@ export class MemoryStorage implements StorageAdapter {
     commits.push(Object.freeze({ ...rest, summary }));
     if (newest !== undefined) this.#count(newest.summary.status, -1);
     this.#count(summary.status, 1);
+    this.#watchers.tell(commits);
   }
 
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
@@ -94,6 +98,11 @@ export class MemoryStorage implements StorageAdapter {
     this.#order.splice(this.#place(first.summary), 1);
   }
 
+  /** At once and without polling. A slow consumer holds no commits back: what it has not had yet lies in the log. */
+  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterableIterator<Commit> {
+    return this.#watchers.begin(query, signal);
+  }
+
   #begin(id: SessionId, summary: SessionSummary): StoredSession {
     const session: StoredSession = { commits: [], payloads: new Map() };
     this.#sessions.set(id, session);
@@ -132,6 +141,15 @@ export class MemoryStorage implements StorageAdapter {
 
 function isBefore(one: SessionSummary | undefined, other: SessionSummary): boolean {
   return one !== undefined && comparePositions(one, other) > 0;
+}
+
+/** What lists go by must be what they can go by. */
+function checkSummary({ sessionId, summary }: Commit): void {
+  if (summary.sessionId === sessionId && isIsoTime(summary.createdAt)) return;
+  throw new PhasegateError("INVALID_INPUT", `The summary of a commit of session ${sessionId} is not valid`, {
+    remedy: "Commits are made by the engine; a host that makes its own must follow the port's types.",
+    details: { field: "summary", expected: "the commit's sessionId, and createdAt as an ISO 8601 time" },
+  });
 }
 
 function conflict({ sessionId, version }: Commit, reason: string): PhasegateError {

@@ -13,13 +13,24 @@ import { stepOf } from "../session/structure.js";
 import { checkReport } from "./check-report.js";
 import { judgeReport } from "./judge-report.js";
 import { mergeContext } from "./merge-context.js";
-import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedContext } from "./routed-context.js";
+import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 import { answerAfter, settle } from "./settle.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
 import { requireFound, resultOf } from "./view.js";
 
 /** The session stands where nothing is to be written: over, waiting for a person, or with a report not yet decided. */
 class NothingToWrite extends Error {
+  readonly session: RoutedSession;
+
+  constructor(session: RoutedSession) {
+    super();
+    this.session = session;
+  }
+}
+
+/** While a report was on its way, another one was decided. */
+class OvertakenError extends Error {
   readonly session: RoutedSession;
 
   constructor(session: RoutedSession) {
@@ -72,15 +83,24 @@ function handedIn(
 async function take(context: RoutedContext, instanceId: string, { key, ...handed }: Handed): Promise<RoutedResult> {
   const id = parseSessionId(instanceId);
   const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
+  let decided: number | undefined;
   try {
     const taken = await context.kernel.execute(
       id,
-      (current) => prepare(context, requireFound(current, id), handed),
+      (current) => {
+        const session = requireFound(current, id);
+        const { version = 0 } = session.head.answered ?? {};
+        decided ??= version;
+        // A report is on the step that its client was at: it must not be taken for the next one.
+        if (version !== decided) throw new OvertakenError(session);
+        return prepare(context, session, handed);
+      },
       keyed,
     );
     return await answerOf(context, taken, taken.replayed);
   } catch (error) {
     if (error instanceof NothingToWrite) return goOn(context, error.session, handed);
+    if (error instanceof OvertakenError) return overtaken(context, error.session, handed);
     throw error;
   }
 }
@@ -153,10 +173,21 @@ async function goOn(
   }
   const answered = await settle(context, session, pending);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
-  const current = answered.head.step ?? "";
-  throw new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
+  throw decidedFirst(answered);
+}
+
+/** Who handed in what was decided shares the answer; any other report is on a step that is behind the session. */
+async function overtaken(context: RoutedContext, session: RoutedSession, handed: Omit<Handed, "key">) {
+  const { answered } = session.head;
+  if (answered?.digest !== handed.digest) throw decidedFirst(session);
+  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), true);
+}
+
+function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
+  const current = head.step ?? "";
+  return new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
     remedy: `This report was not taken. Ask for the status, and report on ${current} once it is done.`,
-    details: { sessionId: session.sessionId, version: answered.version },
+    details: { sessionId, version },
   });
 }
 

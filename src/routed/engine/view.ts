@@ -1,11 +1,13 @@
 import type { RoutedStatus } from "../../decision/decision-request.js";
+import { isJsonObject } from "../../definition/json.js";
 import { parseSessionId, type SessionId } from "../../definition/names.js";
 import { FINISH } from "../../definition/routed-definition.js";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedHead } from "../session/head.js";
 import { allowedOperations } from "../session/refusals.js";
 import { instructionsOf, loadTexts } from "./load-texts.js";
-import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedContext } from "./routed-context.js";
+import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
 
 /** An instance as it stands. Throws `SESSION_NOT_FOUND`. */
@@ -63,18 +65,31 @@ async function stepView(context: RoutedContext, { head }: RoutedSession): Promis
   return { name: step, instructions: instructionsOf(await loadTexts(context, head.workflow), step) };
 }
 
-async function questionOf({ kernel }: RoutedContext, { sessionId, head }: RoutedSession) {
+/** What a person is asked in an instance; undefined while nobody is waited for. */
+export async function questionOf(
+  { kernel, pinned }: RoutedContext,
+  session: RoutedSession,
+): Promise<RoutedQuestion | undefined> {
+  const { sessionId, head } = session;
   const { awaiting } = head.pending ?? {};
   if (awaiting === undefined || head.status !== "RUNNING") return undefined;
-  return questionIn(await kernel.at(sessionId, awaiting.version));
+  const { steps } = await pinned.structure(session);
+  const phase = steps.findIndex(({ name }) => name === head.step) + 1;
+  return questionIn(await kernel.at(sessionId, awaiting.version), phase);
 }
 
-/** What a commit asks of a person. */
-export function questionIn({ hash, at, events }: RoutedCommit): RoutedQuestion | undefined {
+function questionIn({ sessionId, hash, at, events, head }: RoutedCommit, phase: number): RoutedQuestion | undefined {
   const asked = events.find(({ type }) => type === "approval_requested");
-  if (asked?.type !== "approval_requested") return undefined;
+  const reported = events.find(({ type }) => type === "reported");
+  if (asked?.type !== "approval_requested" || reported?.type !== "reported") return undefined;
   const { step, prompt, approvers, evidenceHash } = asked;
-  return { step, prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash, request: hash, askedAt: at };
+  const { report, verification = [] } = reported;
+  return {
+    ...{ sessionId, workflowType: head.workflow, revision: head.revision, phase, evidenceHash, request: hash },
+    ...{ step, prompt, verification, attempt: head.attempts + 1, askedAt: at },
+    evidence: isJsonObject(report.details) ? report.details : {},
+    ...(approvers === undefined ? {} : { approvers }),
+  };
 }
 
 function statusOf({ status }: RoutedHead): RoutedStatus {

@@ -24,7 +24,7 @@ export function applyEvent(
       return { ...head, pending: { ...pending, awaiting: { version, evidenceHash: event.evidenceHash } } };
     }
     case "approved":
-      return { ...head, ...(head.pending === undefined ? {} : { pending: answered(head.pending) }) };
+      return { ...head, ...(head.pending === undefined ? {} : { pending: approved(head.pending) }) };
     case "denied":
       return { ...refused(withoutPending(head)), status: "RUNNING" };
     case "decided":
@@ -61,6 +61,7 @@ function decided(
     ...withoutBaseline(withoutPending(factsOf(head))),
     ...(event.snapshots === undefined ? {} : { baseline: version }),
     ...contextOf(head, command),
+    ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
     // Who fails or waits at the end is still where the work stood.
     ...(next === FINISH && status !== "COMPLETED" ? {} : { step: next }),
     visits: counted ? { ...head.visits, [next]: (head.visits[next] ?? 0) + 1 } : head.visits,
@@ -83,7 +84,8 @@ function decided(
 
 /** The part of a head that every status has. */
 function factsOf(head: RoutedHead): RoutedFacts {
-  const { workflow, revision, step, total, context, pending, visits, attempts, spent, baseline, createdAt } = head;
+  const { workflow, revision, step, total, context, pending, answered, visits, attempts, spent, baseline, createdAt } =
+    head;
   return {
     workflow,
     revision,
@@ -91,6 +93,7 @@ function factsOf(head: RoutedHead): RoutedFacts {
     total,
     context,
     ...(pending === undefined ? {} : { pending }),
+    ...(answered === undefined ? {} : { answered }),
     visits,
     attempts,
     spent,
@@ -111,7 +114,7 @@ function refused(head: RoutedFacts): RoutedFacts {
   return { ...factsOf({ ...head, status: "RUNNING" }), attempts: head.attempts + 1, spent: head.spent + 1 };
 }
 
-function answered({ awaiting: _, ...pending }: PendingDecision): PendingDecision {
+function approved({ awaiting: _, ...pending }: PendingDecision): PendingDecision {
   return pending;
 }
 

@@ -22,6 +22,8 @@ const common = {
   total: z.int().positive(),
   context: storedObjectSchema,
   pending: pendingSchema.optional(),
+  /** The report that was decided last, and the commit that did it: who handed in the same one meanwhile shares it. */
+  answered: z.object({ digest: z.string(), version: z.int().positive() }).optional(),
   /** How often steps with `maxVisits` were entered. */
   visits: z.record(z.string(), z.int()),
   /** Failures in a row at the gate of the current step, and in all since it was entered. */
