@@ -1,5 +1,6 @@
 import { Client, type CreateMessageRequest } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { type DeciderExchange, type ModelDeciderOptions, SamplingDecider, type SamplingServer } from "phasegate/ai";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { request } from "../../decision/requests.js";
@@ -89,6 +90,37 @@ describe("SamplingDecider", () => {
     }
   });
 
+  it("says that a later protocol lets no server ask", async () => {
+    const errors: unknown[] = [];
+    const factory = () => {
+      const server = new McpServer({ name: "host", version: "1.0.0" });
+      const decider = new SamplingDecider({ server: server.server });
+      server.registerTool("decide", { description: "Decides" }, async () => {
+        errors.push(await failure(decider.decide(request(), { signal })));
+        return { content: [] };
+      });
+      return server;
+    };
+    const [one, other] = InMemoryTransport.createLinkedPair();
+    const handle = serveStdio(factory, { transport: other });
+    const capabilities = { sampling: {} };
+    const client = new Client(
+      { name: "agent", version: "1.0.0" },
+      { capabilities, versionNegotiation: { mode: "auto" } },
+    );
+    await client.connect(one);
+    expect(client.getProtocolEra()).toBe("modern");
+    await client.callTool({ name: "decide" });
+    await client.close();
+    await handle.close();
+    expect(errors).toMatchObject([
+      {
+        message: "the MCP client's protocol has no sampling requests: its model can't be asked",
+        details: { reason: "unavailable", retryable: false },
+      },
+    ]);
+  });
+
   it("finds the client whose call is under way", async () => {
     const first = await connected([said("Sow")]);
     const second = await connected([said("Water")]);
@@ -134,9 +166,7 @@ describe("SamplingDecider", () => {
         return "";
       },
     ]);
-    expect(await failure(decide())).toMatchObject({
-      details: { reason: "network", requests: 2 },
-    });
+    expect(await failure(decide())).toMatchObject({ message: "no MCP client is connected: its model can't be asked" });
   });
 });
 
