@@ -18,6 +18,7 @@ export default defineConfig(({ mode }) => {
     },
     test: {
       include: ["test/**/*.test.ts"],
+      globalSetup: ["test/support/postgres-setup.ts"],
       // `npm run test:long` (vitest --mode long): as a mode, since setting a variable differs from shell to shell.
       env: long ? { PHASEGATE_LONG: "1" } : {},
       testTimeout: long ? 600_000 : 20_000,

@@ -1,13 +1,27 @@
 /**
  * What adapter authors and hosts test themselves with: contract suites for the ports, as cases for
- * any test runner, and a clock that stands still.
+ * any test runner or as one call; adapters that are broken on purpose; a storage that fails when it
+ * is told to, a clock that stands still, and an agent that follows a script.
  *
  * @packageDocumentation
  */
-export { type ContentContractOptions, contentContract } from "./testing/content-contract.js";
+export { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "./testing/broken-contents.js";
+export { BROKEN_STORAGES, type BrokenStorage, brokenStorage } from "./testing/broken-storages.js";
+export { type ContentContractOptions, contentContract, runContentContract } from "./testing/content-contract.js";
 export type { ContractCase } from "./testing/contract-case.js";
 export { FakeClock } from "./testing/fake-clock.js";
+export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
 export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/make-commit.js";
 export { type PlanContractOptions, planContract } from "./testing/plan-contract.js";
-export type { StorageContractOptions } from "./testing/storage-check.js";
-export { storageContract } from "./testing/storage-contract.js";
+export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/run-contract.js";
+export {
+  type AgentAnswer,
+  type AgentCall,
+  type AgentMove,
+  type AgentTool,
+  type AgentTurn,
+  ScriptedAgent,
+  type ScriptedAgentOptions,
+} from "./testing/scripted-agent.js";
+export type { StorageContractModule, StorageContractOptions, StorageProcess } from "./testing/storage-check.js";
+export { runStorageContract, storageContract } from "./testing/storage-contract.js";

@@ -4,6 +4,7 @@ import type { ApprovalResult } from "../engine/approval/decide.js";
 import { readPrivateKey } from "../engine/approval/ed25519.js";
 import { signApproval } from "../engine/approver.js";
 import type { Engine } from "../engine/engine.js";
+import { checksOf } from "../gate/checks-of.js";
 import { readTrust, type TrustOptions, trustOptions } from "./approval-options.js";
 import { approvalLines } from "./approval-report.js";
 import { ask, confirm, isInteractive } from "./confirm.js";
@@ -15,6 +16,9 @@ import { print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers } from "./verifier-options.js";
 
 type Decision = "approve" | "deny";
+
+/** The built-in verifier that looks at what a phase begins with. */
+const SEES_BEGINNINGS = "changed_since_phase_start";
 
 interface DecideOptions extends TrustOptions {
   readonly project?: string;
@@ -88,7 +92,9 @@ async function decide(
     const word = { by, ...noted, evidenceHash: request.evidenceHash, signature };
     const answer =
       decision === "approve" ? engine.approve(sessionId, word) : engine.deny(sessionId, { ...word, note: note ?? "" });
-    print(terminal, outcome(await answer));
+    const result = await answer;
+    print(terminal, outcome(result));
+    for (const line of unrecorded(result, verifiers)) print(terminal, line);
     return EXIT.ok;
   } finally {
     await engine.close();
@@ -129,6 +135,17 @@ async function noteFor(decision: Decision, options: DecideOptions, terminal: Ter
   const note = options.yes === true ? "" : await ask(terminal, "What is to be mended? ");
   if (note !== "") return note;
   throw new CommandFailure("a no needs a note", EXIT.usage, "Say with --note what is to be mended.");
+}
+
+/** Which checks of the next phase compare with how it began, and can't: nothing here could look. */
+function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, unknown>>): string[] {
+  const next = result.passed ? result.nextPhase : null;
+  if (next === null || Object.hasOwn(verifiers, SEES_BEGINNINGS)) return [];
+  if (checksOf(next.gate).every(({ verifier }) => verifier !== SEES_BEGINNINGS)) return [];
+  return [
+    `Phase ${next.number} is compared with how it began, and without --project nothing has looked at that: its gate`,
+    "refuses the first try for this reason, and retry_phase then records how the phase begins.",
+  ];
 }
 
 function outcome(result: ApprovalResult): string {

@@ -18,8 +18,8 @@ interface AuditOptions extends TrustOptions {
 }
 
 const HELP = `
-Without a receipt, a log whose newest commits were taken away is a shorter log that holds together; and
-without the key that it is bound with (--hash-key-file), whoever can write the folder can make all hashes
+Without a receipt, a log whose newest commits were taken away, with the store's note of the newest
+(the file "head"), is a shorter log that holds together; and without the key that it is bound with (--hash-key-file), whoever can write the folder can make all hashes
 anew. Exit code 1 says that the log was changed, or that an approval in it is none of the approvers'.`;
 
 const receiptSchema = z.object({ sessionId: z.string().optional(), version: z.int().positive(), hash: z.string() });

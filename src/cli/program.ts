@@ -10,6 +10,7 @@ import { serveCommand } from "./serve-command.js";
 import { sessionsCommand } from "./sessions-command.js";
 import { showCommand } from "./show-command.js";
 import type { Terminal } from "./terminal.js";
+import { testStorageCommand } from "./test-storage-command.js";
 import { validateCommand } from "./validate-command.js";
 
 const EXIT_CODES = `
@@ -40,6 +41,7 @@ const COMMANDS = [
   decideCommand("approve"),
   decideCommand("deny"),
   auditCommand,
+  testStorageCommand,
 ];
 
 /** The commands and their options. Throws a `CommanderError` where commander would end the process. */

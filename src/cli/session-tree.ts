@@ -23,8 +23,11 @@ const ATTEMPT_STYLES = {
   overridden: "yellow",
 } as const satisfies Record<PhaseAttempt["status"], string>;
 
-/** As many lines of what a failed check has put out. */
+/** As many lines of what a failed check has put out, and of one that was met. */
 const OUTPUT_LINES = 5;
+const OUTPUT_LINES_MET = 2;
+/** As much of a digest as tells two apart at a glance. */
+const DIGEST_SHOWN = 12;
 
 /** A session as lines for a terminal: what it is, then its phases, each with its attempts and problems. */
 export function sessionTree(report: SessionReport, stream: Writable): string[] {
@@ -72,12 +75,14 @@ function attemptLines(attempt: PhaseAttempt, before: string, stream: Writable): 
   ];
 }
 
-/** What a verifier has looked at; what it wants mended stands among the problems. */
-export function resultLines({ verifier, field, ok, ran, exit, output = [] }: Verification, stream: Writable): string[] {
+/** What a verifier has looked at, when, and what it was; what it wants mended stands among the problems. */
+export function resultLines(result: Verification, stream: Writable): string[] {
+  const { verifier, field, ok, ran, exit, output = [], at, digest } = result;
   const mark = ok ? styled(stream, "green", "✓") : styled(stream, "red", "✗");
   const about = [verifier, ...(field === undefined ? [] : [`for ${field}`])].join(" ");
   const what = ran === undefined ? "" : `: ${ran}`;
   const end = exit === undefined ? "" : ` (${exit})`;
-  const lines = ok ? [] : output.slice(0, OUTPUT_LINES).map((text) => `    ${printable(text)}`);
-  return [`${mark} ${printable(`${about}${what}${end}`)}`, ...lines];
+  const sum = digest === undefined ? "" : `, sha256 ${digest.slice(0, DIGEST_SHOWN)}`;
+  const shown = output.slice(0, ok ? OUTPUT_LINES_MET : OUTPUT_LINES).map((text) => `    ${printable(text)}`);
+  return [`${mark} ${printable(`${about}${what}${end}`)}  ${timeText(at)}${printable(sum)}`, ...shown];
 }

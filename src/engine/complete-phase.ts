@@ -1,4 +1,4 @@
-import { parseSessionId } from "../definition/names.js";
+import { parseSessionId, type SessionId } from "../definition/names.js";
 import type { WorkflowStructure } from "../definition/structure.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence-safety.js";
 import { keyedRequest } from "../kernel/idempotency.js";
@@ -11,6 +11,7 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type Evaluation, evaluate } from "./evaluate.js";
 import { type CompleteResult, describe } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
+import { loadPlanned } from "./plan/load-planned.js";
 import { groundOfRules } from "./rule-surroundings.js";
 import { type Begun, beginPhase } from "./verify/begin-phase.js";
 import { withBegun } from "./verify/begun-by.js";
@@ -41,13 +42,17 @@ export async function completePhase(
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
   const judge = createJudge(context, phase, submission);
-  const prepare = async (session: PhasedSession | undefined) => {
-    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+  const prepare = (session: PhasedSession | undefined) => {
+    if (session === undefined || session.head.status === "deleted") return refuseMissing(context, id);
     checkWorkflow(context, session);
     return judge(session);
   };
   const outcome = await execute(context, id, prepare, request).catch((error: unknown) => asked(context, error));
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
+}
+
+async function refuseMissing(context: EngineContext, id: SessionId): Promise<never> {
+  throw await sessionNotFound(context, id);
 }
 
 /** The same evidence is waited on already: its question stands, and is the answer once more. */
@@ -85,7 +90,8 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     const structure = await pinned.structure(session);
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
     if (refusal !== undefined) throw refusal;
-    await context.approvalGuard.check(session, structure);
+    const checking = context.approvalGuard.check(session, structure);
+    if (checking !== undefined) await checking;
     const { structureVersion, submission: last, awaiting, baseline } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
       throw new AlreadyAsked(session, awaiting.version);
@@ -95,7 +101,7 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     // Whoever went back and came again has other artifacts behind them, and another beginning to compare with.
     const ground = `${structureVersion} ${merge} ${baseline} ${groundOfRules(session, phase.gate)}`;
     if (kept?.ground !== ground) {
-      const merged = await mergeLast(context, session, submission);
+      const merged = last?.merge === true ? await mergeLast(context, session, last.version, submission) : submission;
       const evaluation = await evaluate(context, { session, structure, phase, submission: merged });
       const asksPerson = approvalOf(phase.gate) !== undefined;
       const bound = asksPerson ? { evidenceHash: hashEvidence(merged.evidence) } : {};
@@ -119,22 +125,21 @@ async function stoodBefore(
   structure: WorkflowStructure,
   number: number,
 ): Promise<readonly string[] | undefined> {
-  const { standingTicks } = await import("./plan/planned.js");
+  const { standingTicks } = await loadPlanned();
   return standingTicks(context, session, structure, requirePhase(structure, number));
 }
 
 /** After a retry without a reset, a submission stands on the one before it. */
 async function mergeLast(
   context: EngineContext,
-  session: PhasedSession,
+  { sessionId }: PhasedSession,
+  version: number,
   submission: SafeEvidence,
 ): Promise<SafeEvidence> {
-  const last = session.head.submission;
-  if (last?.merge !== true) return submission;
-  const { events } = await context.kernel.at(session.sessionId, last.version);
+  const { events } = await context.kernel.at(sessionId, version);
   // A question that was taken back counts too: there was nothing wrong with its evidence.
   const event = events.find((candidate) => candidate.type === "gate_failed" || candidate.type === "approval_requested");
   if (event === undefined) return submission;
-  const earlier = await loadEvidence(context, { sessionId: session.sessionId, version: last.version }, event.evidence);
+  const earlier = await loadEvidence(context, { sessionId, version }, event.evidence);
   return checkEvidenceSafety({ ...earlier, ...submission.evidence }, context.options.evidenceLimits);
 }

@@ -10,6 +10,7 @@ import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-conte
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./phased-machine.js";
 import type { PhasedSession } from "./pinned.js";
+import { loadPlanned } from "./plan/load-planned.js";
 import { begunBy, withBegun } from "./verify/begun-by.js";
 
 /**
@@ -22,7 +23,7 @@ export async function loadSession(context: EngineContext, sessionId: string): Pr
   if (session === undefined) throw await sessionNotFound(context, id);
   checkWorkflow(context, session);
   if (session.head.due === undefined) return { session, structure: await context.pinned.structure(session) };
-  const { settleTicks } = await import("./plan/planned.js");
+  const { settleTicks } = await loadPlanned();
   const settled = await settleTicks(context, session);
   return { ...settled, structure: await context.pinned.structure(settled.session) };
 }
@@ -65,23 +66,24 @@ export async function executeCommand(
 export async function execute(
   context: EngineContext,
   id: SessionId,
-  prepare: (session: PhasedSession | undefined) => Promise<Prepared<PhasedCommand>>,
+  prepare: (session: PhasedSession | undefined) => Promise<Prepared<PhasedCommand>> | Prepared<PhasedCommand>,
   request: KeyedRequest | undefined,
   settleFirst = true,
 ): Promise<PhasedOutcome> {
   let settled = !settleFirst;
-  const guarded = async (session: PhasedSession | undefined) => {
+  const guarded = (session: PhasedSession | undefined) => {
     if (session?.head.due !== undefined && !settled) throw new DueError();
     return prepare(session);
   };
   try {
-    return await withTicks(context, await context.kernel.execute(id, guarded, request));
+    const outcome = await context.kernel.execute(id, guarded, request);
+    return outcome.head.due === undefined ? outcome : await withTicks(context, outcome);
   } catch (error) {
     if (!(error instanceof DueError)) throw error;
   }
   settled = true;
   const session = await context.kernel.find(id);
-  if (session?.head.due !== undefined) await (await import("./plan/planned.js")).settleTicks(context, session);
+  if (session?.head.due !== undefined) await (await loadPlanned()).settleTicks(context, session);
   return withTicks(context, await context.kernel.execute(id, guarded, request));
 }
 
@@ -93,7 +95,7 @@ async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promis
   if (outcome.head.due === undefined) return outcome;
   const session = outcome.replayed ? await context.kernel.find(outcome.sessionId) : outcome;
   if (session?.head.due === undefined) return outcome;
-  const { settleTicks } = await import("./plan/planned.js");
+  const { settleTicks } = await loadPlanned();
   return { ...outcome, ticks: (await settleTicks(context, session, outcome)).ticks };
 }
 

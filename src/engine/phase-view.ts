@@ -8,6 +8,7 @@ import type { AwaitedApproval } from "./approval/awaited.js";
 import { viewAwaited } from "./approval/view-awaited.js";
 import { requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
+import { loadPlanned } from "./plan/load-planned.js";
 import type { PlannedPhaseView, PlannedTaskView } from "./plan/view-plan.js";
 import { type Standing, standingOf } from "./standing.js";
 
@@ -53,7 +54,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   if (refusal !== undefined) throw refusal;
   await context.approvalGuard.check(session, structure);
   const phase = requirePhase(structure, number);
-  const plan = structure.plan && (await (await import("./plan/planned.js")).viewPlannedPhase(context, loaded, phase));
+  const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
   const awaiting = await viewAwaited(context, session);
   return {
     ...(plan === undefined ? {} : { plan }),
@@ -80,7 +81,7 @@ export async function viewTask(
   const phase = requirePhase(structure, phaseNumber);
   const task = phase.tasks.find(({ number }) => number === taskNumber);
   if (task === undefined) throw taskNotFound(phase, taskNumber);
-  const plan = task.plan && (await (await import("./plan/planned.js")).viewPlannedTask(context, loaded, phase, task));
+  const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
   return {
     ...(plan === undefined ? {} : { plan }),
     ...standingOf(context, session),
@@ -98,7 +99,7 @@ export async function viewText(
   task?: TaskDefinition,
 ): Promise<TextView> {
   if (phase.plan !== undefined) {
-    const { renderedText } = await import("./plan/planned.js");
+    const { renderedText } = await loadPlanned();
     return renderedText(context, structure, phase, task);
   }
   const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };

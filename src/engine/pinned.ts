@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { SessionId } from "../definition/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
 import { PhasegateError } from "../errors.js";
 import type { Kernel } from "../kernel/kernel.js";
@@ -11,13 +12,17 @@ import type { PhasedCommand } from "./phased-machine.js";
 
 /** Where a phased session stands. */
 export type PhasedSession = Current<SessionHead>;
+/** Whose structure it is. */
+type Owner = Pick<PhasedSession, "sessionId" | "head">;
 /** A commit of a phased session. */
 export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
 /** The kernel of phased sessions. */
 export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
 
-/** How many structures are kept in memory. */
-const STRUCTURES_KEPT = 256;
+/** For how many sessions structures are kept in memory. */
+const SESSIONS_KEPT = 256;
+/** How many of one session: a repeated call may ask for one that was pinned before. */
+const STRUCTURES_KEPT = 4;
 
 /**
  * What sessions were started on: structures out of their logs, and the schemas in code that belong
@@ -26,28 +31,32 @@ const STRUCTURES_KEPT = 256;
 export class Pinned {
   readonly #kernel: PhasedKernel;
   readonly #content: ContentProvider;
-  readonly #structures = new RecentMap<string, WorkflowStructure>(STRUCTURES_KEPT);
+  readonly #structures = new RecentMap<SessionId, RecentMap<number, WorkflowStructure>>(SESSIONS_KEPT);
 
   constructor(kernel: PhasedKernel, content: ContentProvider) {
     this.#kernel = kernel;
     this.#content = content;
   }
 
-  /** The structure that a session is bound to. */
-  async structure({ sessionId, head }: Pick<PhasedSession, "sessionId" | "head">): Promise<WorkflowStructure> {
-    const key = `${sessionId} ${head.structureVersion}`;
-    const known = this.#structures.get(key);
-    if (known !== undefined) return known;
-    const { events } = await this.#kernel.at(sessionId, head.structureVersion);
-    const pinning = events.find(isPinning);
-    if (pinning === undefined) throw new Error(`commit ${head.structureVersion} pins no structure`);
-    this.#structures.set(key, pinning.structure);
-    return pinning.structure;
+  /** The structure that a session is bound to; no promise where it is known. */
+  structure(session: Owner): WorkflowStructure | Promise<WorkflowStructure> {
+    return this.#structures.get(session.sessionId)?.get(session.head.structureVersion) ?? this.#read(session);
   }
 
   /** Remembers the structure of a session that this engine has just started. */
-  remember({ sessionId, head }: PhasedSession, structure: WorkflowStructure): void {
-    this.#structures.set(`${sessionId} ${head.structureVersion}`, structure);
+  remember({ sessionId, head }: Owner, structure: WorkflowStructure): void {
+    const kept = this.#structures.get(sessionId) ?? new RecentMap<number, WorkflowStructure>(STRUCTURES_KEPT);
+    kept.set(head.structureVersion, structure);
+    this.#structures.set(sessionId, kept);
+  }
+
+  async #read(session: Owner): Promise<WorkflowStructure> {
+    const { structureVersion } = session.head;
+    const { events } = await this.#kernel.at(session.sessionId, structureVersion);
+    const pinning = events.find(isPinning);
+    if (pinning === undefined) throw new Error(`commit ${structureVersion} pins no structure`);
+    this.remember(session, pinning.structure);
+    return pinning.structure;
   }
 
   /**

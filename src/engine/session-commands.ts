@@ -8,6 +8,7 @@ import { executeCommand, loadSession, requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import type { PhasedSession } from "./pinned.js";
+import { loadPlanned } from "./plan/load-planned.js";
 import { requireWorkflow } from "./require-workflow.js";
 import { type StateView, viewState } from "./state-view.js";
 import { requireVerifiers } from "./verify/require-verifiers.js";
@@ -161,7 +162,7 @@ async function withPlan(
 ): Promise<WorkflowStructure> {
   if (pinned.plan === undefined && newest.dynamic === undefined) return newest;
   if (session.head.status === "completed") return pinned;
-  const { rereadPlan } = await import("./plan/planned.js");
+  const { rereadPlan } = await loadPlanned();
   return (await rereadPlan(context, session, pinned, newest, "migrate")).structure;
 }
 

@@ -12,6 +12,7 @@ import { appendStart, keyedId } from "./append-start.js";
 import type { EngineContext } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
+import { loadPlanned } from "./plan/load-planned.js";
 import { requireWorkflow } from "./require-workflow.js";
 import { requireVerifiers } from "./verify/require-verifiers.js";
 
@@ -89,7 +90,7 @@ async function planned(
   if (structure.dynamic === undefined) return { structure, warnings: [] };
   const earlier = keyed === undefined ? undefined : await context.kernel.find(keyedId(structure.type, target, keyed));
   if (earlier !== undefined) return { structure: await context.pinned.structure(earlier), warnings: [] };
-  const { pinPlan } = await import("./plan/planned.js");
+  const { pinPlan } = await loadPlanned();
   return pinPlan(context, structure, structure.dynamic, target, settings);
 }
 

@@ -9,6 +9,7 @@ import { viewAwaited, viewDenial } from "./approval/view-awaited.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlanView } from "./plan/live-plan.js";
+import { loadPlanned } from "./plan/load-planned.js";
 import { type Standing, standingOf } from "./standing.js";
 
 /** Where a session stands. */
@@ -53,7 +54,7 @@ async function withMore(context: EngineContext, loaded: LoadedSession): Promise<
 }
 
 async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const { livePlan } = await import("./plan/planned.js");
+  const { livePlan } = await loadPlanned();
   const live = await livePlan(context, loaded);
   return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
 }

@@ -13,10 +13,15 @@ export type AuditReport =
   | { readonly intact: false; readonly versions: number; readonly reason: string };
 
 /**
- * Reads a whole log and checks its chain, and that a receipt's commit is in it. Without a receipt
- * a log whose newest commits were taken away is a shorter log that holds together.
+ * Reads a whole log and checks its chain, that a receipt's commit is in it, and that it reaches as far as the store
+ * hints. Whoever takes the newest commits away with the hint leaves a shorter log that holds together: only a receipt
+ * shows that.
  */
-export async function audit(log: AsyncIterable<Recorded<unknown, unknown>>, receipt?: Receipt): Promise<AuditReport> {
+export async function audit(
+  log: AsyncIterable<Recorded<unknown, unknown>>,
+  receipt?: Receipt,
+  hinted = 0,
+): Promise<AuditReport> {
   let last: Receipt = { version: 0, hash: "" };
   let found = receipt === undefined;
   try {
@@ -30,5 +35,9 @@ export async function audit(log: AsyncIterable<Recorded<unknown, unknown>>, rece
     return { intact: false, versions: last.version, reason: error.message };
   }
   if (!found) return { intact: false, versions: last.version, reason: "the commit of the receipt is not in the log" };
+  if (hinted > last.version) {
+    const reason = `the store names commit ${hinted} as one of the session's, and it is missing`;
+    return { intact: false, versions: last.version, reason };
+  }
   return { intact: true, versions: last.version, receipt: last };
 }

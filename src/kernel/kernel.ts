@@ -115,9 +115,11 @@ export class Kernel<Command, Event, Head> {
     }
   }
 
-  /** Checks a whole log and its payloads, against a receipt kept elsewhere if there is one. */
-  audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
-    return audit(this.#logWithPayloads(id), receipt);
+  /** Checks a whole log and its payloads, against a receipt kept elsewhere if there is one, and what the store hints at. */
+  async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
+    // Asked first: a commit that is made meanwhile is in the log then, and not before it.
+    const hinted = (await this.#options.storage.hint?.(id)) ?? 0;
+    return audit(this.#logWithPayloads(id), receipt, hinted);
   }
 
   async *#logWithPayloads(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {

@@ -2,6 +2,8 @@
 export class RecentMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #max: number;
+  /** The key that was used last: nothing moves when it is used again. */
+  #newest: K | undefined;
 
   constructor(max: number) {
     this.#max = max;
@@ -9,12 +11,13 @@ export class RecentMap<K, V> {
 
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined) this.set(key, value);
+    if (value !== undefined && key !== this.#newest) this.set(key, value);
     return value;
   }
 
   set(key: K, value: V): void {
-    this.#entries.delete(key);
+    if (key !== this.#newest) this.#entries.delete(key);
+    this.#newest = key;
     this.#entries.set(key, value);
     if (this.#entries.size <= this.#max) return;
     for (const oldest of this.#entries.keys()) {
@@ -24,6 +27,7 @@ export class RecentMap<K, V> {
   }
 
   delete(key: K): void {
+    if (key === this.#newest) this.#newest = undefined;
     this.#entries.delete(key);
   }
 }

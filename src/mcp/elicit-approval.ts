@@ -9,11 +9,15 @@ import {
 import * as z from "zod";
 import type { ApprovalRequest } from "../engine/approval/awaited.js";
 import type { PersonsAnswer } from "../tool/tool-context.js";
+import { brief } from "../tool/wire-object.js";
 
 /** The name that an answer by a client's user is recorded under: nobody knows who it was. */
 const CLIENT_USER = "client user";
 /** As much evidence as a person reads in a dialog. */
 const EVIDENCE_MAX = 4000;
+/** As many results of checks, and as much of each. */
+const FOUND_MAX = 15;
+const FOUND_LENGTH = 200;
 /** The key under which a client is handed a per-request view of itself. */
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
@@ -74,14 +78,33 @@ function keyOf({ request }: ApprovalRequest): string {
   return `approval_${request.slice(0, 32)}`;
 }
 
-function messageOf({ sessionId, workflowType, phase, prompt, evidence, evidenceHash }: ApprovalRequest): string {
+function messageOf(request: ApprovalRequest): string {
+  const { sessionId, workflowType, phase, prompt, evidence, evidenceHash } = request;
   const json = escaped(JSON.stringify(evidence, undefined, 2));
   const left = json.length - EVIDENCE_MAX;
   return [
     escaped(prompt),
+    ...foundLines(request),
     `Phase ${phase} of ${workflowType}, session ${sessionId}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
     left > 0 ? `${json.slice(0, EVIDENCE_MAX)}\n… and ${left} more characters that are not shown` : json,
   ].join("\n\n");
+}
+
+/** What was looked up, before the evidence, which may be long: what was met, and what the gate only warned of. */
+function foundLines({ verification, warnings }: ApprovalRequest): string[] {
+  const found = verification.map(({ verifier, field, ok, message }) => {
+    const about = field === undefined ? verifier : `${verifier} for ${field}`;
+    return `${ok ? "✓" : "✗"} ${about}: ${message}`;
+  });
+  const warned = warnings.map(({ message }) => `! ${message}`);
+  if (found.length + warned.length === 0) return [];
+  const lines = [...found, ...warned]
+    .slice(0, FOUND_MAX)
+    .map((line) => brief(escaped(line).replace(/\s+/g, " "), FOUND_LENGTH));
+  const left = found.length + warned.length - lines.length;
+  return [
+    ["Verified, when the evidence was handed in:", ...lines, ...(left > 0 ? [`… and ${left} more`] : [])].join("\n"),
+  ];
 }
 
 /** What would turn the order of a line round, or hide something in it, is shown for what it is. */

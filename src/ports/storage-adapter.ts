@@ -89,7 +89,8 @@ export interface SessionSize {
  * phases, keys or retries.
  *
  * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves.
- * - What a call gives back is the caller's: changing it changes nothing that is stored.
+ * - What a call gives back is the caller's: changing it changes nothing that is stored. So is what a call is handed,
+ *   from the call on: an adapter that waits for something first takes a copy first.
  * - A failure throws; `CONFLICT` means that nothing was written and somebody else was first, any
  *   other error that nothing was acknowledged.
  */
@@ -132,6 +133,11 @@ export interface StorageAdapter {
    * aborts. `limit` and `cursor` mean nothing here.
    */
   watch?(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit>;
+  /**
+   * The version that the store has beside the log for the newest of a session; 0 if it has none. A hint, which may lag
+   * behind: where it is ahead of the log, commits have gone. Only audits ask.
+   */
+  hint?(id: SessionId): Promise<number>;
   /** How much a session takes, without its commits being read; undefined if there is none. */
   size?(id: SessionId): Promise<SessionSize | undefined>;
   /**

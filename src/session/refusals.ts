@@ -33,14 +33,15 @@ export function rollbackTargets(head: SessionHead, structure: WorkflowStructure)
   return structure.phases.slice(Math.max(first, 0), head.position).map(({ number }) => number);
 }
 
-/** The session's state doesn't allow the command. */
+/** The session's state doesn't allow the command. With limits, no retry is offered that an agent would be refused. */
 export function invalidTransition(
   head: SessionHead,
   structure: WorkflowStructure,
   command: SessionCommand["type"],
-  why?: string,
+  { why, limits }: { readonly why?: string; readonly limits?: AttemptLimits } = {},
 ): PhasegateError<"INVALID_TRANSITION"> {
-  const allowed = allowedCommands(head, structure);
+  const isSpent = limits !== undefined && exhausted(head, limits) !== undefined;
+  const allowed = allowedCommands(head, structure).filter((other) => !isSpent || other !== "retryPhase");
   const because = why ?? `the session is ${head.status}`;
   return new PhasegateError("INVALID_TRANSITION", `${command} is not possible: ${because}`, {
     remedy: isOver(head) ? "It is over: start a new session for more." : `Possible now: ${allowed.join(", ")}.`,
@@ -65,7 +66,7 @@ export function submissionRefusal(
 ): AnyPhasegateError | undefined {
   const position = structure.phases.findIndex(({ number }) => number === phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
-  if (head.status !== "active") return invalidTransition(head, structure, "completePhase");
+  if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
   if (position > head.position) return phaseLocked(phase, head.phase);
   if (position < head.position) return behind(head, phase, structure);
   return exhausted(head, limits);

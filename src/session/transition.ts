@@ -49,7 +49,9 @@ function decide(head: SessionHead | undefined, command: SessionCommand, context:
     case "pause":
       return pause(head, command, context);
     case "resume":
-      if (head.status !== "paused") return invalidTransition(head, context.structure, "resume");
+      if (head.status !== "paused") {
+        return invalidTransition(head, context.structure, "resume", { limits: context.limits });
+      }
       return [{ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }];
     case "retryPhase":
       return retryPhase(head, command, context);
@@ -160,8 +162,8 @@ function entered(phase: number, position: number, context: TransitionContext): E
   return { type: "phase_entered", phase, position, ...begunOf(context) };
 }
 
-function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure }: TransitionContext): Decided {
-  if (head.status !== "active") return invalidTransition(head, structure, "pause");
+function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
+  if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
   if (note === undefined) return [{ type: "paused" }];
   return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "paused", note }];
 }
@@ -180,7 +182,7 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   if (refusal !== undefined && by === "agent") return refusal;
   // Whoever comes back to a phase whose attempts are used up has failed nothing since, and needs the host all the same.
   if (refusal === undefined && head.status === "active" && head.attempts === 0) {
-    return invalidTransition(head, structure, "retryPhase", `no attempt at phase ${phase} has failed`);
+    return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
   return [{ type: "retried", phase, resetEvidence, by, ...begunOf(context) }];
 }

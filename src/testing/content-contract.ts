@@ -1,7 +1,8 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { isPhasegateError } from "../errors.js";
 import type { Content, ContentProvider } from "../ports/content-provider.js";
-import { type ContractCase, refuses } from "./contract-case.js";
+import { type ContractCase, outcomeOf, refuses } from "./contract-case.js";
+import { type ContractReport, type ContractRun, runCases } from "./run-contract.js";
 
 /** How to run the contract over a provider. */
 export interface ContentContractOptions {
@@ -16,7 +17,7 @@ export interface ContentContractOptions {
 export function contentContract(options: ContentContractOptions): ContractCase[] {
   const over = (name: string, check: (content: ContentProvider) => Promise<void>): ContractCase => ({
     name,
-    run: async () => check(await options.open()),
+    run: () => outcomeOf(async () => check(await options.open())),
   });
   return [
     over("list: every workflow once, broken ones with an error", listsOnce),
@@ -28,6 +29,14 @@ export function contentContract(options: ContentContractOptions): ContractCase[]
     over("text: both templates where phases come from a plan, and TEMPLATE where they don't", givesTemplates),
     over("text: CONTENT_UNAVAILABLE for a phase and a task that there is not", refusesMissingTexts),
   ];
+}
+
+/**
+ * Runs the whole contract over a provider, one case after the other, and gives a report. Throws a {@link ContractError},
+ * which has the report, if a promise is not kept.
+ */
+export function runContentContract(options: ContentContractOptions, run: ContractRun = {}): Promise<ContractReport> {
+  return runCases(contentContract(options), run);
 }
 
 async function listsOnce(content: ContentProvider): Promise<void> {

@@ -1,11 +1,34 @@
 import assert from "node:assert/strict";
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 
-/** One thing that an implementation of a port must do. `run` throws an `AssertionError` if it doesn't. */
+/** One thing that an implementation of a port must do. */
 export interface ContractCase {
   readonly name: string;
-  /** Tries it, on storage or content of its own. */
-  readonly run: () => Promise<void>;
+  /**
+   * Tries it, on storage or content of its own. Rejects, as a rule with an `AssertionError`, if the promise is not kept;
+   * resolves with the reason where it could not be tried, as with an adapter that has no `watch`.
+   */
+  readonly run: () => Promise<string | undefined>;
+}
+
+/** Ends a case that the implementation gives nothing to try. */
+export class NotTried extends Error {}
+
+/** What a case's `run` does: an end by {@link NotTried} is a reason, not a failure. */
+export async function outcomeOf(check: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof NotTried) return error.message;
+    throw error;
+  }
+}
+
+/** Something that an implementation may have or not; without it the case ends here. */
+export function ifThere<T>(value: T | undefined, missing: string): T {
+  if (value === undefined) throw new NotTried(missing);
+  return value;
 }
 
 /** Asserts that a call is refused with a code. */
@@ -41,4 +64,21 @@ export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 export function present<T>(value: T | undefined, what: string): T {
   assert.ok(value !== undefined, `${what} must be there`);
   return value;
+}
+
+/** How long a contract waits for what must come at some time: an answer, a child's word. */
+const PATIENCE_MS = 30_000;
+
+/** What must come at some time; a failure that says what was waited for if it doesn't, so that nothing hangs. */
+export async function comes<T>(call: Promise<T>, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new assert.AssertionError({ message: `${what}, and did not within ${PATIENCE_MS / 1000} s` });
+    timer = setTimeout(() => reject(error), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([call, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import type { PlanSource } from "../ports/plan-source.js";
-import { type ContractCase, present, refuses } from "./contract-case.js";
+import { type ContractCase, outcomeOf, present, refuses } from "./contract-case.js";
 
 /** How to run the contract over a source of plans. */
 export interface PlanContractOptions {
@@ -19,7 +19,7 @@ const FILE = "specs/garden/tasks.md";
 
 /** What every {@link PlanSource} promises, as cases for any test runner. */
 export function planContract({ open }: PlanContractOptions): ContractCase[] {
-  return checks.map(([name, check]) => ({ name, run: async () => check(await open(PLANS)) }));
+  return checks.map(([name, check]) => ({ name, run: () => outcomeOf(async () => check(await open(PLANS))) }));
 }
 
 const checks: readonly PlanCheck[] = [

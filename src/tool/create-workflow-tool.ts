@@ -44,19 +44,23 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
     inputSchema: inputSchema(actions),
     outputSchema: outputSchema(),
     actions,
-    dispatch: async (input, options = {}) => (await loadDispatch())({ ...context, ...options }, input),
+    dispatch: async (input, options) => {
+      const dispatch = measured ?? (await loadDispatch());
+      return await dispatch(options === undefined ? context : { ...context, ...options }, input);
+    },
   };
 }
 
-let loading: Promise<typeof import("./dispatch.js").measured> | undefined;
+let measured: typeof import("./dispatch.js").measured | undefined;
 
 /**
  * What carries calls out is loaded with the first one: a host may list its tool and never be called. Kept here,
  * since looking a module up costs as much as a call.
  */
-function loadDispatch() {
-  loading ??= import("./dispatch.js").then(({ measured }) => measured);
-  return loading;
+async function loadDispatch() {
+  const loaded = await import("./dispatch.js");
+  measured = loaded.measured;
+  return measured;
 }
 
 function checkActions(actions: readonly Action[]): readonly Action[] {

@@ -59,6 +59,7 @@ async function read(context: ToolContext, request: Request): Promise<WireObject>
 function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
   const { next, valid_actions: valid } = answer;
   const isGiven = (action: unknown) => isAction(action) && actions.includes(action);
+  if (valid === undefined && (!isJsonObject(next) || isGiven(next.action))) return compact(answer);
   return compact({
     ...answer,
     ...(isJsonObject(next) && !isGiven(next.action) ? { next: undefined } : {}),

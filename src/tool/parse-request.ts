@@ -28,7 +28,7 @@ export function parseRequest(input: unknown, allowed: readonly Action[]): Reques
     return unknownAction(undefined, "the input must be an object with an 'action'", allowed);
   }
   const entries = Object.entries(input).filter(([, value]) => value !== undefined && value !== null);
-  const action = new Map(entries).get("action");
+  const action: unknown = entries.find(([name]) => name === "action")?.[1];
   if (!isAction(action) || !allowed.includes(action)) {
     const problem = action === undefined ? "'action' is missing" : `Unknown action: ${shown(action)}`;
     return unknownAction(action, problem, allowed);
@@ -57,8 +57,9 @@ function isChecked(request: { action: Action; params: object }): request is Requ
 
 function problemsOf(action: Action, given: readonly (readonly [string, unknown])[]): string[] {
   const { required, all } = parametersOf(action);
-  const names = given.map(([name]) => name);
-  const missing = required.filter((name) => !names.includes(name)).map((name) => `'${name}' is missing`);
+  const missing = required
+    .filter((name) => given.every(([other]) => other !== name))
+    .map((name) => `'${name}' is missing`);
   const wrong = given.flatMap(([name, value]) => {
     if (!isParameter(name)) return [unknownParameter(name, all)];
     if (!all.includes(name)) return [`${action} does not take '${name}'`];

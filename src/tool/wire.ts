@@ -8,7 +8,7 @@ import { conceal, revealOf } from "../gate/reveal.js";
 import type { Problem } from "../gate/verdict.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import type { PhaseAttempt } from "../session/history.js";
-import { verificationNews } from "./verification-on-wire.js";
+import { verificationRecord } from "./verification-on-wire.js";
 import { brief, compact, type WireObject } from "./wire-object.js";
 
 /** How many earlier phases' artifacts are named; the others are counted. */
@@ -27,6 +27,7 @@ export function phaseContent(view: PhaseView): WireObject {
     artifacts_from_previous_phases: artifactNames(artifacts),
     content_changed: contentChanged || undefined,
     sources: content.sources,
+    tokens: content.tokens,
   });
 }
 
@@ -49,6 +50,7 @@ export function taskContent({ task, facts, content, contentChanged }: TaskView):
     estimated_duration: task.plan?.estimatedTime ?? facts.estimatedDuration,
     content_changed: contentChanged || undefined,
     sources: content.sources,
+    tokens: content.tokens,
   });
 }
 
@@ -78,7 +80,7 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
     attempt: attempt.attempt,
     status,
     problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
-    ...verificationNews(verification, reveal),
+    ...verificationRecord(verification, reveal),
   });
 }
 

@@ -1,5 +1,6 @@
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
@@ -35,6 +36,36 @@ describe("phasegate approve", () => {
     expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
     const again = await run("approve", sessionId, ...args, "--yes", "--evidence-hash", evidenceHash);
     expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("waits for no approval: it is active") });
+  });
+
+  it("says where the next phase is compared with its beginning, and nothing has looked at that", async () => {
+    const project = await temporaryFolder();
+    const change = (text: string) => writeFile(join(project, "a.ts"), text);
+    const gate =
+      "evidence_schema: {done: {type: boolean}}\nverify: {verifier: changed_since_phase_start, path: a.ts}\n";
+    const more = {
+      files: { "phases/2/gate-definition.yaml": gate },
+      verifiers: await createVerifiers({ projectRoot: project }),
+    };
+    const approve = async (args: readonly string[]) => {
+      const { state, sessionId, keyFile, approvers, evidenceHash, engine } = await waitingSession({}, undefined, more);
+      const flags = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--yes", ...args];
+      const { stdout } = await run("approve", sessionId, ...flags, "--evidence-hash", evidenceHash);
+      const submit = () => engine.completePhase(sessionId, { phase: 2, evidence: { done: true } });
+      return { stdout, engine, sessionId, submit };
+    };
+    await change("before");
+    const blind = await approve([]);
+    expect(blind.stdout).toContain("Phase 2 is compared with how it began, and without --project nothing has looked");
+    await change("after");
+    expect(JSON.stringify(await blind.submit())).toContain("nothing was recorded; retry_phase records it anew");
+    await blind.engine.retryPhase(blind.sessionId, { phase: 2, by: "agent" });
+    await change("after that");
+    expect(await blind.submit()).toMatchObject({ passed: true });
+    const seeing = await approve(["--project", project]);
+    expect(seeing.stdout).toMatch(/phase 2 is next\.\n$/);
+    await change("at last");
+    expect(await seeing.submit()).toMatchObject({ passed: true });
   });
 
   it("says no with a note", async () => {

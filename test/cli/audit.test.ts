@@ -67,7 +67,12 @@ describe("phasegate audit", () => {
     expect(JSON.parse(await readFile(receipt, "utf8"))).toEqual({ sessionId, version: 3, hash: expect.any(String) });
     expect(await audit("--receipt", receipt)).toMatchObject({ code: 0 });
     await rm(await commitFile(state, 3));
-    await rm(join(await commitFile(state, 2), "..", "head"), { force: true });
+    const noticed = {
+      code: 1,
+      stdout: expect.stringContaining("names commit 3 as one of the session's, and it is missing"),
+    };
+    expect(await audit()).toMatchObject(noticed);
+    await rm(join(await commitFile(state, 2), "..", "head"));
     expect(await audit()).toMatchObject({ code: 0, stdout: expect.stringMatching(/^intact: 2 commits/) });
     const cut = await audit("--receipt", receipt);
     expect(cut).toMatchObject({

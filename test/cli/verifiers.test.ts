@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { resultLines } from "../../src/cli/session-tree.js";
 import { gatedFiles } from "../support/verified.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
@@ -52,10 +54,28 @@ describe("phasegate serve with verifiers", () => {
     const { code, stdout } = await run("show", String(session_id), "--state", state);
     expect(code).toBe(0);
     expect(stdout).toContain("✗ file_exists for report: report.md");
-    expect(stdout).toContain("✗ command: checker check.mjs (1)\n");
+    expect(stdout).toMatch(
+      /✗ command: checker check\.mjs \(1\) {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ, sha256 [\da-f]{12}\n/,
+    );
     expect(stdout).toContain("    CI=yes HOME=undefined\n");
     const { stdout: json } = await run("show", String(session_id), "--state", state, "--json");
     expect(JSON.parse(json)).toMatchObject({ phases: [{ attempts: [{ verification: [{}, { exit: 1 }] }, {}] }] });
+  });
+
+  it("shows of a check that was met when it was, its digest and its first lines", () => {
+    const at = "2026-03-04T05:06:07.000Z";
+    const met = {
+      verifier: "command",
+      ok: true,
+      message: "",
+      exit: 0,
+      digest: "ab".repeat(32),
+      output: ["a", "b", "c"],
+      at,
+    };
+    const lines = resultLines(met, new PassThrough());
+    expect(lines).toEqual(["✓ command (0)  2026-03-04 05:06:07Z, sha256 abababababab", "    a", "    b"]);
+    expect(resultLines({ ...met, ok: false, exit: 1 }, new PassThrough())).toHaveLength(4);
   });
 
   it("starts no workflow whose gates it can't check", async () => {

@@ -2,12 +2,17 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
+import type { Verifier } from "phasegate/verify";
 import { askingFiles, people } from "../support/approvals.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { writeFiles } from "./workflow-folders.js";
 
 /** A state folder with a session that waits for Ann or Bob, and the files that a person and a server need. */
-export async function waitingSession(evidence: Record<string, unknown> = {}, hashKey?: string) {
+export async function waitingSession(
+  evidence: Record<string, unknown> = {},
+  hashKey?: string,
+  { files = {}, verifiers = {} }: { files?: Record<string, string>; verifiers?: Record<string, Verifier> } = {},
+) {
   const root = await temporaryFolder();
   const state = join(root, "state");
   const keys = await people();
@@ -19,9 +24,9 @@ export async function waitingSession(evidence: Record<string, unknown> = {}, has
   };
   await writeFile(join(root, "approvers.json"), JSON.stringify(approvers));
   const storage = await FileStorage.open(state);
-  const content = new MemoryContent({ sources: { asking: askingFiles } });
+  const content = new MemoryContent({ sources: { asking: { ...askingFiles, ...files } } });
   const trust = { approvers, ...(hashKey === undefined ? {} : { hashKey }) };
-  const engine = createEngine({ storage, content, ...trust });
+  const engine = createEngine({ storage, content, verifiers, ...trust });
   const { sessionId } = await engine.start({ workflowType: "asking", target: "src/a.ts" });
   await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true, ...evidence } });
   const hashKeyFile = join(root, "hash.key");

@@ -1,12 +1,13 @@
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, it } from "vitest";
-import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { describe, expect, it } from "vitest";
 import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
-const KILLS = process.env.PHASEGATE_LONG === "1" ? 300 : 20;
+const KILLS = process.env.PHASEGATE_LONG === "1" ? 1000 : 100;
 const STEPS = ["wrong", "large", "right", "last"];
 
 const newRoot = temporaryRoots();
@@ -16,13 +17,21 @@ const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
  * A process lives through session after session and is killed at some instant; the next one repeats
  * the same calls with the same keys from the session on that was being lived through.
  */
-it(`goes on after each of ${KILLS} kills, with nothing lost and nothing done twice`, { timeout: 900_000 }, async () => {
-  const root = await newRoot();
+describe.each(Object.entries(DURABLE))("an engine on %s", (name, place) => {
+  it(`goes on after each of ${KILLS} kills, with nothing lost and nothing done twice`, {
+    timeout: 900_000,
+  }, async () => {
+    const counts = await killAgainAndAgain(join(await newRoot(), place));
+    console.log(`${KILLS} kills of engines on ${name}: ${counts}, none lost or doubled`);
+  });
+});
+
+async function killAgainAndAgain(place: string): Promise<string> {
   const acknowledged = new Map<string, Set<string>>();
   let first = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const keys = Array.from({ length: 40 }, (_, index) => `s${first + index}`);
-    const worker = startWorker(root, "live", ...keys);
+    const worker = startWorker(place, "live", ...keys);
     await new Promise<void>((resolve) => {
       worker.process.stdout?.once("data", () => resolve());
       worker.process.once("close", () => resolve());
@@ -34,24 +43,22 @@ it(`goes on after each of ${KILLS} kills, with nothing lost and nothing done twi
     for (const line of lines) note(acknowledged, line);
     first += lines.filter((line) => line.endsWith("-last")).length;
   }
-  const last = startWorker(root, "live", `s${first}`);
+  const last = startWorker(place, "live", `s${first}`);
   const { lines, exitCode } = await last.ended;
   expect([lines.length, exitCode], "the session that the last kill left is lived to its end").toEqual([5, 0]);
   for (const line of lines) note(acknowledged, line);
-  await check(root, acknowledged);
+  await check(place, acknowledged);
   const count = [...acknowledged.values()].reduce((sum, markers) => sum + markers.size, 0);
-  console.log(
-    `${KILLS} kills of engines: ${acknowledged.size} sessions, ${count} acknowledged calls, none lost or doubled`,
-  );
-});
+  return `${acknowledged.size} sessions, ${count} acknowledged calls`;
+}
 
 function note(acknowledged: Map<string, Set<string>>, line: string): void {
   const [id = "", marker = ""] = line.split(" ");
   acknowledged.set(id, (acknowledged.get(id) ?? new Set()).add(marker));
 }
 
-async function check(root: string, acknowledged: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
-  const storage = await FileStorage.open(root);
+async function check(place: string, acknowledged: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
+  const storage = await openStorage(place);
   const engine = lookingEngine(storage);
   for (const id of acknowledged.keys()) {
     expect(await engine.audit(id)).toMatchObject({ intact: true });
@@ -62,4 +69,14 @@ async function check(root: string, acknowledged: ReadonlyMap<string, ReadonlySet
   const listed = await engine.listSessions({ limit: 1000 });
   expect(listed.items.map(({ sessionId }) => sessionId).sort()).toEqual([...acknowledged.keys()].sort());
   await engine.close();
+  await storage.close?.();
+  if (place.endsWith(".db")) checkIntegrity(place);
+}
+
+/** What SQLite itself says of its file: nothing torn, no index that differs from its table, no row without its parent. */
+function checkIntegrity(file: string): void {
+  const database = new DatabaseSync(file);
+  expect(database.prepare("PRAGMA integrity_check").all().map(Object.values)).toEqual([["ok"]]);
+  expect(database.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
+  database.close();
 }

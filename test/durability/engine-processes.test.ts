@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
 import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
@@ -11,18 +11,20 @@ const TRANSITIONS = process.env.PHASEGATE_LONG === "1" ? 1000 : 60;
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
 
-describe("several engines in processes of their own", () => {
+describe.each(Object.entries(DURABLE))("several engines in processes of their own on %s", (name, folder) => {
   for (const count of [1, 4]) {
     it(`lose no transition on ${count} session(s)`, { timeout: 600_000 }, async () => {
-      const root = await newRoot();
-      const storage = await FileStorage.open(root);
+      const place = join(await newRoot(), folder);
+      const storage = await openStorage(place);
       const engine = lookingEngine(storage);
       const ids: string[] = [];
       for (let index = 0; index < count; index += 1) {
         ids.push((await engine.start({ workflowType: "stubborn", target: `${index}` })).sessionId);
       }
       const begun = performance.now();
-      const workers = Array.from({ length: PROCESSES }, () => startWorker(root, "submit", String(TRANSITIONS), ...ids));
+      const workers = Array.from({ length: PROCESSES }, () =>
+        startWorker(place, "submit", String(TRANSITIONS), ...ids),
+      );
       const ended = await Promise.all(workers.map((worker) => worker.ended));
       const seconds = (performance.now() - begun) / 1000;
       const acknowledged: string[] = [];
@@ -37,8 +39,11 @@ describe("several engines in processes of their own", () => {
       }
       expect(found.sort(), "each acknowledged transition is there once").toEqual(acknowledged.sort());
       await engine.close();
+      await storage.close?.();
       const rate = Math.round(acknowledged.length / seconds);
-      console.log(`${PROCESSES} engines, ${count} session(s): ${acknowledged.length} transitions, ${rate} a second`);
+      console.log(
+        `${name}, ${PROCESSES} engines, ${count} session(s): ${acknowledged.length} transitions, ${rate} a second`,
+      );
     });
   }
 });

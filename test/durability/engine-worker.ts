@@ -2,19 +2,19 @@
  * A process that works on sessions through the engine, and says on its standard output what it was
  * told is done, in one write each.
  *
- * - `engine-worker <root> submit <count> <session>…`: submits evidence that no gate lets through, to each
+ * - `engine-worker <place> submit <count> <session>…`: submits evidence that no gate lets through, to each
  *   session in turn: transitions that any number of processes may make at once.
- * - `engine-worker <root> live <key>…`: lives through a whole session for each key, from its start to its
+ * - `engine-worker <place> live <key>…`: lives through a whole session for each key, from its start to its
  *   end; every call has a key of its own, so that a process after it can take it up.
  */
 import { writeSync } from "node:fs";
-import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
 import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
 import { createEngine } from "../../src/engine/engine.js";
+import { openStorage } from "../support/open-storage.js";
 import { markedEvidence, stubborn } from "./stubborn-workflow.js";
 
-const [root = "", mode, ...rest] = process.argv.slice(2);
-const storage = await FileStorage.open(root);
+const [place = "", mode, ...rest] = process.argv.slice(2);
+const storage = await openStorage(place);
 const engine = createEngine({
   storage,
   content: new MemoryContent({ workflows: [stubborn] }),
@@ -24,6 +24,7 @@ const engine = createEngine({
 if (mode === "submit") await submit(Number(rest[0]), rest.slice(1));
 else for (const key of rest) await live(key);
 await engine.close();
+await storage.close?.();
 
 function acknowledge(sessionId: string, marker: string): void {
   writeSync(1, `${sessionId} ${marker}\n`);

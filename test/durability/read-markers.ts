@@ -1,17 +1,17 @@
 import { expect } from "vitest";
-import type { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
 import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
 import { parseSessionId } from "../../src/definition/names.js";
 import { createEngine } from "../../src/engine/engine.js";
+import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { stubborn } from "./stubborn-workflow.js";
 
 /** An engine that only looks. */
-export function lookingEngine(storage: FileStorage) {
+export function lookingEngine(storage: StorageAdapter) {
   return createEngine({ storage, content: new MemoryContent({ workflows: [stubborn] }) });
 }
 
 /** The markers of all submissions in a session's log, in their order; evidence beside the log included. */
-export async function readMarkers(storage: FileStorage, id: string): Promise<string[]> {
+export async function readMarkers(storage: StorageAdapter, id: string): Promise<string[]> {
   const markers: string[] = [];
   for await (const { body } of storage.log(parseSessionId(id))) {
     const { events }: { events: { evidence?: { inline?: { marker: string }; payload?: string } }[] } = JSON.parse(body);
@@ -23,7 +23,7 @@ export async function readMarkers(storage: FileStorage, id: string): Promise<str
   return markers;
 }
 
-async function markerOfPayload(storage: FileStorage, id: string, hash: string): Promise<string> {
+async function markerOfPayload(storage: StorageAdapter, id: string, hash: string): Promise<string> {
   const text = await storage.payload(parseSessionId(id), hash);
   expect(text, "a payload is missing").toBeDefined();
   const { marker }: { marker: string } = JSON.parse(text ?? "{}");

@@ -32,6 +32,19 @@ describe("RecentMap", () => {
     expect([map.get("b"), map.get("c")]).toEqual([2, 3]);
   });
 
+  it("forgets in the same order where what was used last is used again, or deleted", () => {
+    const map = new RecentMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    expect([map.get("b"), map.get("b"), map.get("a"), map.get("a")]).toEqual([2, 2, 1, 1]);
+    map.set("c", 3);
+    expect([map.get("a"), map.get("b")]).toEqual([1, undefined]);
+    map.delete("a");
+    map.set("a", 4);
+    map.set("d", 5);
+    expect([map.get("a"), map.get("c"), map.get("d")]).toEqual([4, undefined, 5]);
+  });
+
   it("does not bring back what it is asked for in vain", () => {
     const map = new RecentMap<string, number>(1);
     map.set("a", 1);

@@ -47,6 +47,26 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ done: true });
   });
 
+  it("refuses two files whose contents have changed places", async () => {
+    const both = CHANGED.replace("path: src/parser.mjs", "paths: [src/parser.mjs, old/parser.mjs]");
+    const gate = await aGate({ gate: both, files: BEFORE });
+    await gate.write(path, BEFORE["old/parser.mjs"]);
+    await gate.write("old/parser.mjs", BEFORE[path]);
+    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new, but contents that another file had/);
+    await changed(gate);
+    await gate.refuses({ done: true }, /old\/parser\.mjs has nothing new/);
+    await gate.write("old/parser.mjs", "export const old = 2;\n");
+    await gate.accepts({ done: true });
+  });
+
+  it("refuses a file with the contents of another", async () => {
+    const gate = await aGate({ gate: CHANGED.replace("path: src/parser.mjs", "path: ."), files: BEFORE });
+    await gate.write(path, BEFORE["old/parser.mjs"]);
+    await gate.refuses({ done: true }, /has nothing new, but contents that another file had/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
   it("refuses an old file under a new name", async () => {
     const within = CHANGED.replace("path: src/parser.mjs", "within: src").replace(
       "evidence_schema: {done: {type: boolean}}\nverify: {",

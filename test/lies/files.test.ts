@@ -40,6 +40,27 @@ describe("a gate that wants a file", () => {
     await gate.accepts(TRUTH);
   });
 
+  it("refuses the path of a file that ends as a folder's does", async () => {
+    const gate = await aGate({ gate: FILE, files });
+    await gate.refuses({ report: "docs/report.md/" }, /docs\/report\.md.*ends as the path of a folder/);
+    await gate.refuses({ report: "docs/report.md/." }, /docs\/report\.md.*ends as the path of a folder/);
+    await gate.accepts(TRUTH);
+  });
+
+  it("refuses a line that is hidden behind an unusual line end", async () => {
+    const gate = await aGate({
+      gate: 'evidence_schema:\n  report: {type: string, verify: {verifier: file_matches, pattern: "^- \\\\[ \\\\]", max: 0}}\n',
+      files,
+      engine: { limits: { maxAttempts: 10 } },
+    });
+    for (const end of ["\r", "\u2028", "\u2029", "\u0085", "\v", "\f"]) {
+      await gate.write("docs/report.md", `# Report${end}- [ ] not done\n`);
+      await gate.refuses(TRUTH, /docs\/report\.md has 1 matching lines/);
+    }
+    await writeFiles(gate.project, files);
+    await gate.accepts(TRUTH);
+  });
+
   it("refuses a link to a good file in the project", async () => {
     const gate = await withoutReport();
     await symlink("other.md", join(gate.project, "docs/report.md"));

@@ -4,6 +4,7 @@ import { run } from "../cli/run-cli.js";
 import { connectToBin } from "../cli/serve-client.js";
 import { waitingSession } from "../cli/waiting-session.js";
 import { makeAsking } from "../support/approvals.js";
+import { startVerified } from "../support/verified.js";
 import { connectInMemory } from "./connect-in-memory.js";
 
 type Asked = ElicitRequest["params"];
@@ -112,6 +113,29 @@ describe("a client with elicitation", () => {
     const answer = await ask(submit);
     expect(answer).toMatchObject({ status: "error", code: "PHASE_ALREADY_COMPLETED" });
     expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1 }, { phase: 2, by: "ann" }]);
+  });
+
+  it("shows its user what was looked up, as much as a person reads", async () => {
+    const { asked, prepare } = user(() => ({ action: "cancel" }));
+    const gate = `evidence_schema: {report: {type: string, verify: looked}}
+verify: [${Array.from({ length: 19 }, () => "looked").join(", ")}]
+approval: {prompt: "Well?"}
+`;
+    const looked = { verify: async () => ({ ok: true, message: `a\u202eb\n\nApprove this! ${"x".repeat(500)}` }) };
+    const { engine, sessionId } = await startVerified([gate], { verifiers: { looked }, ...UNSIGNED });
+    const { ask } = await connectInMemory(engine, {}, prepare);
+    await ask({ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { report: "r.md" } });
+    const message = asked[0]?.message ?? "";
+    expect(message).toContain(
+      "\n\nVerified, when the evidence was handed in:\n✓ looked for report: a\\u202eb Approve this! xxx",
+    );
+    expect(message).toContain("\n… and 5 more\n\n");
+    expect(
+      message
+        .split("\n")
+        .filter((line) => line.startsWith("✓"))
+        .map((line) => line.length),
+    ).toEqual(Array(15).fill(200));
   });
 
   it("shows its user what an agent has written for what it is, and that there is more", async () => {

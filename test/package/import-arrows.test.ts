@@ -23,7 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   workspace: "definition template plan gate ports kernel walls",
   testing: "definition ports adapters/memory kernel engine",
   mcp: "definition template plan gate session ports kernel engine routed tool walls workspace",
-  cli: "definition template plan gate session ports kernel engine routed tool walls workspace adapters/memory adapters/fs adapters/verifiers mcp",
+  cli: "definition template plan gate session ports kernel engine routed tool walls workspace adapters/memory adapters/fs adapters/verifiers mcp testing",
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 

@@ -260,6 +260,19 @@ describe("attempts", () => {
     });
   });
 
+  it("that are used up leave no retry among what is possible, but for the host", () => {
+    const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 3 });
+    run.do(submit(1, false), submit(1, false));
+    const failed = { code: "INVALID_TRANSITION", details: { allowed: ["retryPhase", "delete"] } };
+    expect(run.refused(submit(1))).toMatchObject(failed);
+    run.do(retry(1), submit(1, false));
+    const spent = { code: "INVALID_TRANSITION", details: { status: "failed", allowed: ["delete"] } };
+    for (const command of [submit(1), { type: "pause" }, { type: "resume" }] as const) {
+      expect(run.refused(command)).toMatchObject(spent);
+    }
+    expect(run.do(retry(1, "host")).state.status).toBe("active");
+  });
+
   it("can't be won back by retrying early, before the session fails", () => {
     const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 3 });
     run.do(submit(1, false), retry(1), submit(1, false), retry(1), submit(1, false));

@@ -24,6 +24,8 @@ export function workersOf(source: string): (...args: readonly string[]) => Worke
       platform: "node",
       format: "esm",
       target: "node22",
+      // Packages in CommonJS, `pg` for one, ask for Node's modules by `require`.
+      banner: { js: `import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);` },
     });
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));

@@ -4,7 +4,9 @@ import { FileContent } from "../../src/adapters/fs/content/file-content.js";
 import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
 import { defineWorkflow } from "../../src/definition/define-workflow.js";
 import type { ContentProvider } from "../../src/ports/content-provider.js";
-import { contentContract } from "../../src/testing/content-contract.js";
+import { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "../../src/testing/broken-contents.js";
+import { contentContract, runContentContract } from "../../src/testing/content-contract.js";
+import { ContractError } from "../../src/testing/run-contract.js";
 import { FAULTY, SMALL, writeFiles } from "../cli/workflow-folders.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 
@@ -188,6 +190,33 @@ async function failures(provider: () => ContentProvider): Promise<string[]> {
     await run().catch(() => names.push(name));
   return names;
 }
+
+/** The case that must find each. */
+const BROKEN: Readonly<Record<BrokenContent, string>> = {
+  "any-revision": "definition: undefined for a type and for a revision",
+  "empty-texts": "text: CONTENT_UNAVAILABLE for a phase and a task that there is not",
+  "hidden-errors": "list: every workflow once, broken ones with an error",
+  "listed-twice": "list: every workflow once",
+  "restless-revisions": "text: the same text has the same revision",
+  "swallowed-error": "definition: a broken workflow throws DEFINITION_INVALID",
+};
+
+describe("runContentContract", () => {
+  for (const kind of BROKEN_CONTENTS) {
+    it(`finds ${kind}, and what is sound beside it`, async () => {
+      const sound = new MemoryContent({ sources: SOURCES });
+      const error = await runContentContract({ open: async () => brokenContent(kind, sound) }).catch((one) => one);
+      expect(error).toBeInstanceOf(ContractError);
+      expect(error.message).toContain(BROKEN[kind]);
+      expect(error.report.kept).toBeGreaterThan(3);
+    });
+  }
+
+  it("reports that a sound one keeps all", async () => {
+    const report = await runContentContract({ open: async () => new MemoryContent({ sources: SOURCES }) });
+    expect(report).toMatchObject({ kept: 8, broken: 0, notTried: 0 });
+  });
+});
 
 describe("contentContract", () => {
   for (const [name, [found, provider]] of Object.entries(FAULTS)) {

@@ -43,14 +43,19 @@ describe("a refusal by verifiers on the wire", () => {
     expect(await call("get_errors")).toMatchObject({
       errors: [{ details: { missing_fields: [], verification: [{ ok: false }, { ok: false }] } }],
     });
-    await write("check.mjs", "");
+    await write("check.mjs", "console.log('1 test passes\\ntwo\\nthree\\nfour');");
     await write("report.md", "## Results\n");
     expect(await complete({ count: 3, report: "report.md" })).toMatchObject({ checkpoint_passed: true });
     const history = await call("get_history");
     expect(history).toMatchObject({
       history: [
         { verification: [{ verifier: "file_matches" }, { verifier: "command", exit: 1 }] },
-        { verification: [{ ok: true }, { verifier: "command", ok: true, exit: 0 }] },
+        {
+          verification: [
+            { ok: true, at: expect.stringMatching(/^\d{4}-.*Z$/), digest: expect.stringMatching(/^[\da-f]{64}$/) },
+            { verifier: "command", ok: true, exit: 0, output: ["1 test passes", "two", "three"] },
+          ],
+        },
         { status: "active" },
       ],
     });

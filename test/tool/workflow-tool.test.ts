@@ -81,12 +81,15 @@ describe("every action, as seed 000 has it", () => {
     const id = await start();
     const phase = await call({ action: "get_phase", session_id: id });
     expect(phase).toMatchObject({ current_phase: 1, total_phases: 2 });
+    const said = { sources: expect.any(Array), tokens: expect.any(Number) };
+    expect(phase.phase_content).toMatchObject(said);
     const first = await call(phase.next as Answer);
     expect(first).toMatchObject({
       phase: 1,
       task_number: 1,
       task_content: { title: "Write the code", execution_steps: [{ step: 1, description: "Write" }] },
     });
+    expect(first.task_content).toMatchObject(said);
     const second = await call(first.next as Answer);
     expect(second.task_content).not.toHaveProperty("execution_steps");
     expect(second.next).toMatchObject({

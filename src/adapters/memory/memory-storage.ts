@@ -8,7 +8,7 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
-import { comparePositions, decodeCursor, matchesQuery, pageLimit, pageOf } from "../session-query.js";
+import { comparePositions, decodeCursor, isIsoTime, matchesQuery, pageLimit, pageOf } from "../session-query.js";
 
 interface StoredSession {
   readonly commits: Commit[];
@@ -39,6 +39,7 @@ export class MemoryStorage implements StorageAdapter {
   async append(commit: Commit): Promise<void> {
     const { payloads = [], ...rest } = commit;
     const { sessionId: id, version } = rest;
+    checkSummary(commit);
     const session = this.#sessions.get(id);
     const newest = session?.commits.at(-1);
     if (version !== (newest?.version ?? 0) + 1 || rest.previousHash !== (newest?.hash ?? "")) {
@@ -132,6 +133,15 @@ export class MemoryStorage implements StorageAdapter {
 
 function isBefore(one: SessionSummary | undefined, other: SessionSummary): boolean {
   return one !== undefined && comparePositions(one, other) > 0;
+}
+
+/** What lists go by must be what they can go by. */
+function checkSummary({ sessionId, summary }: Commit): void {
+  if (summary.sessionId === sessionId && isIsoTime(summary.createdAt)) return;
+  throw new PhasegateError("INVALID_INPUT", `The summary of a commit of session ${sessionId} is not valid`, {
+    remedy: "Commits are made by the engine; a host that makes its own must follow the port's types.",
+    details: { field: "summary", expected: "the commit's sessionId, and createdAt as an ISO 8601 time" },
+  });
 }
 
 function conflict({ sessionId, version }: Commit, reason: string): PhasegateError {

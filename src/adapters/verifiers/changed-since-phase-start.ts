@@ -28,7 +28,7 @@ const NAME = "changed_since_phase_start";
 /** What `snapshot` records: paths and digests. A list, so that no file's name is a key. */
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
-/** Whether files were created or changed, by their contents, since the phase was entered. */
+/** Whether there are contents in files that none of them had when the phase was entered. */
 export function changedSincePhaseStart(wall: Wall): Verifier {
   return defineVerifier({
     name: NAME,
@@ -43,8 +43,8 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
       const now = await digestsOf(wall, namedPaths(given), signal);
       const changes = changesBetween(new Map(before.data), now);
       const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
-      const counting = changes.filter(({ kind }) =>
-        kind === "deleted" ? given.allow_deleted === true : kind !== "renamed",
+      const counting = changes.filter(
+        ({ kind }) => isNewContent(kind) || (kind === "deleted" && given.allow_deleted === true),
       );
       // A folder that the evidence names says nothing: it would be any change in it.
       const isShown = given.within === undefined ? isAtOrBelow : Object.is;
@@ -88,15 +88,26 @@ function describe(changes: readonly Change[], wanted: readonly string[]): string
   return [...first, ...(told.length > 5 ? [`${told.length - 5} more`] : [])].join(", ");
 }
 
+/** Whether there is something that no file had before: contents that only go from name to name are nobody's work. */
+function isNewContent(kind: Change["kind"]): boolean {
+  return kind === "created" || kind === "changed";
+}
+
 const RENAMED = "has nothing but old contents under a new name";
+const SWAPPED = "has nothing new, but contents that another file had";
 
 function complaint(unchanged: readonly string[], changes: readonly Change[]): string {
   return unchanged
     .map((path) => {
       const was = (kind: Change["kind"]) =>
         changes.some((change) => change.kind === kind && isAtOrBelow(path, change.path));
-      const how = was("renamed") ? RENAMED : was("deleted") ? "was only deleted or emptied" : "has not changed";
-      return `${shownPath(path)} ${how} since this phase was entered`;
+      return `${shownPath(path)} ${howUnchanged(was)} since this phase was entered`;
     })
     .join("; ");
+}
+
+function howUnchanged(was: (kind: Change["kind"]) => boolean): string {
+  if (was("renamed")) return RENAMED;
+  if (was("swapped")) return SWAPPED;
+  return was("deleted") ? "was only deleted or emptied" : "has not changed";
 }

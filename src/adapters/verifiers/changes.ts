@@ -1,8 +1,11 @@
 /** What has become of a file. */
 export interface Change {
   readonly path: string;
-  /** `renamed` is a new file with the contents of an old one: another name, and no other bytes. */
-  readonly kind: "created" | "changed" | "renamed" | "deleted";
+  /**
+   * `renamed` is a new file, and `swapped` an old one, with contents that a file had before: another name for
+   * them, and no new bytes.
+   */
+  readonly kind: "created" | "changed" | "renamed" | "swapped" | "deleted";
 }
 
 /** What differs between two states of files, by path and digest. */
@@ -12,8 +15,9 @@ export function changesBetween(before: ReadonlyMap<string, string>, now: Readonl
   for (const [path, digest] of now) {
     const was = before.get(path);
     if (was === digest) continue;
-    if (was !== undefined) changes.push({ path, kind: "changed" });
-    else changes.push({ path, kind: known.has(digest) ? "renamed" : "created" });
+    const isNew = !known.has(digest);
+    if (was === undefined) changes.push({ path, kind: isNew ? "created" : "renamed" });
+    else changes.push({ path, kind: isNew ? "changed" : "swapped" });
   }
   for (const path of before.keys()) if (!now.has(path)) changes.push({ path, kind: "deleted" });
   return changes;

@@ -4,7 +4,7 @@ import type { Wall } from "../../walls/wall.js";
 import { defineVerifier } from "./define-verifier.js";
 import { countParam } from "./parse-params.js";
 import { shownPath } from "./shown-text.js";
-import { checkSubject, refuseLink, sha256, subjectParams, subjectsOf } from "./subject.js";
+import { checkSubject, refuseFolderPath, refuseLink, sha256, subjectParams, subjectsOf } from "./subject.js";
 
 const params = z.strictObject({
   ...subjectParams,
@@ -22,6 +22,7 @@ export function fileExists(wall: Wall, maxBytes: number): Verifier {
       const paths = subjectsOf(given, value);
       const found: Found[] = [];
       for (const path of paths) {
+        refuseFolderPath(path);
         await refuseLink(wall, path, given);
         found.push(await look(wall, path, maxBytes));
       }

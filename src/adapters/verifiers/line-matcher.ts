@@ -66,9 +66,12 @@ export async function countMatches(
   return count;
 }
 
+/** All that some program shows as the end of a line: none hides a line from a pattern that begins with `^`. */
+const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+
 /** The lines of a text; a line end at its end begins no other line. */
 function linesOf(text: string): string[] {
-  const lines = text.split(/\r?\n/);
+  const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }

@@ -48,6 +48,12 @@ function subjectOf(params: SubjectParams, value: JsonValue | undefined): string 
   return path;
 }
 
+/** Throws `PATH_REFUSED` for a path that ends as a folder's does, where a file is to be named. */
+export function refuseFolderPath(path: string): void {
+  if (!/[\\/]\.?$/.test(path)) return;
+  throw pathRefused(path, "it ends as the path of a folder does, and must name a file");
+}
+
 /**
  * Throws `PATH_REFUSED` for a link, unless the author allows it: a file that is asked for can't be
  * another good one under a new name. Folders on the way may be links that stay inside.
@@ -72,6 +78,7 @@ export async function readSubject(
   maxBytes: number,
 ): Promise<SubjectText> {
   const path = subjectOf(params, value);
+  refuseFolderPath(path);
   await refuseLink(wall, path, params);
   const { bytes } = await wall.readBytes(path, { maxBytes });
   return { path, text: decoded(bytes, path), digest: sha256(bytes) };

@@ -35,10 +35,14 @@ export class ApprovalGuard {
 
   /**
    * Throws `APPROVAL_REFUSED` if the session was not rightly let through a gate; of those before a place,
-   * where it is about to go back to that.
+   * where it is about to go back to that. Undefined, with nothing to wait for, where no gate asks a person.
    */
-  async check(session: PhasedSession, structure: WorkflowStructure, before = structure.phases.length): Promise<void> {
-    if (session.head.completed.length === 0 || !this.#asksAnyone(structure)) return;
+  check(session: PhasedSession, structure: WorkflowStructure, before?: number): Promise<void> | undefined {
+    if (session.head.completed.length === 0 || !this.#asksAnyone(structure)) return undefined;
+    return this.#checkPasses(session, before ?? structure.phases.length);
+  }
+
+  async #checkPasses(session: PhasedSession, before: number): Promise<void> {
     for (const pass of (await this.#ledger(session)).passes.values()) {
       if (pass.distrust !== undefined && pass.position < before) throw notBelieved(pass, pass.distrust);
     }

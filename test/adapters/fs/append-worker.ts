@@ -3,20 +3,20 @@
  * the standard output, in one write.
  */
 import { writeSync } from "node:fs";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId, type SessionId } from "../../../src/definition/names.js";
 import { isPhasegateError } from "../../../src/errors.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
 import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { openStorage } from "../../support/open-storage.js";
 
 const STATUSES = ["active", "active", "paused", "active", "completed"] as const;
 
 const [root = "", appends = "1", ...ids] = process.argv.slice(2);
-const storage = await FileStorage.open(root);
+const storage = await openStorage(root);
 for (let count = 0; count < Number(appends); count++) {
   await appendOne(parseSessionId(ids[count % ids.length]), count);
 }
-await storage.close();
+await storage.close?.();
 
 async function appendOne(id: SessionId, count: number): Promise<void> {
   for (;;) {

@@ -1,7 +1,8 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { collect } from "../../../src/testing/contract-case.js";
+import { DURABLE, openStorage } from "../../support/open-storage.js";
 import { appendWorkers } from "./append-workers.js";
 import { temporaryRoots } from "./temporary-root.js";
 
@@ -11,10 +12,10 @@ const APPENDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 100;
 const newRoot = temporaryRoots();
 const startWorker = appendWorkers();
 
-describe("several processes on one store", () => {
+describe.each(Object.entries(DURABLE))("several processes on one %s", (name, place) => {
   for (const ids of [["one"], ["one", "two", "three", "four"]]) {
     it(`lose no update on ${ids.length} sessions`, { timeout: 300_000 }, async () => {
-      const root = await newRoot();
+      const root = join(await newRoot(), place);
       const start = performance.now();
       const workers = Array.from({ length: PROCESSES }, () => startWorker(root, APPENDS, ids));
       const results = await Promise.all(workers.map((worker) => worker.ended));
@@ -24,13 +25,15 @@ describe("several processes on one store", () => {
       }
       await check(root, ids);
       const rate = Math.round((PROCESSES * APPENDS) / seconds);
-      console.log(`${PROCESSES} processes, ${ids.length} sessions: ${PROCESSES * APPENDS} appends, ${rate} a second`);
+      console.log(
+        `${name}, ${PROCESSES} processes, ${ids.length} sessions: ${PROCESSES * APPENDS} appends, ${rate} a second`,
+      );
     });
   }
 });
 
 async function check(root: string, ids: readonly string[]): Promise<void> {
-  const storage = await FileStorage.open(root);
+  const storage = await openStorage(root);
   let total = 0;
   for (const id of ids) {
     const log = await collect(storage.log(parseSessionId(id)));
@@ -38,5 +41,5 @@ async function check(root: string, ids: readonly string[]): Promise<void> {
     total += log.length;
   }
   expect(total).toBe(PROCESSES * APPENDS);
-  await storage.close();
+  await storage.close?.();
 }

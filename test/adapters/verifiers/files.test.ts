@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, symlink, truncate } from "node:fs/promises";
+import { link, mkdir, symlink, truncate } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -27,6 +27,22 @@ describe("file_exists", () => {
     expect(refused(await verify("file_exists", { path: "empty" }))).toContain("an empty file shows nothing");
     expect(await verify("file_exists", { path: "empty", min_bytes: 0 })).toMatchObject({ ok: true });
     expect(refused(await verify("file_exists", { path: "empty", min_bytes: 2 }))).toContain("at least 2");
+  });
+
+  it("takes a hard link for what it is: the file", async () => {
+    const { root, write, verify } = await aProject({ "good.md": "good" });
+    await write("../other.md", "other");
+    await link(join(root, "../other.md"), join(root, "mine.md"));
+    expect(await verify("file_exists", { path: "mine.md" })).toMatchObject({ ok: true });
+  });
+
+  it("doesn't take a path that ends as a folder's does, but for a folder", async () => {
+    const { verify } = await aProject({ "docs/a.md": "# A" });
+    for (const path of ["docs/a.md/", "docs/a.md/.", "docs/a.md\\"]) {
+      expect(refused(await verify("file_exists", { path }))).toContain("ends as the path of a folder does");
+      expect(refused(await verify("markdown_headings", { path }))).toContain("ends as the path of a folder does");
+    }
+    expect(await verify("directory_exists", { path: "docs/" })).toMatchObject({ ok: true });
   });
 
   it("doesn't take a link to a good file, inside or outside", async () => {

@@ -76,9 +76,15 @@ export class FileStorage implements StorageAdapter {
 
   async append(commit: Commit): Promise<void> {
     await guarded("append", async () => {
-      checkCommit(commit, this.capabilities.maxCommitBytes);
-      await this.#appender.append(commit);
+      const own = ownCopy(commit);
+      checkCommit(own, this.capabilities.maxCommitBytes);
+      await this.#appender.append(own);
     });
+  }
+
+  /** What the session's `head` names, which is written after each commit and never before. */
+  async hint(id: SessionId): Promise<number> {
+    return guarded("read", () => this.#parts.reader.hint(id));
   }
 
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
@@ -110,6 +116,12 @@ export class FileStorage implements StorageAdapter {
   async close(): Promise<void> {
     await this.#parts.background.idle();
   }
+}
+
+/** What the caller may change while it waits must not change what is stored. */
+function ownCopy({ payloads, ...commit }: Commit): Commit {
+  const copies = payloads?.map((payload) => ({ ...payload }));
+  return { ...commit, summary: { ...commit.summary }, ...(copies === undefined ? {} : { payloads: copies }) };
 }
 
 async function guarded<T>(operation: string, action: () => Promise<T>): Promise<T> {

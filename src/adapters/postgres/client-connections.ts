@@ -1,0 +1,32 @@
+import type { Connections } from "./connections.js";
+import type { PgClient } from "./pg-types.js";
+
+const heard = new WeakSet<PgClient>();
+
+/** One connection of the host's: whoever needs it waits for the one before. */
+export class ClientConnections implements Connections {
+  readonly canReconnect = false;
+  readonly #client: PgClient;
+  #before: Promise<unknown> = Promise.resolve();
+
+  constructor(client: PgClient) {
+    this.#client = client;
+    // The call that needs the connection next says that it is gone; unheard, this would end the process.
+    if (!heard.has(client)) client.on("error", ignore);
+    heard.add(client);
+  }
+
+  use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
+    const result = this.#before.then(() => work(this.#client));
+    this.#before = result.catch(ignore);
+    return result;
+  }
+
+  async listening(): Promise<undefined> {}
+
+  async close(): Promise<void> {
+    await this.#before;
+  }
+}
+
+function ignore(): void {}

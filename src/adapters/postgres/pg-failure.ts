@@ -1,0 +1,115 @@
+import type { SessionId } from "../../definition/names.js";
+import { PhasegateError } from "../../errors.js";
+
+/** No connection could be had: whatever was to be done on it was not sent. */
+export class NotConnected extends Error {
+  constructor(cause: unknown) {
+    super("no connection", { cause });
+    this.name = "NotConnected";
+  }
+}
+
+/** By SQLSTATE: what it was, and what to do. */
+const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  "25006": ["the server is read-only", "Connect to the primary server, or make the database writable."],
+  "28000": ["the server refused the user", "Check the user, and what pg_hba.conf lets it do."],
+  "28P01": ["the password is wrong", "Check the user and the password of the connection."],
+  "3D000": ["there is no such database", "Make the database, or correct its name in the connection."],
+  "3F000": ["there is no such schema", "Open the storage once with a role that may make it."],
+  "42501": ["permission denied", "Grant the role what docs/storage.md lists, then repeat the call."],
+  "42P01": ["a table is missing", "Open the storage anew, with a role that may make tables."],
+  "53100": ["the server's disk is full", "Free disk space on the server, then repeat the call."],
+  "53300": ["the server has too many connections", "Give each host a smaller pool, or put a pooler between."],
+  "57014": [
+    "the statement took too long, or was cancelled",
+    "Raise the statement timeout, or look for what blocks it.",
+  ],
+};
+const LOST_REMEDY = "Check that the server runs and can be reached, then repeat the call.";
+const OTHER_REMEDY = "Look at the cause and at the server's log, then repeat the call.";
+
+/** Rolled back whole, for the sake of another transaction: may be asked again as it is. */
+const ROLLED_BACK = new Set(["40001", "40P01"]);
+/** The server ends connections, or takes none: it shuts down, starts, has too many. Class 08 is the connection's own. */
+const LOST_STATES = /^(08...|57P0[1235]|53300|25P03)$/;
+const LOST_ERRNOS = new Set(
+  "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN ENOENT".split(" "),
+);
+/** What `pg` says in words alone. */
+const LOST_WORDS = /Connection terminated|not queryable|Query read timeout|timeout exceeded when trying to connect/;
+
+/** The SQLSTATE of a refusal, or the code of a failed system call. */
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof NotConnected) return codeOf(error.cause);
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Whether a statement was rolled back so that another one could go on. */
+export function isRolledBack(error: unknown): boolean {
+  return ROLLED_BACK.has(codeOf(error) ?? "");
+}
+
+/** Whether the connection is gone, or was never there. What was sent over it may have been done, or not. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof NotConnected) return isLost(error.cause);
+  const code = codeOf(error);
+  if (code !== undefined) return LOST_STATES.test(code) || LOST_ERRNOS.has(code);
+  return error instanceof Error && LOST_WORDS.test(error.message);
+}
+
+/** A row that is there already. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(error) === "23505";
+}
+
+/** Passes a `PhasegateError` on, and makes `STORAGE_FAILED` of anything else. No text holds a password or a URL. */
+export function asStorageFailure(operation: string, error: unknown): unknown {
+  if (error instanceof PhasegateError) return error;
+  const { cause, remedy } = explain(error);
+  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
+    remedy,
+    details: { operation, cause },
+    cause: error instanceof NotConnected ? error.cause : error,
+  });
+}
+
+/** `STORAGE_FAILED` after a commit was sent: it may be there, whole, or not. */
+export function outcomeUnknown(error: unknown): PhasegateError {
+  const { cause } = explain(error);
+  return new PhasegateError(
+    "STORAGE_FAILED",
+    `The session storage failed to append: ${cause}; it may have been written`,
+    {
+      remedy: "Look at the session's state before you repeat the call, or repeat it with its idempotency key.",
+      details: { operation: "append", cause, outcome: "unknown" },
+      cause: error instanceof NotConnected ? error.cause : error,
+    },
+  );
+}
+
+/** `STORAGE_FAILED` for what the server is, rather than for what it did. */
+export function unusable(cause: string, remedy: string): PhasegateError {
+  return new PhasegateError("STORAGE_FAILED", `The session storage failed to open: ${cause}`, {
+    remedy,
+    details: { operation: "open", cause },
+  });
+}
+
+/** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */
+export function conflict(sessionId: SessionId, version: number): PhasegateError {
+  const reason = "it does not follow the newest version, or the session was removed";
+  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
+    remedy: "Read the session again and repeat the command on its newest version.",
+    details: { sessionId, version },
+  });
+}
+
+function explain(error: unknown): { readonly cause: string; readonly remedy: string } {
+  const code = codeOf(error);
+  const [what, remedy] = KNOWN[code ?? ""] ?? [];
+  if (code !== undefined && what !== undefined) return { cause: `${what} (${code})`, remedy: remedy ?? OTHER_REMEDY };
+  const name = code ?? (error instanceof Error ? error.name : typeof error);
+  if (isLost(error)) return { cause: `the connection is lost (${name})`, remedy: LOST_REMEDY };
+  return { cause: name, remedy: OTHER_REMEDY };
+}

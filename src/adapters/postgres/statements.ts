@@ -1,0 +1,67 @@
+import { digest } from "../../definition/digest.js";
+import { COMMIT_COLUMNS } from "./commit-row.js";
+import type { PgQuery } from "./pg-types.js";
+
+/** What is asked often, in the words of one schema. Parameters of what appends are those of `valuesOf`. */
+export type Statements = ReturnType<typeof createStatements>;
+
+/** A statement, to be given its parameters. */
+type Statement = (values: unknown[]) => PgQuery;
+
+/** Makes the statements for a schema; prepared ones are named by their text, so that no two have the same name. */
+export function createStatements(schema: string, prepared: boolean) {
+  const s = `"${schema}"`;
+  const statement = (text: string): Statement => {
+    const name = `phasegate_${digest(text).slice(0, 16)}`;
+    return (values) => (prepared ? { text, values, name } : { text, values });
+  };
+  return {
+    /** The newest commit of a session. */
+    read: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
+      JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
+      WHERE s.session_id = $1 AND s.removed_at IS NULL`),
+    /** So many commits of a session above a version. */
+    log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
+      JOIN ${s}.commits c ON c.session_id = s.session_id
+      WHERE s.session_id = $1 AND s.removed_at IS NULL AND c.version > $2 ORDER BY c.version LIMIT $3`),
+    /** The hash that stands at a version. */
+    hashAt: statement(`SELECT hash FROM ${s}.commits WHERE session_id = $1 AND version = $2`),
+    payload: statement(`SELECT body FROM ${s}.payloads WHERE session_id = $1 AND hash = $2`),
+    countActive: statement(`SELECT count(*)::int AS found FROM
+      (SELECT FROM ${s}.sessions WHERE status = 'active' AND removed_at IS NULL LIMIT $1) AS active`),
+    size: statement(`SELECT s.version, coalesce((SELECT sum(pg_column_size(c.body) + pg_column_size(c.summary))
+        FROM ${s}.commits c WHERE c.session_id = s.session_id), 0)
+      + coalesce((SELECT sum(pg_column_size(p.body)) FROM ${s}.payloads p WHERE p.session_id = s.session_id), 0)
+      AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.removed_at IS NULL`),
+    /** A first commit, where the id was never used. */
+    begin: statement(appending(s, BEGIN(s), false)),
+    beginWithPayloads: statement(appending(s, BEGIN(s), true)),
+    /** A commit after another one, where that is the newest. */
+    follow: statement(appending(s, FOLLOW(s), false)),
+    followWithPayloads: statement(appending(s, FOLLOW(s), true)),
+  };
+}
+
+const BEGIN = (s: string) => `INSERT INTO ${s}.sessions (session_id, version, hash, status, kind, workflow_type, target,
+    current_step, created_at, updated_at, completed_at)
+  VALUES ($1, $2, $6, $9, $10, $11, $12, $13, $14, $15, $16)
+  ON CONFLICT (session_id) DO NOTHING RETURNING session_id`;
+
+// Who waits here for another transaction looks again at the row that it left: so of several one wins.
+const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6, status = $9, kind = $10,
+    workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16
+  WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL RETURNING session_id`;
+
+/**
+ * One statement: the session's row, and where that could be had the commit and its payloads. It also tells whether
+ * anybody listens.
+ */
+function appending(s: string, moving: string, payloads: boolean): string {
+  const stored = `, stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)
+    SELECT moved.session_id, p.hash, p.body FROM moved, unnest($17::text[], $18::text[]) AS p(hash, body)
+    ON CONFLICT (session_id, hash) DO NOTHING)`;
+  return `WITH moved AS (${moving})${payloads ? stored : ""}
+    INSERT INTO ${s}.commits (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
+    SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved
+    RETURNING EXISTS (SELECT FROM ${s}.listeners WHERE until > now()) AS heard`;
+}

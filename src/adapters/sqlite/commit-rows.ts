@@ -1,0 +1,66 @@
+import type { SQLInputValue } from "node:sqlite";
+import { parseSessionId } from "../../definition/names.js";
+import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
+import { tampered } from "./sqlite-failure.js";
+import { bytesOf, numberIn, type Row, storedText, textIn } from "./stored-text.js";
+import type { TableNames } from "./table-names.js";
+
+/** What a commit is made of, in whatever table it stands. */
+export const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
+
+/** A commit as it is stored. */
+export interface StoredCommit {
+  /** In the order of {@link COMMIT_COLUMNS}. */
+  readonly values: readonly SQLInputValue[];
+  readonly body: string | Uint8Array;
+  /** So many bytes of it are stored; what finds it again is not counted. */
+  readonly bytes: number;
+}
+
+/** Of the summary that is left out which stands beside it anyway: most commits then take half a page. */
+export function storeCommit(commit: Commit): StoredCommit {
+  const { version, at, schema, previousHash, hash } = commit;
+  const { sessionId, updatedAt, ...others } = commit.summary;
+  const summary = JSON.stringify(updatedAt === at ? others : { ...others, updatedAt });
+  const body = storedText(commit.body);
+  const values = [version, storedText(at), schema, storedText(previousHash), storedText(hash), summary, body];
+  return { values, body, bytes: bytesOf(summary) + bytesOf(body) };
+}
+
+/** The commit in a row. Throws `TAMPERED` if its summary is none. */
+export function commitIn(row: Row): Commit {
+  const summary = summaryIn(row);
+  return {
+    sessionId: summary.sessionId,
+    version: numberIn(row, "version"),
+    at: textIn(row, "at"),
+    schema: numberIn(row, "schema"),
+    previousHash: textIn(row, "previous_hash"),
+    hash: textIn(row, "hash"),
+    summary,
+    body: textIn(row, "body"),
+  };
+}
+
+/** The summary in a row. It is believed: what matters of it stands in the body, under a hash. */
+export function summaryIn(row: Row): SessionSummary {
+  const sessionId = parseSessionId(row.session_id);
+  const stored = parseSummary(textIn(row, "summary"));
+  if (stored === undefined) throw tampered(sessionId, numberIn(row, "version"), "its summary can't be read");
+  return { updatedAt: textIn(row, "at"), ...stored, sessionId };
+}
+
+function parseSummary(json: string): Omit<SessionSummary, "sessionId" | "updatedAt"> | undefined {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Selects commits `c` of sessions `s` with the columns that {@link commitIn} reads. */
+export function selectCommits({ commits, sessions }: TableNames, rest: string): string {
+  const columns = COMMIT_COLUMNS.split(", ").map((column) => `c.${column}`);
+  return `SELECT c.seq, s.session_id, ${columns.join(", ")}
+    FROM ${commits} c JOIN ${sessions} s ON s.number = c.session ${rest}`;
+}

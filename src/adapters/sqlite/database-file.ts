@@ -1,0 +1,47 @@
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { storageFailed } from "./sqlite-failure.js";
+
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+
+/**
+ * Makes the file of a database that is new, and its folder, both for their owner alone: SQLite gives the files that it
+ * puts beside it the same mode. One that is there is left as it is.
+ */
+export async function makeDatabaseFile(file: string): Promise<void> {
+  const folder = dirname(file);
+  const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  if (isFolder(file)) throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
+  if (createEmpty(file)) await syncFolder(folder);
+  if (first === undefined) return;
+  for (let made = folder; made.length >= resolve(first).length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+// To close any handle on a database's file takes away the locks that this process holds on it. So one is opened only
+// for a file that nobody has yet, and closed in the same turn of the event loop.
+function createEmpty(file: string): boolean {
+  try {
+    closeSync(openSync(file, "wx", FILE_MODE));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function isFolder(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** Brings a folder's entries to the disk; Windows can't, and does it by itself. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,92 @@
+import { PhasegateError } from "../../errors.js";
+import { commitIn, selectCommits, storeCommit } from "./commit-rows.js";
+import type { Connection } from "./connection.js";
+import { logTables } from "./log-tables.js";
+import { projectionTables } from "./projection-tables.js";
+import { Projections, type SummaryBefore } from "./projections.js";
+import { storageFailed } from "./sqlite-failure.js";
+import { numberIn } from "./stored-text.js";
+import type { TableNames } from "./table-names.js";
+
+/** Brings a database from one version to the next. */
+export type Migration = (connection: Connection, names: TableNames) => void;
+
+/** The first brings an empty database to version 1. None is ever changed: what it has made lies in files. */
+export const MIGRATIONS: readonly Migration[] = [
+  ({ database }, names) => database.exec(logTables(names)),
+  (connection, names) => {
+    connection.database.exec(projectionTables(names));
+    projectLog(connection, names);
+  },
+];
+
+/** The version of a database; 0 if it has no tables of ours. Throws `FORMAT_TOO_NEW`, and changes nothing. */
+export function databaseVersion(connection: Connection, { migrations }: TableNames): number {
+  const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
+  if (connection.prepare(table).get(migrations) === undefined) return 0;
+  const row = connection.prepare(`SELECT coalesce(max(version), 0) AS version FROM ${migrations}`).get();
+  const found = numberIn(row ?? {}, "version");
+  if (found <= MIGRATIONS.length) return found;
+  throw new PhasegateError(
+    "FORMAT_TOO_NEW",
+    `The database has format ${found}, and ${MIGRATIONS.length} is supported`,
+    {
+      remedy: "Update phasegate, or use another database.",
+      details: { found, supported: MIGRATIONS.length },
+    },
+  );
+}
+
+/**
+ * Brings a database to the newest version, in one transaction: of processes that start at once one does it, and the
+ * others find it done. Called in a transaction.
+ */
+export function migrate(
+  connection: Connection,
+  names: TableNames,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  const version = databaseVersion(connection, names);
+  if (version >= migrations.length) return;
+  if (version === 0) refuseTaken(connection, names);
+  connection.database.exec(
+    `CREATE TABLE IF NOT EXISTS ${names.migrations} (version INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)`,
+  );
+  for (const [index, migration] of migrations.entries()) {
+    if (index < version) continue;
+    migration(connection, names);
+    connection
+      .prepare(`INSERT INTO ${names.migrations} (version, applied_at) VALUES (?, ?)`)
+      .run(index + 1, new Date().toISOString());
+  }
+}
+
+/** A host's own table of the same name must neither be used nor fail somewhere in the middle. */
+function refuseTaken(connection: Connection, names: TableNames): void {
+  const { prefix, ...tables } = names;
+  const find = connection.prepare("SELECT name FROM sqlite_schema WHERE lower(name) = lower(?)");
+  const taken = Object.values(tables).find((name) => find.get(name) !== undefined);
+  if (taken === undefined) return;
+  throw storageFailed(
+    "open",
+    `a table ${taken} of somebody else's is there`,
+    `Give tablePrefix another value than ${JSON.stringify(prefix)}, or use a database of its own.`,
+  );
+}
+
+/** Writes the tables for people from the log. */
+function projectLog(connection: Connection, names: TableNames): void {
+  const projections = new Projections(connection, names);
+  const select = connection.prepare(selectCommits(names, "WHERE c.seq > ? ORDER BY c.seq LIMIT 100"));
+  const before = new Map<string, SummaryBefore>();
+  for (let after = 0; ; ) {
+    const rows = select.all(after);
+    for (const row of rows) {
+      const commit = commitIn(row);
+      after = numberIn(row, "seq");
+      projections.write(commit, storeCommit(commit), after, before.get(commit.sessionId));
+      before.set(commit.sessionId, commit.summary);
+    }
+    if (rows.length === 0) return;
+  }
+}

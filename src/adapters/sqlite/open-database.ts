@@ -1,0 +1,81 @@
+import { resolve } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { PhasegateError } from "../../errors.js";
+import { Connection } from "./connection.js";
+import { makeDatabaseFile } from "./database-file.js";
+import { loadSqlite } from "./load-sqlite.js";
+import { databaseVersion, MIGRATIONS, migrate } from "./migrations.js";
+import { asStorageFailure, storageFailed } from "./sqlite-failure.js";
+import { numberIn, textIn } from "./stored-text.js";
+import type { TableNames } from "./table-names.js";
+
+const IN_MEMORY = ":memory:";
+/** What the log beside the database is cut back to after a burst, in bytes. */
+const WAL_MAX = 16 * 1024 * 1024;
+
+/** Opens a database by its file's name, or takes the host's own, and brings it to the newest version. */
+export async function openDatabase(
+  given: string | DatabaseSync,
+  names: TableNames,
+  busyTimeout: number,
+): Promise<Connection> {
+  if (typeof given !== "string") {
+    const connection = new Connection(given, busyTimeout);
+    await bringUpToDate(connection, names);
+    return connection;
+  }
+  const connection = new Connection(await openFile(given), busyTimeout);
+  try {
+    await connection.patiently("open", () => settle(connection, names));
+    await bringUpToDate(connection, names);
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+async function openFile(name: string): Promise<DatabaseSync> {
+  if (name === "") throw noName();
+  const { DatabaseSync } = loadSqlite();
+  const file = name === IN_MEMORY ? name : resolve(name);
+  try {
+    if (file !== IN_MEMORY) await makeDatabaseFile(file);
+    return new DatabaseSync(file);
+  } catch (error) {
+    throw asStorageFailure("open", error);
+  }
+}
+
+// Most databases are up to date, and need no lock to say so.
+async function bringUpToDate(connection: Connection, names: TableNames): Promise<void> {
+  const isOld = await connection.patiently("open", () => databaseVersion(connection, names) < MIGRATIONS.length);
+  if (isOld) await connection.write("open", () => migrate(connection, names));
+}
+
+/** How a connection of our own writes. A database that a newer version made is refused before anything is changed. */
+function settle(connection: Connection, names: TableNames): void {
+  const { database } = connection;
+  // Locks are waited for in `patiently`, where the event loop goes on.
+  database.exec("PRAGMA busy_timeout = 0");
+  databaseVersion(connection, names);
+  const pages = numberIn(connection.prepare("PRAGMA page_count").get() ?? {}, "page_count");
+  if (pages === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  database.exec(`PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${WAL_MAX}`);
+  const mode = textIn(connection.prepare("PRAGMA journal_mode = WAL").get() ?? {}, "journal_mode");
+  if (mode !== "wal" && mode !== "memory") throw noWal(mode);
+  // On macOS an fsync alone does not reach the disk; elsewhere the last two say nothing.
+  database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
+}
+
+function noName(): PhasegateError {
+  return new PhasegateError("INVALID_INPUT", "The database has no name", {
+    remedy: `Name its file, or ${JSON.stringify(IN_MEMORY)} for one that goes with the process.`,
+    details: { field: "database", expected: "the name of a file" },
+  });
+}
+
+function noWal(mode: string): PhasegateError {
+  const remedy = "Keep the database on a local disk: a file system without shared memory has no write-ahead log.";
+  return storageFailed("open", `its journal stays in mode ${mode}`, remedy);
+}

@@ -1,0 +1,167 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { SessionId } from "../../definition/names.js";
+import { PhasegateError } from "../../errors.js";
+import type {
+  Commit,
+  Page,
+  SessionQuery,
+  SessionSize,
+  SessionSummary,
+  StorageAdapter,
+} from "../../ports/storage-adapter.js";
+import { checkCommit } from "./check-commit.js";
+import { CommitFeed } from "./commit-feed.js";
+import { CommitReader } from "./commit-reader.js";
+import { CommitWriter } from "./commit-writer.js";
+import type { Connection } from "./connection.js";
+import { openDatabase } from "./open-database.js";
+import { packPayloads } from "./packed-payload.js";
+import { readCapabilities } from "./read-capabilities.js";
+import { giveRoomBack, sizeOf } from "./room.js";
+import { SessionLister } from "./session-lister.js";
+import { SessionRemover } from "./session-remover.js";
+import { asStorageFailure } from "./sqlite-failure.js";
+import { type TableNames, tableNames } from "./table-names.js";
+
+/** How to open a {@link SqliteStorage}. */
+export interface SqliteStorageOptions {
+  /** How long a lock of somebody else's is waited for, in milliseconds, before `BUSY` is thrown; 5,000 if not given. */
+  readonly busyTimeout?: number;
+  /** How often `watch` looks for commits of other connections, in milliseconds; 100 if not given. */
+  readonly watchInterval?: number;
+  /** The largest commit, in bytes, payloads included; 64 MiB if not given, at most 256 MiB. */
+  readonly maxCommitBytes?: number;
+  /** What the names of all tables begin with: for a database that has other tables. Nothing if not given. */
+  readonly tablePrefix?: string;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const LIMITS = {
+  busyTimeout: { value: 5000, min: 0, max: 3_600_000 },
+  watchInterval: { value: 100, min: 1, max: 3_600_000 },
+  maxCommitBytes: { value: 64 * MEBIBYTE, min: 1, max: 256 * MEBIBYTE },
+};
+
+type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
+
+/**
+ * Sessions in a SQLite database. An acknowledged commit survives a loss of power, and any number of processes may use the
+ * database at once; one of them writes at a time, for well under a millisecond on a good disk. Statements run in the
+ * thread that calls them.
+ *
+ * The log is the truth. `workflow_instances` and `workflow_history` are written with it, for people with a SQL prompt, and
+ * never read. The file has mode 0600, folders that are made for it 0700.
+ */
+export class SqliteStorage implements StorageAdapter {
+  readonly capabilities: StorageAdapter["capabilities"];
+  readonly #connection: Connection;
+  readonly #names: TableNames;
+  readonly #isOurs: boolean;
+  readonly #reader: CommitReader;
+  readonly #writer: CommitWriter;
+  readonly #lister: SessionLister;
+  readonly #remover: SessionRemover;
+  readonly #feed: CommitFeed;
+
+  private constructor(connection: Connection, names: TableNames, limits: Limits, isOurs: boolean) {
+    this.capabilities = readCapabilities(connection, limits.maxCommitBytes);
+    this.#connection = connection;
+    this.#names = names;
+    this.#isOurs = isOurs;
+    this.#reader = new CommitReader(connection, names);
+    this.#writer = new CommitWriter(connection, names);
+    this.#lister = new SessionLister(connection, names);
+    this.#remover = new SessionRemover(connection, names);
+    this.#feed = new CommitFeed(connection, names, limits.watchInterval);
+  }
+
+  /**
+   * Opens the sessions in a database: one by the name of its file, which is made if it isn't there, or the host's own,
+   * open one. Of that nothing is changed but that our tables are in it; `close` leaves it open, and `capabilities` says
+   * what its settings promise.
+   *
+   * Throws `STORAGE_FAILED` if it can't be used, `FORMAT_TOO_NEW` if a newer phasegate made it, `BUSY` if it is locked.
+   */
+  static async open(database: string | DatabaseSync, options: SqliteStorageOptions = {}): Promise<SqliteStorage> {
+    const limits = {
+      busyTimeout: numberOf("busyTimeout", options),
+      watchInterval: numberOf("watchInterval", options),
+      maxCommitBytes: numberOf("maxCommitBytes", options),
+    };
+    const names = tableNames(options.tablePrefix ?? "");
+    const connection = await openDatabase(database, names, limits.busyTimeout);
+    return new SqliteStorage(connection, names, limits, typeof database === "string");
+  }
+
+  async read(id: SessionId): Promise<Commit | undefined> {
+    return this.#connection.patiently("read", () => this.#reader.newest(id));
+  }
+
+  async append(commit: Commit): Promise<void> {
+    checkCommit(commit, this.capabilities.maxCommitBytes);
+    const { payloads = [] } = commit;
+    const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
+    await this.#connection.write("append", () => this.#writer.append(commit, packed));
+    this.#feed.wake();
+  }
+
+  log(id: SessionId, options: { readonly after?: number; readonly limit?: number } = {}): AsyncGenerator<Commit> {
+    return this.#reader.log(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
+  }
+
+  async payload(id: SessionId, hash: string): Promise<string | undefined> {
+    return this.#reader.payload(id, hash, this.capabilities.maxCommitBytes);
+  }
+
+  async list(query: SessionQuery): Promise<Page<SessionSummary>> {
+    return this.#connection.patiently("list", () => this.#lister.list(query));
+  }
+
+  async countActive(upTo: number): Promise<number> {
+    return this.#connection.patiently("count", () => this.#lister.countActive(upTo));
+  }
+
+  async remove(id: SessionId): Promise<void> {
+    await this.#connection.write("remove", () => {
+      this.#feed.keep(id);
+      this.#remover.remove(id);
+    });
+  }
+
+  /**
+   * Commits of any process, each at least once, those of a session in their order. Of a session that another process
+   * removes before this one has looked, its tombstone alone is there to be seen.
+   */
+  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
+    try {
+      return this.#feed.watch(query, signal);
+    } catch (error) {
+      throw asStorageFailure("watch", error);
+    }
+  }
+
+  async size(id: SessionId): Promise<SessionSize | undefined> {
+    return this.#connection.patiently("read", () => sizeOf(this.#connection, this.#names, id));
+  }
+
+  /** Gives free pages back, and brings the write-ahead log into the database: of all sessions, whichever is named. */
+  async compact(_id: SessionId): Promise<void> {
+    await giveRoomBack(this.#connection);
+  }
+
+  /** Ends what is watched, and closes the database unless it is the host's. */
+  async close(): Promise<void> {
+    this.#feed.close();
+    if (this.#isOurs) this.#connection.close();
+  }
+}
+
+function numberOf(field: keyof typeof LIMITS, options: SqliteStorageOptions): number {
+  const { value, min, max } = LIMITS[field];
+  const given = options[field] ?? value;
+  if (Number.isFinite(given) && given >= min && given <= max) return given;
+  throw new PhasegateError("INVALID_INPUT", `${field} is not valid: ${given}`, {
+    remedy: `Give a number from ${min} to ${max}, or leave it out for ${value}.`,
+    details: { field, expected: `a number from ${min} to ${max}` },
+  });
+}

@@ -1,0 +1,232 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Client, Pool } from "pg";
+import { type PgPool, type PgQuery, PostgresStorage } from "phasegate/postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../../src/errors.js";
+import type { Commit, StorageAdapter } from "../../../src/ports/storage-adapter.js";
+import { appendAll } from "../../../src/testing/append-all.js";
+import { collect } from "../../../src/testing/contract-case.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { failure } from "../../support/failure.js";
+import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
+import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
+import { type Acknowledged, checkSessions } from "./append-workers.ts";
+
+let url = "";
+let pool: Pool;
+beforeAll(async () => {
+  url = await postgresUrl();
+  pool = new Pool({ connectionString: url, max: 4 });
+}, 60_000);
+afterAll(() => pool.end());
+
+type Fault = "lose the answer" | "lose the statement" | "refuse the connection";
+
+/** A pool that has a fault each time that it is told to, at what writes. */
+function faultyPool(faults: Fault[]): PgPool {
+  const lost = () => new Error("Connection terminated unexpectedly");
+  return {
+    on: () => {},
+    connect: async () => {
+      if (faults[0] === "refuse the connection") {
+        faults.shift();
+        throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+      }
+      const client = await pool.connect();
+      return {
+        on: (event, listener) => client.on(event, listener),
+        release: (error) => client.release(error),
+        query: async (query: PgQuery) => {
+          const fault = query.text.includes("INSERT INTO") ? faults.shift() : undefined;
+          if (fault === "lose the statement") throw lost();
+          const result = await client.query(query);
+          if (fault === "lose the answer") throw lost();
+          return result;
+        },
+      };
+    },
+  };
+}
+
+describe("an append that is not answered", () => {
+  const faults: Fault[] = [];
+  const open = async (retryMs = 2000) => {
+    const schema = newSchema();
+    const plain = await PostgresStorage.open({ pool, schema });
+    return { plain, storage: await PostgresStorage.open({ pool: faultyPool(faults), schema, retryMs }) };
+  };
+
+  it.each<[string, Fault[]]>([
+    ["was done", ["lose the answer"]],
+    ["was not done", ["lose the statement"]],
+    ["was done, at the second time", ["lose the statement", "lose the answer"]],
+    ["was done, before there was no connection", ["lose the answer", "refuse the connection", "refuse the connection"]],
+    ["was never sent", ["refuse the connection"]],
+  ])("is there once, where it %s", async (_, planned) => {
+    const { storage, plain } = await open();
+    const chain = commitChain(2);
+    for (const commit of chain) {
+      faults.push(...planned);
+      await storage.append(commit);
+      expect(faults).toEqual([]);
+    }
+    expect(await collect(plain.log(chain[0].sessionId))).toEqual(chain);
+  });
+
+  it("is a conflict where another one is there", async () => {
+    const { storage, plain } = await open();
+    const [first] = await appendAll(plain, [makeCommit()]);
+    const other = nextCommit(first, { body: "other" });
+    await plain.append(other);
+    faults.push("lose the answer");
+    expect((await failure(storage.append(nextCommit(first)))).code).toBe("CONFLICT");
+    expect(await collect(plain.log(first.sessionId))).toEqual([first, other]);
+  });
+
+  it("is known to be unknown where nobody can be asked", async () => {
+    const { storage, plain } = await open(0);
+    const commit = makeCommit();
+    faults.push("lose the answer");
+    const error = await failure(storage.append(commit));
+    expect([error.code, error.details]).toEqual([
+      "STORAGE_FAILED",
+      { operation: "append", cause: "the connection is lost (Error)", outcome: "unknown" },
+    ]);
+    expect(await plain.read(commit.sessionId)).toEqual(commit);
+  });
+
+  it("was not written where there was no connection", async () => {
+    const { storage } = await open(0);
+    faults.push("refuse the connection");
+    const error = await failure(storage.append(makeCommit()));
+    expect(error.details).toEqual({ operation: "append", cause: "the connection is lost (ECONNREFUSED)" });
+  });
+
+  it("refuses the same commit twice, as long as each is answered", async () => {
+    const { storage } = await open();
+    await storage.append(makeCommit());
+    expect((await failure(storage.append(makeCommit()))).code).toBe("CONFLICT");
+  });
+});
+
+it("tells that the host's own client has lost its connection, and doesn't end the process", async () => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const storage = await PostgresStorage.open({ client, schema: newSchema() });
+  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  const ended = new Promise<void>((resolve) => client.once("end", resolve));
+  await runSql(url, `SELECT pg_terminate_backend(${rows[0]?.pid})`);
+  await ended;
+  const error = await failure(storage.read(makeCommit().sessionId));
+  expect(error.details).toEqual({ operation: "read", cause: "the connection is lost (Error)" });
+  await storage.close();
+});
+
+it("goes on where idle connections of the host's pool are cut", async () => {
+  const idle = new Pool({ connectionString: `${url}?application_name=idle_pool`, max: 3 });
+  const storage = await PostgresStorage.open({ pool: idle, schema: newSchema() });
+  await Promise.all(["a", "b", "c"].map((sessionId) => storage.append(makeCommit({ sessionId }))));
+  await runSql(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'idle_pool'");
+  await delay(50);
+  expect((await storage.list({})).items).toHaveLength(3);
+  await storage.close();
+  await idle.end();
+});
+
+/** Appends to a session of its own until told to stop; what it was told is there. */
+async function appendOn(storage: StorageAdapter, id: string, going: () => boolean): Promise<Acknowledged[]> {
+  const acknowledged: Acknowledged[] = [];
+  let newest: Commit | undefined;
+  for (let count = 1; going(); count++) {
+    const parts = { body: `${count} of many` };
+    const commit: Commit = newest === undefined ? makeCommit({ sessionId: id, ...parts }) : nextCommit(newest, parts);
+    await storage.append(commit);
+    acknowledged.push({ id, version: commit.version, hash: commit.hash });
+    newest = commit;
+  }
+  return acknowledged;
+}
+
+it("loses and doubles nothing while connections are cut under load", async () => {
+  const schema = newSchema();
+  const storage = await PostgresStorage.open({
+    url: `${url}?application_name=cut_${schema}`,
+    schema,
+    maxConnections: 4,
+  });
+  let going = true;
+  const writing = Promise.all(["a", "b", "c", "d"].map((id) => appendOn(storage, id, () => going)));
+  const cut = `SELECT count(pg_terminate_backend(pid))::int AS cut FROM pg_stat_activity
+    WHERE application_name = 'cut_${schema}'`;
+  let cuts = 0;
+  for (let round = 0; round < 20; round++) {
+    cuts += Number((await runSql(url, cut))[0]?.cut);
+    await delay(25);
+  }
+  going = false;
+  const acknowledged = (await writing).flat();
+  expect(cuts).toBeGreaterThan(20);
+  // Whoever is told of each commit's fate can't have written more than what it was told is there.
+  expect(await checkSessions(url, schema, acknowledged)).toBe(acknowledged.length);
+  await storage.close();
+});
+
+describe("a server that is stopped and started under load", () => {
+  let server: PostgresServer;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 60_000);
+  afterAll(() => server.remove());
+
+  it.each(["in order", "by a crash"])("loses and doubles nothing, %s", { timeout: 120_000 }, async (how) => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url: server.url, schema, retryMs: 60_000, pollMs: 100 });
+    const abort = new AbortController();
+    const watched: Commit[] = [];
+    const watching = (async () => {
+      for await (const commit of storage.watch({}, { signal: abort.signal })) watched.push(commit);
+    })();
+    let going = true;
+    const writing = Promise.all(["a", "b", "c"].map((id) => appendOn(storage, id, () => going)));
+    for (let round = 0; round < 2; round++) {
+      await delay(200);
+      await server.halt(how === "by a crash" ? "crash" : undefined);
+      await server.resume();
+    }
+    await delay(200);
+    going = false;
+    const acknowledged = (await writing).flat();
+    expect(await checkSessions(server.url, schema, acknowledged)).toBe(acknowledged.length);
+    while (watched.length < acknowledged.length) await delay(20);
+    abort.abort();
+    await watching;
+    for (const id of ["a", "b", "c"]) {
+      const own = watched.filter(({ sessionId }) => sessionId === id);
+      expect(own, "watched in order, each once").toEqual(
+        await collect(storage.log(makeCommit({ sessionId: id }).sessionId)),
+      );
+    }
+    await storage.close();
+  });
+
+  it("is waited for no longer than the host said, and the next command works", async () => {
+    const storage = await PostgresStorage.open({ url: server.url, schema: newSchema(), retryMs: 300 });
+    const first = makeCommit();
+    await storage.append(first);
+    await server.halt();
+    const calls = [
+      storage.read(first.sessionId),
+      storage.append(nextCommit(first)),
+      storage.list({}),
+      storage.countActive(1),
+      storage.remove(first.sessionId),
+    ];
+    for (const result of await Promise.allSettled(calls)) {
+      expect(result.status === "rejected" && isPhasegateError(result.reason, "STORAGE_FAILED")).toBe(true);
+    }
+    await server.resume();
+    expect(await storage.read(first.sessionId)).toEqual(first);
+    await storage.append(nextCommit(first));
+    await storage.close();
+  });
+});

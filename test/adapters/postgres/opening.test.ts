@@ -1,0 +1,272 @@
+import { inspect } from "node:util";
+import { Client, Pool } from "pg";
+import { PostgresStorage, type PostgresStorageOptions } from "phasegate/postgres";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { loadPg } from "../../../src/adapters/postgres/load-pg.js";
+import { MIGRATIONS } from "../../../src/adapters/postgres/migrations.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { failure } from "../../support/failure.js";
+import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
+
+let url = "";
+let reader = "";
+beforeAll(async () => {
+  url = await postgresUrl();
+  const role = newSchema();
+  await runSql(url, `CREATE ROLE ${role} LOGIN PASSWORD 'r3ader'`);
+  reader = withUser(role, "r3ader");
+}, 60_000);
+
+function withUser(user: string, password: string): string {
+  const changed = new URL(url);
+  [changed.username, changed.password] = [user, password];
+  return changed.href;
+}
+
+const open = (options: PostgresStorageOptions) => PostgresStorage.open({ retryMs: 0, ...options });
+
+describe("opening", () => {
+  it("makes the tables once, however many hosts start at once", async () => {
+    const schema = newSchema();
+    const storages = await Promise.all(Array.from({ length: 8 }, () => open({ url, schema, maxConnections: 1 })));
+    const commit = makeCommit();
+    await storages[0]?.append(commit);
+    for (const storage of storages) expect(await storage.read(commit.sessionId)).toEqual(commit);
+    await Promise.all(storages.map((storage) => storage.close()));
+    const applied = await runSql(url, `SELECT number FROM ${schema}.migrations ORDER BY number`);
+    expect(applied).toEqual(MIGRATIONS.map((_, index) => ({ number: index + 1 })));
+  });
+
+  it("leaves nothing behind where making the tables fails half-way", async () => {
+    const schema = newSchema();
+    await runSql(url, `CREATE SCHEMA ${schema}`, `CREATE TABLE ${schema}.payloads ()`);
+    const error = await failure(open({ url, schema }));
+    expect([error.code, error.message]).toEqual(["STORAGE_FAILED", "The session storage failed to open: 42P07"]);
+    const tables = await runSql(url, `SELECT tablename FROM pg_tables WHERE schemaname = '${schema}'`);
+    expect(tables).toEqual([{ tablename: "payloads" }]);
+  });
+
+  it("refuses tables of a newer version", async () => {
+    const schema = newSchema();
+    await (await open({ url, schema })).close();
+    await runSql(url, `INSERT INTO ${schema}.migrations (number) VALUES (99)`);
+    const error = await failure(open({ url, schema }));
+    expect([error.code, error.details]).toEqual(["FORMAT_TOO_NEW", { found: 99, supported: MIGRATIONS.length }]);
+  });
+
+  it("makes no tables where it may not", async () => {
+    const schema = newSchema();
+    const error = await failure(open({ url, schema, migrate: false }));
+    expect([error.code, error.remedy]).toEqual(["STORAGE_FAILED", expect.stringContaining("migrate: true")]);
+    await (await open({ url, schema })).close();
+    await (await open({ url, schema, migrate: false })).close();
+  });
+
+  it("says which right a role has not", async () => {
+    const schema = newSchema();
+    const error = await failure(open({ url: reader, schema }));
+    expect([error.code, error.message]).toEqual([
+      "STORAGE_FAILED",
+      "The session storage failed to open: permission denied (42501)",
+    ]);
+    const owner = await open({ url, schema });
+    const commit = makeCommit();
+    await owner.append(commit);
+    const role = new URL(reader).username;
+    await runSql(
+      url,
+      `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
+      `GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role}`,
+    );
+    const reading = await open({ url: reader, schema });
+    expect(await reading.read(commit.sessionId)).toEqual(commit);
+    const denied = await failure(reading.append(nextCommit(commit)));
+    expect([denied.code, denied.details]).toEqual([
+      "STORAGE_FAILED",
+      { operation: "append", cause: "permission denied (42501)" },
+    ]);
+    await Promise.all([owner.close(), reading.close()]);
+  });
+
+  it("keeps to what docs/storage.md says a role needs", async () => {
+    const schema = newSchema();
+    const owner = await open({ url, schema });
+    const role = new URL(reader).username;
+    await runSql(
+      url,
+      `GRANT USAGE ON SCHEMA ${schema} TO ${role}`,
+      `GRANT SELECT ON ${schema}.migrations TO ${role}`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON ${schema}.sessions, ${schema}.commits, ${schema}.payloads, ${schema}.listeners TO ${role}`,
+    );
+    const storage = await open({ url: reader, schema, migrate: false });
+    const first = makeCommit({ payloads: [{ hash: "h", body: "p" }] });
+    await storage.append(first);
+    await storage.append(nextCommit(first));
+    await storage.remove(first.sessionId);
+    expect(await storage.read(first.sessionId)).toBeUndefined();
+    await Promise.all([owner.close(), storage.close()]);
+  });
+
+  it.each<[string, () => string, string]>([
+    ["a wrong password", () => withUser("postgres", "n0t-it"), "the password is wrong (28P01)"],
+    ["an unknown database", () => url.replace(/\/postgres$/, "/nowhere"), "there is no such database (3D000)"],
+    ["no server", () => url.replace(/:\d+\/postgres$/, ":1/postgres"), "the connection is lost (ECONNREFUSED)"],
+    ["no url", () => "not a url with s3cret", "the url is not one of PostgreSQL's"],
+    ["a url that can't be read", () => "postgres://u:s3cret@[/x", "the url is not one of PostgreSQL's"],
+    ["a url of something else", () => "https://u:s3cret@localhost/x", "the url is not one of PostgreSQL's"],
+  ])("tells %s, and neither password nor URL", async (_, place, cause) => {
+    const error = await failure(open({ url: place(), schema: newSchema() }));
+    expect([error.code, error.details]).toEqual(["STORAGE_FAILED", { operation: "open", cause }]);
+    const told = inspect(error, { depth: 10, showHidden: true });
+    for (const secret of ["s3cret", "n0t-it", encodeURIComponent("s3cret-Wörd"), place()])
+      expect(told).not.toContain(secret);
+  });
+
+  it.each<[string, object]>([
+    ["schema", { url: "x", schema: 'a"; DROP SCHEMA public; --' }],
+    ["schema", { url: "x", schema: "pg_mine" }],
+    ["schema", { url: "x", schema: "A" }],
+    ["schema", { url: "x", schema: "a".repeat(49) }],
+    ["url", {}],
+    ["url", { url: "postgres://u:s3cret@h/d", client: new Client() }],
+    ["maxCommitBytes", { url: "x", maxCommitBytes: 0 }],
+    ["retryMs", { url: "x", retryMs: -1 }],
+    ["pollMs", { url: "x", pollMs: Number.NaN }],
+    ["statementTimeoutMs", { url: "x", statementTimeoutMs: 1.5 }],
+  ])("refuses options that are none: %s", async (field, options) => {
+    const error = await failure(Reflect.apply(PostgresStorage.open, PostgresStorage, [options]));
+    expect([error.code, Reflect.get(error.details, "field")]).toEqual(["INVALID_INPUT", field]);
+    expect(inspect(error)).not.toContain("s3cret");
+  });
+
+  it("says what to install where pg is missing", async () => {
+    const error = await failure(loadPg(() => Promise.reject(new Error("Cannot find package 'pg'"))));
+    expect([error.code, error.remedy]).toEqual(["INTERNAL", expect.stringContaining("npm install pg")]);
+  });
+
+  it("refuses a database in another encoding", async () => {
+    const name = newSchema();
+    await runSql(url, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+    const error = await failure(open({ url: url.replace(/\/postgres$/, `/${name}`) }));
+    expect(error.message).toContain("encoding is LATIN1");
+    await runSql(url, `DROP DATABASE ${name}`);
+  });
+
+  it("promises no more than the server is set to", async () => {
+    const storage = await open({ url, schema: newSchema() });
+    expect(storage.capabilities, "the tests' server doesn't sync").toMatchObject({
+      durability: "process",
+      multiProcess: true,
+    });
+    await storage.close();
+  });
+});
+
+describe("a server that doesn't take it", () => {
+  it("tells that it is read-only, and that nothing was written", async () => {
+    const schema = newSchema();
+    await (await open({ url, schema })).close();
+    const pool = new Pool({ connectionString: url, options: "-c default_transaction_read_only=on" });
+    const storage = await open({ pool, schema });
+    const error = await failure(storage.append(makeCommit()));
+    expect(error.details).toEqual({ operation: "append", cause: "the server is read-only (25006)" });
+    expect(await storage.read(makeCommit().sessionId)).toBeUndefined();
+    await storage.close();
+    await pool.end();
+  });
+
+  it("tells that a statement took too long, and that nothing was written", async () => {
+    const schema = newSchema();
+    const storage = await open({ url, schema, statementTimeoutMs: 300 });
+    const first = makeCommit();
+    await storage.append(first);
+    const blocker = new Client({ connectionString: url });
+    await blocker.connect();
+    await blocker.query(`BEGIN; SELECT FROM ${schema}.sessions FOR UPDATE`);
+    const error = await failure(storage.append(nextCommit(first)));
+    expect(error.details).toEqual({
+      operation: "append",
+      cause: "the statement took too long, or was cancelled (57014)",
+    });
+    await blocker.query("ROLLBACK");
+    await blocker.end();
+    await storage.append(nextCommit(first));
+    await storage.close();
+  });
+
+  it("goes on where the host's transactions are serialisable: who lost is told so", async () => {
+    const schema = newSchema();
+    const pool = new Pool({ connectionString: url, options: "-c default_transaction_isolation=serializable" });
+    const storage = await PostgresStorage.open({ pool, schema });
+    const first = makeCommit();
+    await storage.append(first);
+    const racers = Array.from({ length: 8 }, (_, index) => storage.append(nextCommit(first, { body: `${index}` })));
+    const results = await Promise.allSettled(racers);
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    for (const result of results) {
+      if (result.status === "rejected") expect(result.reason).toMatchObject({ code: "CONFLICT" });
+    }
+    await storage.close();
+    await pool.end();
+  });
+});
+
+describe("who has a SQL prompt", () => {
+  let storage: PostgresStorage;
+  const schema = newSchema();
+  afterAll(() => storage.close());
+
+  it("finds instances and history by the names that they know", async () => {
+    storage = await open({ url, schema });
+    const first = makeCommit({ body: "1", summary: { target: "odd \u0000 \ud800" } });
+    const second = nextCommit(first, {
+      body: "2",
+      at: "2026-01-03T00:00:00.000Z",
+      summary: { current: 2, status: "paused" },
+    });
+    const third = nextCommit(second, { body: "3", summary: { status: "active" } });
+    const at = "2026-01-04T00:00:00.000Z";
+    const last = nextCommit(third, { body: "4", at, summary: { current: 3, status: "completed", completedAt: at } });
+    for (const commit of [first, second, third, last]) await storage.append(commit);
+    const gone = makeCommit({ sessionId: "gone" });
+    await storage.append(gone);
+    await storage.append(nextCommit(gone, { summary: { status: "deleted" } }));
+    await storage.remove(gone.sessionId);
+    expect(await runSql(url, `SELECT * FROM ${schema}.workflow_instances`)).toEqual([
+      {
+        instance_id: "session_1",
+        workflow_name: "demo",
+        current_step_name: "3",
+        status: "COMPLETED",
+        context: "4",
+        created_at: new Date(first.at),
+        updated_at: new Date(at),
+        completed_at: new Date(at),
+      },
+    ]);
+    const history = await runSql(url, `SELECT * FROM ${schema}.workflow_history ORDER BY history_entry_id`);
+    expect(history.map(({ history_entry_id, timestamp, ...rest }) => rest)).toEqual(
+      [
+        ["1", "1", "RUNNING", "1"],
+        ["1", "2", "SUSPENDED", "2"],
+        ["2", "3", "RESUMING", "2"],
+        ["2", "4", "COMPLETED", null],
+      ].map(([step_name, user_report, outcome_status, determined_next_step]) => ({
+        ...{ instance_id: "session_1", step_name, user_report, outcome_status, determined_next_step },
+      })),
+    );
+  });
+
+  it("learns how much a session takes", async () => {
+    const commit = makeCommit({
+      sessionId: "sized",
+      body: "x".repeat(1000),
+      payloads: [{ hash: "h", body: "y".repeat(500) }],
+    });
+    await storage.append(commit);
+    const size = await storage.size(commit.sessionId);
+    expect(size?.commits).toBe(1);
+    expect(size?.bytes).toBeGreaterThan(1500);
+    expect(await storage.size(makeCommit({ sessionId: "nobody" }).sessionId)).toBeUndefined();
+  });
+});

@@ -1,0 +1,69 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { PostgresStorage } from "phasegate/postgres";
+import { beforeAll, describe, expect, it } from "vitest";
+import { newSchema, postgresUrl } from "../../support/postgres.ts";
+import type { Worker } from "../../support/worker-process.js";
+import { type Acknowledged, acknowledgedIn, appendWorkers, checkSessions } from "./append-workers.ts";
+
+const LONG = process.env.PHASEGATE_LONG === "1";
+const PROCESSES = LONG ? 8 : 4;
+const APPENDS = LONG ? 500 : 200;
+const KILLS = LONG ? 1000 : 100;
+const AT_ONCE = 5;
+
+let url = "";
+beforeAll(async () => {
+  url = await postgresUrl();
+}, 60_000);
+const startWorker = appendWorkers();
+
+describe("several processes on one database", () => {
+  const many = Array.from({ length: 100 }, (_, index) => `s${index}`);
+  for (const ids of LONG ? [["one"], many] : [["one"], many.slice(0, 8)]) {
+    it(`lose no update on ${ids.length} session(s)`, { timeout: 300_000 }, async () => {
+      const schema = newSchema();
+      const start = performance.now();
+      const workers = Array.from({ length: PROCESSES }, () => startWorker(url, schema, APPENDS, ids));
+      const results = await Promise.all(workers.map((worker) => worker.ended));
+      const seconds = (performance.now() - start) / 1000;
+      for (const { lines, exitCode, errors } of results) {
+        expect([lines.length, exitCode, errors]).toEqual([APPENDS, 0, ""]);
+      }
+      const acknowledged = results.flatMap(({ lines }) => acknowledgedIn(lines));
+      expect(await checkSessions(url, schema, acknowledged)).toBe(PROCESSES * APPENDS);
+      const rate = Math.round((PROCESSES * APPENDS) / seconds);
+      console.log(`${PROCESSES} processes, ${ids.length} sessions: ${PROCESSES * APPENDS} appends, ${rate} a second`);
+    });
+  }
+
+  it(`loses nothing in ${KILLS} kills`, { timeout: 900_000 }, async () => {
+    const schema = newSchema();
+    const acknowledged: Acknowledged[] = [];
+    for (let round = 0; round < KILLS / AT_ONCE; round++) {
+      // A session of their own for each round, so that beginnings are killed too, and one for all rounds.
+      const ids = ["common", `round_${round}`];
+      const workers = Array.from({ length: AT_ONCE }, () => startWorker(url, schema, 1e9, ids));
+      acknowledged.push(...(await Promise.all(workers.map(killLater))).flat());
+    }
+    const versions = await checkSessions(url, schema, acknowledged);
+    const storage = await PostgresStorage.open({ url, schema });
+    expect((await storage.list({ limit: 1000 })).items).toHaveLength(KILLS / AT_ONCE + 1);
+    await storage.close();
+    console.log(
+      `${KILLS} kills: ${acknowledged.length} acknowledged commits, ${versions} versions, none lost or double`,
+    );
+  });
+});
+
+/** Kills a worker at some instant after its first commit. */
+async function killLater(worker: Worker): Promise<Acknowledged[]> {
+  await new Promise<void>((resolve) => {
+    worker.process.stdout?.once("data", () => resolve());
+    worker.process.once("close", () => resolve());
+  });
+  await delay(Math.random() * 40);
+  worker.process.kill("SIGKILL");
+  const { lines, errors } = await worker.ended;
+  expect(errors).toBe("");
+  return acknowledgedIn(lines);
+}

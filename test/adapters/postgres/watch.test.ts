@@ -1,0 +1,195 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Client, Pool } from "pg";
+import { PostgresStorage } from "phasegate/postgres";
+import { beforeAll, describe, expect, it } from "vitest";
+import { Asking } from "../../../src/adapters/postgres/asking.js";
+import { CommitFeed } from "../../../src/adapters/postgres/commit-feed.js";
+import { PoolConnections } from "../../../src/adapters/postgres/pool-connections.js";
+import type { Commit } from "../../../src/ports/storage-adapter.js";
+import { appendAll } from "../../../src/testing/append-all.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
+
+let url = "";
+beforeAll(async () => {
+  url = await postgresUrl();
+}, 60_000);
+
+/** Collects what is watched, until so many commits are there. */
+async function take(commits: AsyncIterable<Commit>, count: number): Promise<Commit[]> {
+  const found: Commit[] = [];
+  for await (const commit of commits) if (found.push(commit) === count) break;
+  return found;
+}
+
+describe("watch", () => {
+  const PLACES = {
+    "a url": async () => ({ place: { url }, end: async () => {} }),
+    "a pool": async () => {
+      const pool = new Pool({ connectionString: url, max: 3 });
+      return { place: { pool }, end: () => pool.end() };
+    },
+    "a client": async () => {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      return { place: { client, pollMs: 50 }, end: () => client.end() };
+    },
+  };
+  for (const [name, make] of Object.entries(PLACES)) {
+    it(`gives what is appended here and elsewhere, with ${name}`, async () => {
+      const schema = newSchema();
+      const { place, end } = await make();
+      const [here, elsewhere] = [
+        await PostgresStorage.open({ ...place, schema }),
+        await PostgresStorage.open({ url, schema }),
+      ];
+      await here.append(makeCommit({ sessionId: "before" }));
+      const abort = new AbortController();
+      const watched = here.watch({}, { signal: abort.signal });
+      // Not asked for anything yet, and seen all the same.
+      const own = await appendAll(here, commitChain(3, { sessionId: "own" }));
+      const found = take(watched, 6);
+      const other = await appendAll(elsewhere, commitChain(3, { sessionId: "other" }));
+      expect(await found).toEqual([...own, ...other]);
+      abort.abort();
+      await Promise.all([here.close(), elsewhere.close()]);
+      await end();
+    });
+  }
+
+  it("is woken long before it would look", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema, pollMs: 3_600_000 });
+    const abort = new AbortController();
+    const found = take(storage.watch({}, { signal: abort.signal }), 2);
+    const [first] = await appendAll(storage, [makeCommit()]);
+    // By now it listens, and the second one wakes it.
+    await untilListening(schema, 1);
+    const next = nextCommit(first);
+    await storage.append(next);
+    expect(await found).toEqual([first, next]);
+    await storage.close();
+    await untilListening(schema, 0);
+  });
+
+  it("lets through what the query asks for, and ends without an error", async () => {
+    const storage = await PostgresStorage.open({ url, schema: newSchema(), pollMs: 50 });
+    const abort = new AbortController();
+    const found: Commit[] = [];
+    const over = (async () => {
+      for await (const commit of storage.watch({ status: ["completed", "deleted"] }, { signal: abort.signal })) {
+        found.push(commit);
+      }
+    })();
+    const [, ended] = await appendAll(storage, [
+      makeCommit(),
+      nextCommit(makeCommit(), { summary: { status: "completed" } }),
+    ]);
+    const gone = makeCommit({ sessionId: "gone" });
+    const tombstone = nextCommit(gone, { summary: { status: "deleted" } });
+    await appendAll(storage, [gone, tombstone]);
+    await storage.remove(gone.sessionId);
+    while (found.length < 2) await delay(20);
+    abort.abort();
+    await over;
+    expect(found, "a deleted session's tombstone too").toEqual([ended, tombstone]);
+    await storage.close();
+  });
+
+  it("gives nothing where the signal was aborted before", async () => {
+    const storage = await PostgresStorage.open({ url, schema: newSchema() });
+    expect(await take(storage.watch({}, { signal: AbortSignal.abort() }), 1)).toEqual([]);
+    await storage.close();
+  });
+
+  it("sees a commit that was begun before others and done after them", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const slow = new Client({ connectionString: url });
+    await slow.connect();
+    const pool = new Pool({ connectionString: url });
+    const feed = new CommitFeed(new Asking(new PoolConnections(pool), 0), schema);
+    const [one, two, three] = ["one", "two", "three"].map((sessionId) => makeCommit({ sessionId }));
+    if (one === undefined || two === undefined || three === undefined) throw new Error("no commits");
+    let position = await feed.now();
+    const look = async () => {
+      const ids: string[] = [];
+      for await (const { commits, to } of feed.since(position)) {
+        ids.push(...commits.map(({ sessionId }) => sessionId));
+        position = to;
+      }
+      return ids;
+    };
+    const late = await PostgresStorage.open({ client: slow, schema });
+    await slow.query("BEGIN");
+    await late.append(one);
+    await storage.append(two);
+    expect(await look()).toEqual(["two"]);
+    await storage.append(three);
+    await slow.query("COMMIT");
+    expect((await look()).sort(), "neither missed nor given twice").toEqual(["one", "three"]);
+    expect(await look()).toEqual([]);
+    await Promise.all([storage.close(), late.close(), slow.end(), pool.end()]);
+  });
+
+  it("reads more than a page of what is new, each once", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const abort = new AbortController();
+    const watched = storage.watch({}, { signal: abort.signal });
+    const chains = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => appendAll(storage, commitChain(50, { sessionId: `s${index}` }))),
+    );
+    const found = await take(watched, 250);
+    for (const chain of chains) {
+      expect(found.filter(({ sessionId }) => sessionId === chain[0].sessionId)).toEqual(chain);
+    }
+    await storage.close();
+  });
+
+  it("misses nothing and doubles nothing while its connections are cut again and again", async () => {
+    const schema = newSchema();
+    const [watching, writing] = [
+      await PostgresStorage.open({ url: `${url}?application_name=watching_${schema}`, schema, pollMs: 100 }),
+      await PostgresStorage.open({ url, schema }),
+    ];
+    const abort = new AbortController();
+    const found = take(watching.watch({}, { signal: abort.signal }), 60);
+    const written: Commit[] = [];
+    let cuts = 0;
+    for (let round = 0; round < 6; round++) {
+      const cut = `SELECT count(pg_terminate_backend(pid))::int AS cut FROM pg_stat_activity WHERE application_name = 'watching_${schema}'`;
+      const [chain, ended] = await Promise.all([
+        appendAll(writing, commitChain(10, { sessionId: `round_${round}` })),
+        runSql(url, cut),
+      ]);
+      written.push(...chain);
+      cuts += Number(ended[0]?.cut);
+    }
+    expect(await found).toEqual(written);
+    expect(cuts).toBeGreaterThan(0);
+    await Promise.all([watching.close(), writing.close()]);
+  });
+
+  it("takes restored commits of another server for old ones", async () => {
+    const schema = newSchema();
+    const storage = await PostgresStorage.open({ url, schema });
+    const [first] = await appendAll(storage, [makeCommit()]);
+    await runSql(url, `UPDATE ${schema}.commits SET xid = '999999999999'`);
+    await storage.close();
+    const again = await PostgresStorage.open({ url, schema });
+    expect(await runSql(url, `SELECT xid::text FROM ${schema}.commits`)).toEqual([{ xid: "3" }]);
+    const abort = new AbortController();
+    const watched = again.watch({}, { signal: abort.signal });
+    const next = nextCommit(first);
+    await again.append(next);
+    expect(await take(watched, 1)).toEqual([next]);
+    await again.close();
+  });
+});
+
+/** Waits until so many connections listen for a schema. */
+async function untilListening(schema: string, count: number): Promise<void> {
+  const asked = `SELECT count(*)::int AS found FROM ${schema}.listeners WHERE until > now()`;
+  while ((await runSql(url, asked))[0]?.found !== count) await delay(20);
+}

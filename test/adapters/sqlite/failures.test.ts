@@ -1,0 +1,216 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { failure } from "../../support/failure.js";
+import { newDatabases } from "./new-database.js";
+
+const newDatabase = newDatabases();
+afterEach(() => vi.restoreAllMocks());
+
+describe("what can't be opened", () => {
+  it("a folder, a file that is no database, a name that is none", async () => {
+    const file = await newDatabase();
+    await mkdir(`${file}.d`);
+    expect(await failure(SqliteStorage.open(`${file}.d`))).toMatchObject({
+      code: "STORAGE_FAILED",
+      details: { cause: "it is a folder" },
+    });
+    const text = "this is no database, though it is long enough to have the header of one".repeat(100);
+    for (const content of [text, "short"]) {
+      await writeFile(file, content);
+      expect(await failure(SqliteStorage.open(file))).toMatchObject({ details: { cause: "SQLITE_NOTADB" } });
+      expect(await readFile(file, "utf8"), "it is left as it was").toBe(content);
+    }
+    expect(await failure(SqliteStorage.open(join(file, "below.db")))).toMatchObject({ code: "STORAGE_FAILED" });
+    expect(await failure(SqliteStorage.open(""))).toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  it("with options that are none", async () => {
+    const file = await newDatabase();
+    for (const options of [
+      { busyTimeout: -1 },
+      { watchInterval: 0 },
+      { maxCommitBytes: 1e12 },
+      { busyTimeout: Number.NaN },
+      ...["1a", "a-b", 'x"; DROP TABLE y; --', "sqlite_x", "a".repeat(33)].map((tablePrefix) => ({ tablePrefix })),
+    ]) {
+      expect(await failure(SqliteStorage.open(file, options)), JSON.stringify(options)).toMatchObject({
+        code: "INVALID_INPUT",
+        details: { field: Object.keys(options)[0] },
+      });
+    }
+  });
+
+  it("in a runtime without node:sqlite", async () => {
+    vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
+    expect(await failure(SqliteStorage.open(await newDatabase()))).toMatchObject({
+      code: "STORAGE_FAILED",
+      message: "This runtime has no node:sqlite",
+    });
+  });
+});
+
+it("the warning of Node 22 is held back, and no other", async () => {
+  const emitted = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+  const { emitWarning, getBuiltinModule } = process;
+  vi.spyOn(process, "getBuiltinModule").mockImplementation((name: string) => {
+    process.emitWarning("SQLite is an experimental feature and might change at any time", "ExperimentalWarning");
+    process.emitWarning("something else");
+    return Reflect.apply(getBuiltinModule, process, [name]);
+  });
+  await (await SqliteStorage.open(":memory:")).close();
+  expect(emitted.mock.calls).toEqual([["something else"]]);
+  expect(process.emitWarning).toBe(emitWarning);
+});
+
+describe("a lock that somebody else holds", () => {
+  async function lockedDatabase() {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file, { busyTimeout: 150 });
+    const first = makeCommit();
+    await storage.append(first);
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    return { storage, first, other };
+  }
+
+  it("is waited for while the event loop goes on", async () => {
+    const { storage, first, other } = await lockedDatabase();
+    const appended = storage.append(nextCommit(first));
+    await delay(20);
+    expect(await storage.read(first.sessionId), "reading waits for nobody").toEqual(first);
+    other.exec("COMMIT");
+    await appended;
+    expect((await storage.read(first.sessionId))?.version).toBe(2);
+    other.close();
+    await storage.close();
+  });
+
+  it("is BUSY when it is held for too long, and nothing was written", async () => {
+    const { storage, first, other } = await lockedDatabase();
+    for (const call of [() => storage.append(nextCommit(first)), () => storage.remove(first.sessionId)]) {
+      expect(await failure(call())).toMatchObject({ code: "BUSY", details: { running: 1, limit: 1 } });
+    }
+    other.exec("COMMIT");
+    expect(await storage.read(first.sessionId)).toEqual(first);
+    other.close();
+    await storage.close();
+  });
+});
+
+it("a full disk: nothing was written, and it goes on once there is room", async () => {
+  const file = await newDatabase();
+  const database = new DatabaseSync(file);
+  const storage = await SqliteStorage.open(database);
+  const first = makeCommit();
+  await storage.append(first);
+  const { page_count: pages } = database.prepare("PRAGMA page_count").get() ?? {};
+  database.exec(`PRAGMA max_page_count = ${pages}`);
+  const large = nextCommit(first, { body: "x".repeat(200_000) });
+  expect(await failure(storage.append(large))).toMatchObject({
+    code: "STORAGE_FAILED",
+    details: { operation: "append", cause: "SQLITE_FULL" },
+    remedy: "Free disk space where the database is, or raise its max_page_count, then repeat the call.",
+  });
+  expect(await storage.read(first.sessionId)).toEqual(first);
+  database.exec("PRAGMA max_page_count = 1000000");
+  await storage.append(large);
+  expect(await storage.read(first.sessionId)).toEqual(large);
+  database.close();
+});
+
+it("a database that can only be read is read, and refuses to be written", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const first = makeCommit();
+  await storage.append(first);
+  const database = new DatabaseSync(file, { readOnly: true });
+  const reader = await SqliteStorage.open(database);
+  expect(await reader.read(first.sessionId)).toEqual(first);
+  expect(await failure(reader.append(nextCommit(first)))).toMatchObject({ details: { cause: "SQLITE_READONLY" } });
+  await storage.close();
+  database.close();
+  const empty = new DatabaseSync(await newDatabase());
+  empty.exec("PRAGMA query_only = ON");
+  expect(await failure(SqliteStorage.open(empty))).toMatchObject({ details: { cause: "SQLITE_READONLY" } });
+  empty.close();
+});
+
+it("a failure at the very end leaves open whether it was written", async () => {
+  const database = new DatabaseSync(await newDatabase());
+  const prepare = database.prepare.bind(database);
+  let code = 0;
+  vi.spyOn(database, "prepare").mockImplementation((sql) => {
+    const statement = prepare(sql);
+    if (sql !== "COMMIT") return statement;
+    const run = statement.run.bind(statement);
+    vi.spyOn(statement, "run").mockImplementation(() => {
+      if (code !== 0) throw Object.assign(new Error("a fault"), { code: "ERR_SQLITE_ERROR", errcode: code });
+      return run();
+    });
+    return statement;
+  });
+  const storage = await SqliteStorage.open(database, { busyTimeout: 20 });
+  const first = makeCommit();
+  // SQLITE_IOERR_FSYNC.
+  code = 1034;
+  expect(await failure(storage.append(first))).toMatchObject({
+    code: "STORAGE_FAILED",
+    details: { operation: "append", cause: "SQLITE_IOERR", outcome: "unknown" },
+  });
+  code = 13;
+  const full = await failure(storage.append(first));
+  expect(full).toMatchObject({ code: "STORAGE_FAILED", details: { cause: "SQLITE_FULL" } });
+  expect(full.details).not.toHaveProperty("outcome");
+  code = 5;
+  expect(await failure(storage.append(first))).toMatchObject({ code: "BUSY" });
+  code = 0;
+  await storage.append(first);
+  expect(await storage.read(first.sessionId)).toEqual(first);
+  database.close();
+});
+
+it("rows that were changed by hand are told as such", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const payload = { hash: "0".repeat(64), body: "x" };
+  const first = makeCommit({ payloads: [payload] });
+  await storage.append(first);
+  const byHand = new DatabaseSync(file);
+  byHand.exec("UPDATE phasegate_payloads SET body = x'00'");
+  expect(await failure(storage.payload(first.sessionId, payload.hash))).toMatchObject({ code: "TAMPERED" });
+  byHand.exec("UPDATE phasegate_payloads SET body = 1");
+  expect(await failure(storage.payload(first.sessionId, payload.hash))).toMatchObject({ code: "STORAGE_FAILED" });
+  byHand.exec("UPDATE phasegate_commits SET summary = 'none'");
+  expect(await failure(storage.read(first.sessionId))).toMatchObject({ code: "TAMPERED" });
+  byHand.exec("UPDATE phasegate_commits SET summary = '{}', hash = 1.5, schema = 'x'");
+  expect(await failure(storage.read(first.sessionId))).toMatchObject({ code: "STORAGE_FAILED" });
+  byHand.close();
+  await storage.close();
+});
+
+it("commits that no engine makes are refused", async () => {
+  const storage = await SqliteStorage.open(await newDatabase());
+  const sound = makeCommit();
+  for (const commit of [
+    { ...sound, sessionId: makeCommit({ sessionId: "other" }).sessionId },
+    { ...sound, version: 0.5 },
+    { ...sound, summary: { ...sound.summary, activeSince: -1 } },
+    { ...sound, summary: { ...sound.summary, createdAt: "yesterday" } },
+  ]) {
+    expect(await failure(storage.append(commit))).toMatchObject({ code: "INVALID_INPUT" });
+  }
+  expect((await storage.list({})).items).toEqual([]);
+  await storage.close();
+});
+
+it("folders that can't be made are told", async () => {
+  const file = await newDatabase();
+  await writeFile(join(dirname(file), "a-file"), "");
+  const error = await failure(SqliteStorage.open(join(dirname(file), "a-file/below/x.db")));
+  expect(error).toMatchObject({ code: "STORAGE_FAILED", details: { operation: "open", cause: "ENOTDIR" } });
+});

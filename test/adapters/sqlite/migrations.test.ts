@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { Connection } from "../../../src/adapters/sqlite/connection.js";
+import { MIGRATIONS, migrate } from "../../../src/adapters/sqlite/migrations.js";
+import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
+import { tableNames } from "../../../src/adapters/sqlite/table-names.js";
+import { parseSessionId } from "../../../src/definition/names.js";
+import { makeCommit } from "../../../src/testing/make-commit.js";
+import { failure } from "../../support/failure.js";
+import { makeEngine } from "../../support/make-engine.js";
+import { workersOf } from "../../support/worker-process.js";
+import { newDatabases, query } from "./new-database.js";
+
+const newDatabase = newDatabases();
+const startWorker = workersOf(join(import.meta.dirname, "../fs/append-worker.ts"));
+const SAMPLES = MIGRATIONS.map((_, index) => index + 1);
+const TABLES = ["workflow_instances", "workflow_history", "phasegate_commits", "phasegate_removed"];
+
+/** A database of an older version, out of the dump that `sqlite3 FILE .dump` has made of one when it was the newest. */
+async function sampleOf(version: number): Promise<string> {
+  const file = await newDatabase();
+  const database = new DatabaseSync(file);
+  database.exec(await readFile(join(import.meta.dirname, `samples/format-${version}.sql`), "utf8"));
+  database.close();
+  return file;
+}
+
+describe("a database of an older version", () => {
+  it.each(SAMPLES)("%s is brought to the newest, and its sessions go on", async (version) => {
+    const file = await sampleOf(version);
+    const storage = await SqliteStorage.open(file);
+    const { engine } = makeEngine({ storage });
+    const { items } = await engine.listSessions();
+    expect(items.map(({ target, status }) => [target, status])).toEqual([
+      ["src/b.ts", "paused"],
+      ["src/a.ts", "completed"],
+    ]);
+    for (const { sessionId } of items) expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
+    const paused = items[0]?.sessionId ?? "";
+    await engine.resume(paused);
+    expect((await engine.getState(paused)).head.status).toBe("active");
+    await engine.close();
+    await storage.close();
+    expect(query(file, "SELECT version FROM phasegate_migrations").map((row) => row.version)).toEqual(SAMPLES);
+  });
+
+  it("has the same tables in the end as one that was new", async () => {
+    const [old, newest] = [await sampleOf(1), await sampleOf(MIGRATIONS.length)];
+    await (await SqliteStorage.open(old)).close();
+    for (const table of TABLES)
+      expect(query(old, `SELECT * FROM ${table}`)).toEqual(query(newest, `SELECT * FROM ${table}`));
+    const fresh = await newDatabase();
+    await (await SqliteStorage.open(fresh)).close();
+    const schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name";
+    for (const file of [old, newest]) expect(query(file, schema)).toEqual(query(fresh, schema));
+  });
+});
+
+it("a database of a newer version is refused, and left as it is", async () => {
+  const file = await newDatabase();
+  const database = new DatabaseSync(file);
+  database.exec("CREATE TABLE phasegate_migrations (version INTEGER); INSERT INTO phasegate_migrations VALUES (99)");
+  database.close();
+  const before = await readFile(file);
+  expect(await failure(SqliteStorage.open(file))).toMatchObject({
+    code: "FORMAT_TOO_NEW",
+    details: { found: 99, supported: MIGRATIONS.length },
+  });
+  expect((await readFile(file)).equals(before)).toBe(true);
+});
+
+it("a migration that fails leaves nothing of itself", async () => {
+  const file = await newDatabase();
+  const connection = new Connection(new DatabaseSync(file), 0);
+  const broken = [...MIGRATIONS, () => connection.database.exec("CREATE TABLE more (a); no SQL")];
+  await failure(connection.write("open", () => migrate(connection, tableNames(""), broken)));
+  connection.close();
+  expect(query(file, "SELECT * FROM sqlite_schema")).toEqual([]);
+  await (await SqliteStorage.open(file)).close();
+});
+
+it("of eight that start at once on a new file one makes the tables, and all go on", async () => {
+  const file = await newDatabase();
+  const storages = await Promise.all(Array.from({ length: 8 }, () => SqliteStorage.open(file)));
+  for (const [index, storage] of storages.entries()) await storage.append(makeCommit({ sessionId: `s${index}` }));
+  expect((await storages[0]?.list({}))?.items).toHaveLength(8);
+  await Promise.all(storages.map((storage) => storage.close()));
+});
+
+it("and so do processes of their own", { timeout: 120_000 }, async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const file = await newDatabase();
+    const workers = Array.from({ length: 4 }, () => startWorker(file, "3", "one"));
+    for (const { lines, exitCode, errors } of await Promise.all(workers.map((worker) => worker.ended))) {
+      expect([lines.length, exitCode, errors]).toEqual([3, 0, ""]);
+    }
+    const storage = await SqliteStorage.open(file);
+    expect((await storage.read(parseSessionId("one")))?.version).toBe(12);
+    await storage.close();
+    expect(query(file, "SELECT version FROM phasegate_migrations")).toHaveLength(MIGRATIONS.length);
+  }
+});

@@ -1,0 +1,140 @@
+import { expect, it } from "vitest";
+import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
+import { parseSessionId } from "../../../src/definition/names.js";
+import { collect } from "../../../src/testing/contract-case.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { makeEngine, startTwoPhases } from "../../support/make-engine.js";
+import { built } from "../../support/workflows.js";
+import { newDatabases, query } from "./new-database.js";
+
+const newDatabase = newDatabases();
+
+it("shows an engine's sessions at a SQL prompt as the log has them", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const { engine, clock } = makeEngine({ storage });
+  const id = await startTwoPhases(engine);
+  clock.advance(1000);
+  await engine.completePhase(id, { phase: 1, evidence: {} });
+  await engine.completePhase(id, { phase: 1, evidence: built });
+  await engine.pause(id);
+  clock.advance(1000);
+  await engine.resume(id);
+  await engine.rollback(id, { to: 1 });
+  const log = await collect(storage.log(parseSessionId(id)));
+  const newest = log.at(-1)?.summary;
+  expect(query(file, "SELECT * FROM workflow_instances")).toEqual([
+    {
+      instance_id: id,
+      workflow_name: "two_phases",
+      current_step_name: "1",
+      status: "RUNNING",
+      context: '{"kind":"phased","target":"src/a.ts","total":2}',
+      created_at: newest?.createdAt,
+      updated_at: newest?.updatedAt,
+      completed_at: null,
+    },
+  ]);
+  const history = query(file, "SELECT * FROM workflow_history ORDER BY history_entry_id");
+  expect(history.map((row) => [row.step_name, row.outcome_status, row.determined_next_step])).toEqual([
+    ["1", "gate_failed", "1"],
+    ["1", "gate_passed", "2"],
+    ["2", "paused", "2"],
+    ["2", "RESUMING", "2"],
+    ["2", "rolled_back", "1"],
+  ]);
+  expect(history.map((row) => row.timestamp)).toEqual(log.slice(1).map(({ at }) => at));
+  for (const [index, row] of history.entries()) {
+    const { events } = JSON.parse(log[index + 1]?.body ?? "");
+    expect(JSON.parse(String(row.user_report))).toEqual(events);
+  }
+  const events = query(file, "SELECT version, event FROM phasegate_events ORDER BY version, place");
+  const said = log.flatMap(({ version, body }) =>
+    JSON.parse(body).events.map((event: unknown) => ({ version, event })),
+  );
+  expect(events.map(({ version, event }) => ({ version, event: JSON.parse(String(event)) }))).toEqual(said);
+  await engine.close();
+  await storage.close();
+});
+
+it("has each status in its own word, and the time at which a session ended", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const at = (minute: number) => `2026-01-02T03:${String(minute).padStart(2, "0")}:00.000Z`;
+  let last = makeCommit({ at: at(0), body: "{}" });
+  await storage.append(last);
+  const rows: unknown[] = [];
+  for (const [minute, status] of (
+    ["active", "paused", "active", "failed", "failed", "active", "completed"] as const
+  ).entries()) {
+    last = nextCommit(last, { at: at(minute + 1), body: "{}", summary: { status, current: minute } });
+    await storage.append(last);
+    const [row] = query(
+      file,
+      "SELECT status, current_step_name AS step, updated_at, completed_at FROM workflow_instances",
+    );
+    rows.push(Object.values(row ?? {}));
+  }
+  expect(rows).toEqual([
+    ["RUNNING", "0", at(1), null],
+    ["SUSPENDED", "1", at(2), null],
+    ["RUNNING", "2", at(3), null],
+    ["FAILED", "3", at(4), at(4)],
+    ["FAILED", "4", at(5), at(4)],
+    ["RUNNING", "5", at(6), null],
+    ["COMPLETED", "6", at(7), at(7)],
+  ]);
+  const outcomes = query(file, "SELECT outcome_status AS outcome FROM workflow_history ORDER BY history_entry_id");
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual([
+    "RUNNING",
+    "SUSPENDED",
+    "RESUMING",
+    "FAILED",
+    "FAILED",
+    "RUNNING",
+    "COMPLETED",
+  ]);
+  await storage.close();
+});
+
+it("takes no body for what it is not", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  let last = makeCommit({ body: "no JSON" });
+  await storage.append(last);
+  const events = JSON.stringify({ events: [{ type: "said", text: "x".repeat(2000) }] });
+  for (const body of ["still none", "\0{}", "[]", '{"events":1}', events, '{"events":[{"type":"short"}]}']) {
+    last = nextCommit(last, { body });
+    await storage.append(last);
+  }
+  const history = query(file, "SELECT user_report AS report, outcome_status AS outcome FROM workflow_history");
+  expect(history.map(Object.values)).toEqual([
+    [null, "RUNNING"],
+    [null, "RUNNING"],
+    [null, "RUNNING"],
+    ["1", "RUNNING"],
+    ['{"commit":6,"characters":2027}', "said"],
+    ['[{"type":"short"}]', "short"],
+  ]);
+  expect(query(file, "SELECT version, place, type FROM phasegate_events")).toMatchObject([
+    { version: 5, type: null },
+    { version: 6, place: 1, type: "said" },
+    { version: 7, place: 1, type: "short" },
+  ]);
+  expect((await collect(storage.log(last.sessionId))).map(({ body }) => body)[2]).toBe("\0{}");
+  await storage.close();
+});
+
+it("of a session that is deleted nothing is shown, and its history goes with its instance", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const first = makeCommit();
+  const second = nextCommit(first);
+  for (const commit of [first, second, nextCommit(second, { summary: { status: "deleted" } })]) {
+    await storage.append(commit);
+  }
+  expect(query(file, "SELECT * FROM workflow_instances")).toEqual([]);
+  expect(query(file, "SELECT * FROM workflow_history")).toEqual([]);
+  expect(await collect(storage.log(first.sessionId))).toHaveLength(3);
+  await storage.close();
+});

@@ -1,0 +1,84 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "./run-cli.js";
+
+const FILES = join(import.meta.dirname, "../testing/storages/files.ts");
+const MEMORY = pathToFileURL(join(import.meta.dirname, "../testing/storages/memory.ts")).href;
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "phasegate-cli-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A module of an adapter's author. */
+async function moduleOf(name: string, text: string): Promise<string> {
+  const file = join(folder, name);
+  await writeFile(file, text);
+  return file;
+}
+
+describe("phasegate test-storage", () => {
+  it("says of each case what became of it, and ends with a count", { timeout: 120_000 }, async () => {
+    const { code, stdout, stderr } = await run("test-storage", FILES, "--kills", "3");
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/^kept {5} append: a first commit, and those that follow it$/m);
+    expect(stdout).toMatch(/^kept {5} kills: what was acknowledged is there/m);
+    expect(stdout).toMatch(/\n\d\d kept, 0 broken, \d+ not tried\n$/);
+    expect(code).toBe(0);
+  });
+
+  it("says what isn't kept and why, and what could not be tried", async () => {
+    const file = await moduleOf(
+      "broken.mjs",
+      `import { open as sound } from ${JSON.stringify(MEMORY)};
+       export async function open() {
+         const storage = await sound();
+         storage.countActive = async () => 7;
+         return storage;
+       }
+       export async function finish() { globalThis.finished = true; }`,
+    );
+    const { code, stdout } = await run("test-storage", file);
+    expect(stdout).toMatch(/^broken {3} countActive: counts no further.*\n {12}Expected values/m);
+    expect(stdout).toMatch(/^not tried watch: .* \(the adapter has no `watch`\)$/m);
+    expect(stdout).toMatch(/\n\d+ kept, \d+ broken, \d+ not tried\n$/);
+    expect(code).toBe(1);
+    expect(Reflect.get(globalThis, "finished")).toBe(true);
+    const json = await run("test-storage", file, "--only", "countActive", "--json");
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      broken: 1,
+      results: [{ outcome: "broken", error: expect.stringContaining("Expected values") }],
+    });
+    expect(json.code).toBe(1);
+  });
+
+  it("finds nothing kept where nothing was tried", async () => {
+    const file = await moduleOf("sound.mjs", `export { open } from ${JSON.stringify(MEMORY)};`);
+    expect(await run("test-storage", file, "--only", "no such case")).toMatchObject({
+      code: 1,
+      stdout: "0 kept, 0 broken, 0 not tried\n",
+    });
+  });
+
+  it("refuses what is no such module", async () => {
+    const wrong = await moduleOf("wrong.mjs", "export const open = 1;");
+    expect(await run("test-storage", wrong)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("does not export"),
+    });
+    const half = await moduleOf("half.mjs", "export function open() {} export const spawn = {};");
+    expect(await run("test-storage", half)).toMatchObject({ code: 2 });
+    const throws = await moduleOf("throws.mjs", 'throw new Error("no database");');
+    expect(await run("test-storage", throws)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no database"),
+    });
+    expect(await run("test-storage", join(folder, "none.mjs"))).toMatchObject({ code: 3 });
+    expect(await run("test-storage", folder)).toMatchObject({ code: 3, stderr: expect.stringContaining("is no file") });
+    expect(await run("test-storage", wrong, "--kills", "0")).toMatchObject({ code: 2 });
+  });
+});

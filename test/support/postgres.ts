@@ -1,0 +1,31 @@
+import { Client } from "pg";
+import { inject } from "vitest";
+
+let schemas = 0;
+
+/** The URL of the run's server; fails with what the server said if it can't be started. */
+export async function postgresUrl(): Promise<string> {
+  const answer = await fetch(inject("postgresAt"));
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(text);
+  return text;
+}
+
+/** The name of a schema that nobody else uses. */
+export function newSchema(): string {
+  schemas += 1;
+  return `test_${process.pid}_${Math.random().toString(36).slice(2, 8)}_${schemas}`;
+}
+
+/** Runs statements on a connection of their own; gives the rows of the last one. */
+export async function runSql(url: string, ...statements: readonly string[]): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of statements) rows = (await client.query(statement)).rows;
+    return rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
+import { comes, ifThere, outcomeOf } from "../../src/testing/contract-case.js";
+import { ContractError, type ContractResult, runCases } from "../../src/testing/run-contract.js";
+import { runStorageContract } from "../../src/testing/storage-contract.js";
+
+const kept = { name: "kept", run: async () => undefined };
+const broken = { name: "broken", run: () => Promise.reject(new Error("one is two")) };
+const odd = { name: "odd", run: () => Promise.reject("a text") };
+const notTried = { name: "another", run: () => outcomeOf(async () => void ifThere(undefined, "there is none")) };
+
+describe("runCases", () => {
+  it("reports what is kept and what could not be tried, as it comes and in the end", async () => {
+    const told: ContractResult[] = [];
+    const report = await runCases([kept, notTried], { onResult: (result) => told.push(result) });
+    expect(report).toEqual({
+      results: [
+        { name: "kept", outcome: "kept" },
+        { name: "another", outcome: "not tried", reason: "there is none" },
+      ],
+      kept: 1,
+      broken: 0,
+      notTried: 1,
+    });
+    expect(told).toEqual(report.results);
+  });
+
+  it("runs all, and throws what is broken with the report", async () => {
+    const error = await runCases([broken, kept, odd], {}).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ContractError);
+    expect(error).toMatchObject({
+      message: "2 of 3 cases are not kept:\n- broken: one is two\n- odd: a text",
+      report: { kept: 1, broken: 2 },
+    });
+  });
+
+  it("runs only cases of some name", async () => {
+    expect((await runCases([broken, kept], { only: "ke" }).catch((error) => error.report)).results).toHaveLength(2);
+    expect((await runCases([broken, kept], { only: "kept" })).results).toHaveLength(1);
+  });
+});
+
+describe("runStorageContract", () => {
+  it("says of a storage in memory what it has no part in", async () => {
+    const { broken, kept, results } = await runStorageContract({ open: async () => new MemoryStorage() });
+    expect([broken, kept > 40]).toEqual([0, true]);
+    const reasons = new Set(results.flatMap(({ reason }) => reason ?? []));
+    expect([...reasons].sort()).toEqual([
+      "the adapter has no `compact`",
+      "the adapter has no `size`",
+      "the adapter has no `watch`",
+      "the adapter keeps nothing",
+      "the options have no `reopen`",
+    ]);
+  });
+
+  it("tries no processes without `spawn`, and believes no durability without `reopen`", async () => {
+    const storage = () =>
+      Object.assign(new MemoryStorage(), {
+        capabilities: { durability: "power", multiProcess: false, maxCommitBytes: 1e9 } as const,
+      });
+    const error = await runStorageContract({ open: async () => storage() }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: expect.stringContaining("the options have no `reopen` to show it") });
+    const report = await runStorageContract(
+      { open: async () => storage(), reopen: async (adapter) => adapter },
+      { only: "kills:" },
+    );
+    expect(report.results.map(({ reason }) => reason)).toEqual(Array(2).fill("the options have no `spawn`"));
+  });
+});
+
+describe("comes", () => {
+  it("gives what comes, and hands on its failure", async () => {
+    expect(await comes(Promise.resolve(1), "one must come")).toBe(1);
+    await expect(comes(Promise.reject(new Error("no")), "one must come")).rejects.toThrow("no");
+  });
+});
