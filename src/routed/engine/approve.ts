@@ -61,7 +61,7 @@ async function requireQuestion(context: RoutedContext, session: RoutedSession, e
   const question =
     awaiting === undefined || head.status !== "RUNNING"
       ? undefined
-      : questionIn(await context.kernel.at(sessionId, awaiting.version));
+      : questionIn(await context.kernel.at(sessionId, awaiting.version), context.options.approvals.unsigned);
   if (question === undefined) throw refused(phase, "not_waiting", "no person is waited for");
   if (question.evidenceHash === evidenceHash) return { question, phase };
   throw refused(phase, "other_evidence", "other evidence waits than the approval is about");

@@ -1,6 +1,7 @@
 import type { RoutedStatus, StepReport } from "../../decision/decision-request.js";
 import type { JsonObject } from "../../definition/json.js";
 import type { SessionId } from "../../definition/names.js";
+import type { FieldGate } from "../../definition/structure.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Verification } from "../../session/verification.js";
 import type { RoutedOperation } from "../session/refusals.js";
@@ -36,6 +37,8 @@ export interface StepView {
   /** `FINISH` once the work is done. */
   readonly name: string;
   readonly instructions: string;
+  /** What the report's `details` must show before anybody is asked what comes next. */
+  readonly gate?: FieldGate;
 }
 
 /** What a gate says to a report, where it isn't enough yet. */
@@ -51,7 +54,11 @@ export interface RoutedQuestion {
   readonly step: string;
   readonly prompt: string;
   readonly approvers?: readonly string[];
+  /** What the person is to look at: the report's `details`. */
+  readonly evidence: JsonObject;
   readonly evidenceHash: string;
+  /** Whether this engine would take an answer that nobody has signed. */
+  readonly unsignedAllowed: boolean;
   /** The hash of the commit that asked: what an approver signs names it. */
   readonly request: string;
   /** ISO 8601, UTC. */

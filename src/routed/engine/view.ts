@@ -1,9 +1,11 @@
 import type { RoutedStatus } from "../../decision/decision-request.js";
+import { isJsonObject } from "../../definition/json.js";
 import { parseSessionId, type SessionId } from "../../definition/names.js";
 import { FINISH } from "../../definition/routed-definition.js";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedHead } from "../session/head.js";
 import { allowedOperations } from "../session/refusals.js";
+import { stepOf } from "../session/structure.js";
 import { instructionsOf, loadTexts } from "./load-texts.js";
 import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
@@ -55,26 +57,33 @@ export async function resultOf(
   return { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
 }
 
-async function stepView(context: RoutedContext, { head }: RoutedSession): Promise<StepView> {
-  const { step = "" } = head;
+/** What a client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */
+export async function stepView(context: RoutedContext, session: RoutedSession): Promise<StepView> {
+  const { step = "", workflow } = session.head;
   // The end is the same in every workflow, also in one that has been taken away since.
   if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
-  return { name: step, instructions: instructionsOf(await loadTexts(context, head.workflow), step) };
+  const instructions = instructionsOf(await loadTexts(context, workflow), step);
+  const gate = stepOf(await context.pinned.structure(session), step)?.gate;
+  return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
 }
 
-async function questionOf({ kernel }: RoutedContext, { sessionId, head }: RoutedSession) {
+async function questionOf({ kernel, options }: RoutedContext, { sessionId, head }: RoutedSession) {
   const { awaiting } = head.pending ?? {};
   if (awaiting === undefined || head.status !== "RUNNING") return undefined;
-  return questionIn(await kernel.at(sessionId, awaiting.version));
+  return questionIn(await kernel.at(sessionId, awaiting.version), options.approvals.unsigned);
 }
 
 /** What a commit asks of a person. */
-export function questionIn({ hash, at, events }: RoutedCommit): RoutedQuestion | undefined {
+export function questionIn({ hash, at, events }: RoutedCommit, unsignedAllowed: boolean): RoutedQuestion | undefined {
   const asked = events.find(({ type }) => type === "approval_requested");
   if (asked?.type !== "approval_requested") return undefined;
   const { step, prompt, approvers, evidenceHash } = asked;
-  return { step, prompt, ...(approvers === undefined ? {} : { approvers }), evidenceHash, request: hash, askedAt: at };
+  const reported = events.find(({ type }) => type === "reported");
+  const details = reported?.type === "reported" ? reported.report.details : undefined;
+  const evidence = isJsonObject(details) ? details : {};
+  const asking = { step, prompt, ...(approvers === undefined ? {} : { approvers }) };
+  return { ...asking, evidence, evidenceHash, unsignedAllowed, request: hash, askedAt: at };
 }
 
 function statusOf({ status }: RoutedHead): RoutedStatus {
