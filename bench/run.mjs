@@ -16,6 +16,8 @@ const SUITES = [
   "retrieval",
   "import-time",
 ];
+/** What has a table of its own. */
+const SECTIONS = ["contention"];
 const chosen = process.argv.slice(2);
 const rows = [];
 for (const suite of SUITES.filter((name) => chosen.length === 0 || chosen.includes(name))) {
@@ -26,6 +28,12 @@ for (const suite of SUITES.filter((name) => chosen.length === 0 || chosen.includ
       `${found.ratio <= found.bar ? "ok  " : "OVER"} ${found.ratio} (bar ${found.bar})  ${found.what}: ${found.figure}; ${found.baseline}`,
     );
   }
+}
+
+const sections = [];
+for (const name of SECTIONS.filter((one) => chosen.length === 0 || chosen.includes(one))) {
+  const { section } = await import(`./${name}.mjs`);
+  sections.push(await section());
 }
 
 const lines = rows.map(
@@ -40,6 +48,6 @@ Each ratio is taken inside that run, against the baseline that its row names; ab
 | what | measured | baseline | ratio | bar | held |
 |---|---|---|---|---|---|
 ${lines.join("\n")}
-`;
+${sections.map((text) => `\n${text}`).join("")}`;
 if (chosen.length === 0) await writeFile(new URL("RESULTS.md", import.meta.url), table);
 else console.log(`\n${table}`);

@@ -78,6 +78,8 @@ export interface ErrorDetails {
   FORMAT_TOO_NEW: { readonly found: number; readonly supported: number };
   /** The storage failed: nothing was written, or with `outcome: "unknown"` all of it or nothing. */
   STORAGE_FAILED: { readonly operation: string; readonly cause?: string; readonly outcome?: "unknown" };
+  /** The host's storage doesn't have an operation that adapters may leave out. */
+  UNSUPPORTED: { readonly operation: string };
   /** A path that leads out of its root, or a name that no path may have. */
   PATH_REFUSED: { readonly reason: string };
   /** A file that is not there. */

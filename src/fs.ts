@@ -5,6 +5,6 @@
  */
 export { FileContent, type FileContentOptions } from "./adapters/fs/content/file-content.js";
 export { FilePlans, type FilePlansOptions } from "./adapters/fs/plans/file-plans.js";
-export type { FileSystem } from "./adapters/fs/storage/disk.js";
 export { FileStorage, type FileStorageOptions } from "./adapters/fs/storage/file-storage.js";
+export type { FileSystem } from "./adapters/fs/storage/reading-disk.js";
 export { createProjectRoot, type ProjectRoot } from "./walls/project-root.js";

@@ -52,9 +52,13 @@ export { createApproverKeys, type SignRequest, signApproval } from "./engine/app
 export type { ArtifactView } from "./engine/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
 export type { CompleteRequest } from "./engine/complete-phase.js";
+export { copySessions } from "./engine/copy-sessions.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
 export type { TickReport } from "./engine/engine-context.js";
 export type { CompleteResult, GateAnswer } from "./engine/gate-answer.js";
+export type { SessionChoice } from "./engine/logs/chosen-sessions.js";
+export type { CopyOptions, CopyProgress, CopyReport, RefusedSession } from "./engine/logs/copy-report.js";
+export type { RefusalReason } from "./engine/logs/log-refusal.js";
 export type { OperationMetrics } from "./engine/metrics.js";
 export type {
   EngineNotifications,
@@ -69,6 +73,7 @@ export type { PlanView } from "./engine/plan/live-plan.js";
 export type { SyncRequest, SyncResult } from "./engine/plan/sync-plan.js";
 export type { TaskStanding } from "./engine/plan/task-standing.js";
 export type { PlannedPhaseView, PlannedTaskView } from "./engine/plan/view-plan.js";
+export type { LivingStatus, Retention } from "./engine/retention.js";
 export type {
   DeleteResult,
   Keyed,
@@ -82,6 +87,7 @@ export type {
 export { Session } from "./engine/session-object.js";
 export type { StartedPlan, StartRequest, StartResult } from "./engine/start-session.js";
 export type { FullStateView, StateView } from "./engine/state-view.js";
+export type { SessionCommit, WatchQuery } from "./engine/watch-commits.js";
 export {
   type AnyPhasegateError,
   type ErrorCode,
@@ -141,6 +147,7 @@ export {
   approvalMessage,
 } from "./session/approval-message.js";
 export type { Actor } from "./session/commands.js";
+export type { SessionEvent } from "./session/events.js";
 export type { SessionHead } from "./session/head.js";
 export type { GateFailure, PhaseAttempt } from "./session/history.js";
 export type { PlanChange, PlanChangeKind, PlanChanges } from "./session/plan-changes.js";

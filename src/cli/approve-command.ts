@@ -9,7 +9,7 @@ import { readTrust, type TrustOptions, trustOptions } from "./approval-options.j
 import { approvalLines } from "./approval-report.js";
 import { ask, confirm, isInteractive } from "./confirm.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { openState } from "./open-state.js";
+import { openSessions } from "./open-sessions.js";
 import { logLevelOption, notEmpty, stateOption } from "./option-values.js";
 import { readSecret } from "./read-secret.js";
 import { print, printable, type Terminal } from "./terminal.js";
@@ -77,7 +77,7 @@ async function decide(
   const by = options.by ?? nameOf((await readPrivateKey(privateKey)).publicKey, trust.approvers ?? {});
   // A yes enters the next phase: its checks may compare with what is there now.
   const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
-  const engine = await openState(options.state, { ...trust, verifiers });
+  const engine = await openSessions(options.state, { ...trust, verifiers });
   try {
     const request = await requireWaiting(engine, sessionId, options.evidenceHash);
     for (const line of approvalLines(request, terminal.stdout, { full: options.full === true })) print(terminal, line);

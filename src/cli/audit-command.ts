@@ -5,7 +5,7 @@ import type { SessionAudit } from "../engine/approval/audit-session.js";
 import type { ApprovedPass } from "../engine/approval/ledger.js";
 import { readTrust, type TrustOptions, trustOptions } from "./approval-options.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { openState } from "./open-state.js";
+import { openSessions } from "./open-sessions.js";
 import { jsonOption, logLevelOption, notEmpty, stateOption } from "./option-values.js";
 import { print, printable, styled, type Terminal } from "./terminal.js";
 import { timeText } from "./time-text.js";
@@ -48,7 +48,7 @@ export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Comm
 async function audit(sessionId: string, options: AuditOptions, terminal: Terminal): Promise<ExitCode> {
   const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
   const trust = await readTrust(options);
-  const engine = await openState(options.state, trust);
+  const engine = await openSessions(options.state, trust);
   const report = await engine.audit(sessionId, receipt);
   await engine.close();
   const isChecked = Object.keys(trust.approvers ?? {}).length > 0;

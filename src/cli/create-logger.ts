@@ -1,5 +1,6 @@
 import { type Logger, pino } from "pino";
 import type { LogLevel } from "./option-values.js";
+import { withoutPasswords } from "./passwords.js";
 import type { Terminal } from "./terminal.js";
 
 /** The log of a server, on stderr: one JSON object a line. Stacks are for `debug` and below. */
@@ -14,7 +15,8 @@ export function createLogger(level: LogLevel, { stderr }: Terminal): Logger {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: whole ? pino.stdSerializers.err : briefError },
     },
-    stderr,
+    // A line at a time: what a driver says of an address that it can't reach may quote it, password and all.
+    { write: (line: string) => void stderr.write(withoutPasswords(line)) },
   );
 }
 

@@ -1,33 +1,72 @@
 import { access } from "node:fs/promises";
-import { join } from "node:path";
-import { contentUnavailable } from "../adapters/content-answers.js";
-import { FileStorage } from "../adapters/fs/storage/file-storage.js";
-import { createEngine, type Engine } from "../engine/engine.js";
-import type { EngineOptions } from "../engine/options.js";
-import type { ContentProvider } from "../ports/content-provider.js";
+import { join, resolve } from "node:path";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
+import { withoutPasswords } from "./passwords.js";
 import { requireFolder } from "./require-folder.js";
 
-/**
- * An engine that looks at sessions, or says a person's word: it needs no workflows, since what a session was started on is
- * in its log. A folder that holds no sessions is refused and left as it is.
- */
-export async function openState(
-  path: string,
-  trust: Pick<EngineOptions, "approvers" | "hashKey" | "verifiers"> = {},
-): Promise<Engine> {
-  const folder = await requireFolder(path, "the state folder");
-  await access(join(folder, "format.json")).catch((cause: unknown) => {
-    const hint = "Name the folder that `phasegate serve --state` was given.";
-    throw new CommandFailure(`there are no sessions in ${folder}`, EXIT.environment, hint, { cause });
-  });
-  return createEngine({ storage: await FileStorage.open(folder), content: NO_WORKFLOWS, ...trust });
+/** Whether a place that holds no sessions yet is made one. */
+export interface OpenOptions {
+  readonly create?: boolean;
 }
 
-const NO_WORKFLOWS: ContentProvider = {
-  list: async () => [],
-  definition: async () => undefined,
-  text: async (type, part) => {
-    throw contentUnavailable(type, part, "texts are not shown here");
-  },
+/** Opens one kind of state: `rest` is what stands behind the colon, `state` all of it. */
+type OpenKind = (rest: string, state: string, options: OpenOptions) => Promise<StorageAdapter>;
+
+/** How each kind of state is opened, by what stands before the colon; its adapter is loaded when it is. */
+const KINDS: Readonly<Record<string, OpenKind>> = {
+  sqlite: openSqlite,
+  postgres: openPostgres,
+  postgresql: openPostgres,
 };
+
+/** `C:\…` is a folder, so a kind has two letters at least. */
+const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
+
+/**
+ * Opens the sessions that `--state` names: `sqlite:FILE`, `postgres:URL`, or a folder. Unless they are to be created, a
+ * place that holds no sessions is refused and left as it is.
+ */
+export async function openState(state: string, options: OpenOptions = {}): Promise<StorageAdapter> {
+  const [, kind, rest = ""] = KIND.exec(state) ?? [];
+  if (kind === undefined) return openFolder(state, options);
+  const open = Object.hasOwn(KINDS, kind.toLowerCase()) ? KINDS[kind.toLowerCase()] : undefined;
+  if (open !== undefined) return open(rest, state, options);
+  const known = ["a folder", ...Object.keys(KINDS).map((name) => `${name}:…`)].join(", ");
+  const hint = `There are: ${known}. A folder of such a name is written ./${kind}:….`;
+  throw new CommandFailure(`there is no kind of state ${kind}: ${withoutPasswords(state)}`, EXIT.usage, hint);
+}
+
+async function openFolder(path: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+  const { FileStorage } = await import("../adapters/fs/storage/file-storage.js");
+  if (create) return FileStorage.open(resolve(path));
+  const folder = await requireFolder(path, "the state folder");
+  await requireSessions(join(folder, "format.json"), folder);
+  return FileStorage.open(folder);
+}
+
+async function openSqlite(name: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+  if (name === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write sqlite:FILE.");
+  const { SqliteStorage } = await import("../adapters/sqlite/sqlite-storage.js");
+  const file = resolve(name);
+  if (!create) await requireSessions(file, file);
+  return SqliteStorage.open(file);
+}
+
+/** A URL as PostgreSQL's own tools take it, or one behind `postgres:`. Read commands make no tables. */
+async function openPostgres(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+  const url = rest.startsWith("//") ? state : rest;
+  if (!/^postgres(?:ql)?:\/\/./i.test(url)) {
+    const hint = "Write postgres://USER@HOST/DATABASE; a password may stand in PGPASSWORD or in PHASEGATE_STATE.";
+    throw new CommandFailure(`${withoutPasswords(state)} is no address of a database`, EXIT.usage, hint);
+  }
+  const { PostgresStorage } = await import("../adapters/postgres/postgres-storage.js");
+  return PostgresStorage.open({ url, migrate: create });
+}
+
+async function requireSessions(file: string, where: string): Promise<void> {
+  await access(file).catch((cause: unknown) => {
+    const hint = "Name the state that `phasegate serve --state` was given.";
+    throw new CommandFailure(`there are no sessions in ${where}`, EXIT.environment, hint, { cause });
+  });
+}

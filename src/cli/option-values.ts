@@ -26,9 +26,11 @@ export function toolName(value: string): string {
   throw new InvalidArgumentError("It must be 1 to 64 letters, digits, '_', '-' and '.'.");
 }
 
-/** The folder of the sessions, which most commands need. */
+/** Where the sessions are, which most commands need. From the environment, a password stands in no list of processes. */
 export function stateOption(): Option {
-  return new Option("--state <dir>", "folder of the sessions").env("PHASEGATE_STATE").argParser(notEmpty);
+  return new Option("--state <where>", "the sessions: a folder, sqlite:FILE, or postgres://…")
+    .env("PHASEGATE_STATE")
+    .argParser(notEmpty);
 }
 
 /** `--json`, for machines. */

@@ -1,10 +1,14 @@
 import { Command } from "commander";
 import { decideCommand } from "./approve-command.js";
 import { auditCommand } from "./audit-command.js";
+import { compactCommand } from "./compact-command.js";
 import type { SetExitCode } from "./exit-codes.js";
+import { exportCommand } from "./export-command.js";
 import { gateCommand } from "./gate-command.js";
+import { importCommand } from "./import-command.js";
 import { keygenCommand } from "./keygen-command.js";
 import { packageVersion } from "./package-version.js";
+import { withoutPasswords } from "./passwords.js";
 import { planCommand } from "./plan-command.js";
 import { serveCommand } from "./serve-command.js";
 import { sessionsCommand } from "./sessions-command.js";
@@ -28,7 +32,8 @@ Examples:
   phasegate serve --workflows workflows --state .phasegate --project .
   phasegate sessions --state .phasegate --status active
   phasegate show my_workflow_readme_20260101_120000 --state .phasegate
-  phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json`;
+  phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json
+  phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db`;
 
 const COMMANDS = [
   serveCommand,
@@ -42,6 +47,9 @@ const COMMANDS = [
   decideCommand("deny"),
   auditCommand,
   testStorageCommand,
+  exportCommand,
+  importCommand,
+  compactCommand,
 ];
 
 /** The commands and their options. Throws a `CommanderError` where commander would end the process. */
@@ -66,6 +74,6 @@ function settle(command: Command, { stdout, stderr }: Terminal): void {
   command.configureOutput({
     writeOut: (text) => void stdout.write(text),
     writeErr: (text) => void stderr.write(text),
-    outputError: (text, write) => write(`phasegate: ${text}`),
+    outputError: (text, write) => write(withoutPasswords(`phasegate: ${text}`)),
   });
 }

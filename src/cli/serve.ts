@@ -3,7 +3,6 @@ import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { FileContent } from "../adapters/fs/content/file-content.js";
 import { FilePlans } from "../adapters/fs/plans/file-plans.js";
-import { FileStorage } from "../adapters/fs/storage/file-storage.js";
 import { createEngine, type Engine } from "../engine/engine.js";
 import { registerWorkflowTool, type WorkflowRegistration } from "../mcp/register-workflow-tool.js";
 import { type StdioConnection, serveOverStdio } from "../mcp/serve-over-stdio.js";
@@ -12,6 +11,7 @@ import { readTrust } from "./approval-options.js";
 import { createLogger } from "./create-logger.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { logEngine, logWorkflows } from "./log-engine.js";
+import { openState } from "./open-state.js";
 import { packageVersion } from "./package-version.js";
 import { requireFolder } from "./require-folder.js";
 import type { ServeOptions } from "./serve-options.js";
@@ -55,7 +55,7 @@ async function openEngine(options: ServeOptions, content: FileContent): Promise<
   const targets =
     project === undefined ? undefined : await createProjectRoot(await requireFolder(project, "the project folder"));
   return createEngine({
-    storage: await FileStorage.open(state),
+    storage: await openState(state, { create: true }),
     content,
     enforcement,
     ...(await readTrust(options)),

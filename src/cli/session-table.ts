@@ -1,9 +1,16 @@
 import type { Writable } from "node:stream";
-import type { SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
+import type { SessionSize, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
+import { counted, sizeText } from "./counted.js";
 import { printable, styled } from "./terminal.js";
 import { timeText } from "./time-text.js";
 
+/** A session with what it takes, where that was asked for and is known. */
+export interface SizedSession extends SessionSummary {
+  readonly size?: SessionSize;
+}
+
 const HEADINGS = ["SESSION", "STATUS", "PHASE", "UPDATED", "WORKFLOW", "TARGET"] as const;
+const SIZE_HEADINGS = ["COMMITS", "SIZE"] as const;
 const STATUS_COLUMN = HEADINGS.indexOf("STATUS");
 
 /** Colours of statuses, where there are colours. */
@@ -16,11 +23,17 @@ export const STATUS_STYLES = {
 } as const satisfies Record<SessionStatus, string>;
 
 /** Sessions as lines of a table, under their headings; what was counted comes last. */
-export function sessionTable(sessions: readonly SessionSummary[], stream: Writable): string[] {
-  const summary = sessions.length === 1 ? "1 session" : `${sessions.length} sessions`;
+export function sessionTable(
+  sessions: readonly SizedSession[],
+  stream: Writable,
+  { sizes = false }: { readonly sizes?: boolean } = {},
+): string[] {
+  const summary = counted(sessions.length, "session");
   if (sessions.length === 0) return [summary];
-  const rows = sessions.map(cells);
-  const widths = HEADINGS.map((heading, column) =>
+  const known = sizes && sessions.some(({ size }) => size !== undefined);
+  const headings = known ? [...HEADINGS, ...SIZE_HEADINGS] : HEADINGS;
+  const rows = sessions.map((session) => [...cells(session), ...(known ? sizeCells(session) : [])]);
+  const widths = headings.map((heading, column) =>
     rows.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), heading.length),
   );
   const padded = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
@@ -28,7 +41,23 @@ export function sessionTable(sessions: readonly SessionSummary[], stream: Writab
     const style = STATUS_STYLES[sessions[index]?.status ?? "active"];
     return joined(padded(row).map((cell, column) => (column === STATUS_COLUMN ? styled(stream, style, cell) : cell)));
   });
-  return [styled(stream, "bold", joined(padded(HEADINGS))), ...lines, "", summary];
+  const last = sizes
+    ? `${summary}, ${known ? total(sessions) : "sizes unknown: this kind of state can't tell"}`
+    : summary;
+  return [styled(stream, "bold", joined(padded(headings))), ...lines, "", last];
+}
+
+function sizeCells({ size }: SizedSession): string[] {
+  return size === undefined ? ["", ""] : [`${size.commits}`, sizeText(size.bytes)];
+}
+
+function total(sessions: readonly SizedSession[]): string {
+  const sum = (of: (size: SessionSize) => number) =>
+    sessions.reduce((all, { size }) => all + (size === undefined ? 0 : of(size)), 0);
+  return `${counted(
+    sum(({ commits }) => commits),
+    "commit",
+  )}, ${sizeText(sum(({ bytes }) => bytes))}`;
 }
 
 function joined(cells: readonly string[]): string {

@@ -1,51 +1,71 @@
 import { Command, Option } from "commander";
-import type { Engine } from "../engine/engine.js";
-import type { SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
+import { LIVING } from "../engine/retention.js";
+import type { SessionSize, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
 import { jsonOption, logLevelOption, stateOption, wholeNumber } from "./option-values.js";
-import { sessionTable } from "./session-table.js";
+import { type SizedSession, sessionTable } from "./session-table.js";
 import { print, type Terminal } from "./terminal.js";
 
 interface SessionsOptions {
   readonly state: string;
   readonly status?: SessionStatus;
   readonly limit?: number;
+  readonly sizes?: true;
   readonly json?: true;
 }
 
-const STATUSES = ["active", "paused", "completed", "failed"] as const;
 /** How many are asked for at once. */
 const PAGE = 100;
 
 /** `phasegate sessions`. */
 export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   return new Command("sessions")
-    .summary("list the sessions in a state folder")
-    .description("Lists the sessions in a state folder, newest first.")
+    .summary("list the sessions of a state")
+    .description("Lists the sessions of a state, newest first.")
     .addOption(stateOption().makeOptionMandatory())
-    .addOption(new Option("--status <status>", "only sessions of this status").choices(STATUSES))
+    .addOption(new Option("--status <status>", "only sessions of this status").choices(LIVING))
     .addOption(new Option("--limit <n>", "at most so many (default: all)").argParser(wholeNumber(1)))
+    .option("--sizes", "how many commits each one has, and how much room it takes")
     .addOption(jsonOption())
     .addOption(logLevelOption())
-    .action(async ({ state, status, limit, json }: SessionsOptions) => {
-      const engine = await openState(state);
-      const sessions = await allSessions(engine, status === undefined ? STATUSES : [status], limit ?? Infinity);
-      await engine.close();
-      if (json) print(terminal, JSON.stringify({ count: sessions.length, sessions }, undefined, 2));
-      else for (const line of sessionTable(sessions, terminal.stdout)) print(terminal, line);
+    .action(async ({ state, status, limit, json, sizes }: SessionsOptions) => {
+      const storage = await openState(state);
+      try {
+        const query = { status: status === undefined ? LIVING : [status] };
+        const listed = await allSessions(storage, query, limit ?? Infinity);
+        const sized = sizes === true ? await withSizes(storage, listed) : listed;
+        if (json) print(terminal, JSON.stringify({ count: sized.length, sessions: sized }, undefined, 2));
+        else for (const line of sessionTable(sized, terminal.stdout, { sizes: sizes === true })) print(terminal, line);
+      } finally {
+        await storage.close?.();
+      }
       setExitCode(EXIT.ok);
     });
 }
 
-async function allSessions(engine: Engine, status: readonly SessionStatus[], most: number): Promise<SessionSummary[]> {
+async function allSessions(
+  storage: StorageAdapter,
+  query: { readonly status: readonly SessionStatus[] },
+  most: number,
+): Promise<SessionSummary[]> {
   const found: SessionSummary[] = [];
   let cursor: string | undefined;
   do {
     const limit = Math.min(PAGE, most - found.length);
-    const page = await engine.listSessions({ status, limit, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await storage.list({ ...query, limit, ...(cursor === undefined ? {} : { cursor }) });
     found.push(...page.items);
     cursor = page.cursor;
   } while (cursor !== undefined && found.length < most);
   return found;
+}
+
+/** A session that was removed meanwhile has no size; nor has any, where the state can't tell. */
+async function withSizes(storage: StorageAdapter, sessions: readonly SessionSummary[]): Promise<SizedSession[]> {
+  const sized: SizedSession[] = [];
+  for (const session of sessions) {
+    const size: SessionSize | undefined = await storage.size?.(session.sessionId);
+    sized.push(size === undefined ? session : { ...session, size });
+  }
+  return sized;
 }

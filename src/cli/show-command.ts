@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { hashKeyOption, readHashKey } from "./approval-options.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { openState } from "./open-state.js";
+import { openSessions } from "./open-sessions.js";
 import { jsonOption, logLevelOption, stateOption } from "./option-values.js";
 import { sessionReport } from "./session-report.js";
 import { sessionTree } from "./session-tree.js";
@@ -24,7 +24,7 @@ export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .action(async (sessionId: string, { state, json, ...trust }: ShowOptions) => {
-      const engine = await openState(state, await readHashKey(trust));
+      const engine = await openSessions(state, await readHashKey(trust));
       const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
       await engine.close();
       const report = sessionReport(view, history);

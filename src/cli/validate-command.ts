@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { hasErrors } from "../definition/diagnostic.js";
+import { counted } from "./counted.js";
 import { diagnosticLines } from "./diagnostic-lines.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { type FoundWorkflow, findWorkflows } from "./find-workflows.js";
@@ -73,10 +74,6 @@ function problemCount(found: readonly FoundWorkflow[]): string {
 
 function count(found: readonly FoundWorkflow[], severity: "error" | "warning"): number {
   return found.flatMap(({ read }) => read.diagnostics).filter((diagnostic) => diagnostic.severity === severity).length;
-}
-
-function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function noWorkflow(folder: string): CommandFailure {

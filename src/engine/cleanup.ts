@@ -1,15 +1,16 @@
 import type { SessionId } from "../definition/names.js";
-import { isPhasegateError, PhasegateError } from "../errors.js";
+import { isPhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
+import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./retention.js";
 
 /** Which sessions a cleanup deletes. */
 export interface CleanupRequest {
-  /** Only sessions without a commit for this long, in milliseconds. Default: 7 days. */
+  /** Only sessions without a commit for this long, in milliseconds. The engine's `retention` if not given, else 7 days. */
   readonly olderThan?: number;
-  /** Only sessions that stand so; all if not given. */
-  readonly status?: readonly Exclude<SessionStatus, "deleted">[];
+  /** Only sessions that stand so. If not given: those that the engine's `retention` names, or all where there is none. */
+  readonly status?: readonly LivingStatus[];
 }
 
 /** What a cleanup did. */
@@ -24,23 +25,39 @@ const STALE_AFTER = 7 * 24 * 60 * 60 * 1000;
  * interrupted. Nothing is deleted unless the host calls it.
  */
 export async function cleanup(context: EngineContext, request: CleanupRequest): Promise<CleanupResult> {
-  const { clock } = context.options;
-  const { olderThan = STALE_AFTER } = request;
-  if (!Number.isFinite(olderThan) || olderThan < 0) throw badAge(olderThan);
-  const updatedBefore = new Date(clock.now() - olderThan).toISOString();
+  const now = context.options.clock.now();
+  checkRetention(context.options.retention ?? {});
+  const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
   // Deletions that were interrupted, whatever their age: those sessions are gone for everybody already.
   for await (const { sessionId } of phasedSessions(context, { status: ["deleted"] })) {
     await context.kernel.remove(sessionId);
     removed.push(sessionId);
   }
-  const status = request.status ?? (["active", "paused", "completed", "failed"] as const);
-  for await (const { sessionId } of phasedSessions(context, { status, updatedBefore })) {
-    if (!(await bury(context, sessionId, { status, updatedBefore }))) continue;
-    await context.kernel.remove(sessionId);
-    removed.push(sessionId);
+  for (const [olderThan, status] of ages) {
+    const stale = { status, updatedBefore: new Date(Math.max(0, now - olderThan)).toISOString() };
+    for await (const { sessionId } of phasedSessions(context, stale)) {
+      if (!(await bury(context, sessionId, stale))) continue;
+      await context.kernel.remove(sessionId);
+      removed.push(sessionId);
+    }
   }
   return { removed };
+}
+
+/** The ages that are asked for, each with all statuses that it is for. */
+function agesFor(request: CleanupRequest, retention: Retention | undefined): Map<number, LivingStatus[]> {
+  const { olderThan } = request;
+  const ofRetention = olderThan === undefined && retention !== undefined;
+  const statuses =
+    request.status ?? (ofRetention ? LIVING.filter((status) => retention[status] !== undefined) : LIVING);
+  const ages = new Map<number, LivingStatus[]>();
+  for (const status of new Set(statuses)) {
+    const age = olderThan ?? retention?.[status] ?? STALE_AFTER;
+    if (!isAge(age)) throw badAge("olderThan", age);
+    ages.set(age, [...(ages.get(age) ?? []), status]);
+  }
+  return ages;
 }
 
 async function* phasedSessions({ options }: EngineContext, query: SessionQuery): AsyncGenerator<SessionSummary> {
@@ -71,10 +88,3 @@ async function bury(
 
 /** Somebody has gone on with the session meanwhile. */
 class TouchedError extends Error {}
-
-function badAge(olderThan: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `olderThan is ${olderThan}: it must be a number of milliseconds`, {
-    remedy: "Give an age in milliseconds, 0 or more; 7 days if you leave it out.",
-    details: { field: "olderThan", expected: "milliseconds, 0 or more" },
-  });
-}

@@ -30,6 +30,7 @@ import type {
 import { Session } from "./session-object.js";
 import type { StartRequest, StartResult } from "./start-session.js";
 import type { FullStateView, StateView } from "./state-view.js";
+import { type SessionCommit, type WatchQuery, watchCommits } from "./watch-commits.js";
 
 /** The evidence of each phase, by its number. */
 export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: EvidenceOf<W, N> };
@@ -84,7 +85,19 @@ export class Engine {
     return this.#operations.run("listSessions", () => this.#options.storage.list(query));
   }
 
-  /** Deletes sessions that nobody has touched for a while. */
+  /**
+   * Commits of sessions as any process appends them, from the call on: each at least once, a session's in their order,
+   * each checked against its hash. Ends when the signal aborts, and with `break`. Throws `UNSUPPORTED` where the storage
+   * can't be watched; a commit that isn't what was written ends it with `TAMPERED`.
+   */
+  watch(
+    query: WatchQuery = {},
+    options: { readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<SessionCommit, undefined> {
+    return watchCommits(this.#options.storage, this.#operations, query, options.signal);
+  }
+
+  /** Deletes sessions that nobody has touched for a while: as asked for, or as `retention` says. */
   cleanup(request: CleanupRequest = {}): Promise<CleanupResult> {
     return this.#operations.run("cleanup", (phased, context) => phased.cleanup(context, request));
   }

@@ -58,6 +58,16 @@ export class Operations {
     }
   }
 
+  /** Waits for something that is no operation and has no duration: its errors alone are treated as theirs. */
+  async guard<T>(name: string, work: (phased: Phased, context: EngineContext) => Promise<T>): Promise<T> {
+    try {
+      const { phased, context } = this.#loaded ?? (await this.#load());
+      return await work(phased, context);
+    } catch (error) {
+      throw this.#known(name, error);
+    }
+  }
+
   async #load(): Promise<Loaded> {
     const { phased, createContext } = await import("./phased.js");
     // Calls that came together share one context.

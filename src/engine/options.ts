@@ -12,6 +12,8 @@ import type { TargetGuard } from "../ports/target-guard.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { AttemptLimits } from "../session/commands.js";
 
+import type { Retention } from "./retention.js";
+
 const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
 
 /** How much an engine takes on. */
@@ -80,6 +82,8 @@ export interface EngineOptions {
   readonly approvers?: Readonly<Record<string, string>>;
   /** Whether approvals that nobody has signed count too; false if not given. They are recorded as such. */
   readonly allowUnsignedApprovals?: boolean;
+  /** How long `cleanup()` keeps sessions, by where they stand; if not given, 7 days, wherever they stand. Checked when it is called. */
+  readonly retention?: Retention;
   /** Where the time comes from; the system's clock if not given. */
   readonly clock?: Clock;
 }
@@ -106,6 +110,7 @@ export interface ResolvedOptions {
   readonly agentSync: AgentSync;
   readonly hashKey?: Uint8Array;
   readonly approvals: ApprovalOptions;
+  readonly retention?: Retention;
 }
 
 /** Fills in the defaults. */
@@ -118,6 +123,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     targets,
     plans,
     hashKey,
+    retention,
   } = options;
   const limits = resolveLimits(options.limits ?? {});
   return {
@@ -131,6 +137,7 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
     verifiers: options.verifiers ?? {},
     approvals: resolveApprovals(options),
     agentSync: options.agentSync ?? "keeps-gates",
+    ...(retention === undefined ? {} : { retention }),
     ...(plans === undefined ? {} : { plans }),
     ...(targets === undefined ? {} : { targets }),
     ...(hashKey === undefined ? {} : { hashKey: typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey }),

@@ -20,6 +20,8 @@ const eventsSchema = z.array(sessionEventSchema);
 export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = {
   kind: "phased",
   schema: SESSION_SCHEMA,
+  // One for each format that was written before this one; test/samples/ has logs of all that there were.
+  upcasts: {},
   decide: (head, { command, structure, limits, snapshots }, { at, version }) =>
     transition(head, command, { structure, limits, at, version, snapshots }),
   parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),

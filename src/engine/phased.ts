@@ -3,6 +3,8 @@
  * call of an engine. Who only defines workflows, reads plans or checks gates never needs it.
  */
 import { Kernel } from "../kernel/kernel.js";
+import { readCommit, recordedOf } from "../kernel/read-commit.js";
+import type { Commit } from "../ports/storage-adapter.js";
 import { gateFailures, phaseHistory } from "../session/history.js";
 import { announce } from "./announce.js";
 import { auditSession } from "./approval/audit-session.js";
@@ -20,7 +22,7 @@ import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { viewPhase, viewTask } from "./phase-view.js";
 import { phasedMachine } from "./phased-machine.js";
-import { Pinned } from "./pinned.js";
+import { type PhasedCommit, Pinned } from "./pinned.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./session-commands.js";
 import { startSession } from "./start-session.js";
 import { startOptions, viewFullState, viewState } from "./state-view.js";
@@ -39,6 +41,7 @@ export const phased = {
   movePast,
   pause,
   phaseHistory,
+  readCommit: readPhasedCommit,
   readEvents,
   resume,
   retryPhase,
@@ -52,6 +55,11 @@ export const phased = {
   viewState,
   viewTask,
 };
+
+/** A commit that comes out of a store by itself, checked against its own hash. */
+function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedCommit {
+  return recordedOf(readCommit(phasedMachine, commit.sessionId, commit, hashKey));
+}
 
 /** What can be done with sessions, as an engine has it when it is loaded. */
 export type Phased = typeof phased;

@@ -1,12 +1,13 @@
 import type { SessionId } from "../definition/names.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
-import type { Commit, Payload, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
 import { type AuditReport, audit, type Receipt } from "./audit.js";
-import { type CommitBody, checkPayload, commitHash, readBody, tampered } from "./commit-body.js";
+import { type CommitBody, checkPayload, commitHash, tampered } from "./commit-body.js";
 import { freeze } from "./freeze.js";
-import { addKey, findKey, type KeyedRequest, type Keys } from "./idempotency.js";
+import { addKey, findKey, type KeyedRequest } from "./idempotency.js";
 import type { Machine } from "./machine.js";
+import { type Made, type Newest, readCommit, recordedOf, summaryOf } from "./read-commit.js";
 import { RecentMap } from "./recent-map.js";
 import type { Current, Executed, Recorded } from "./recorded.js";
 
@@ -27,18 +28,6 @@ export interface KernelOptions<Command, Event, Head> {
   readonly onCommit?: (recorded: Recorded<Event, Head>) => void;
   /** Each time somebody else's commit came first. */
   readonly onConflict?: (id: SessionId, version: number) => void;
-}
-
-/** What is kept of a session's newest commit; not the events, which may hold evidence. */
-interface Newest<Head> extends Current<Head> {
-  readonly keys: Keys;
-  readonly body: string;
-}
-
-/** A commit that was read or made: what is kept of it, and what happened in it. */
-interface Made<Event, Head> {
-  readonly newest: Newest<Head>;
-  readonly events: readonly Event[];
 }
 
 /** How often a command is decided anew before its caller is told of the conflict. */
@@ -157,26 +146,9 @@ export class Kernel<Command, Event, Head> {
     return newest;
   }
 
-  /** The summary is made anew: the one beside the body is for lists, and no hash covers it. */
   #read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
     const { machine, hashKey } = this.#options;
-    const { version, at, hash, body } = commit;
-    if (commit.sessionId !== sessionId) throw tampered({ sessionId, version }, "it belongs to another session");
-    const { keys, ...stored } = readBody(commit, machine.schema, hashKey);
-    const { events, head } = this.#parse(commit, stored);
-    const { activeSince } = commit.summary;
-    const summary = { ...this.#summary(sessionId, head, at, version), activeSince };
-    return { newest: { sessionId, version, at, hash, summary, body, keys, head: freeze(head) }, events };
-  }
-
-  #parse(commit: Commit, stored: Pick<CommitBody, "events" | "head">) {
-    try {
-      return this.#options.machine.parse(stored.events, stored.head);
-    } catch (cause) {
-      const error = tampered(commit, "its events are none that this library writes");
-      error.cause = cause;
-      throw error;
-    }
+    return readCommit(machine, sessionId, commit, hashKey);
   }
 
   #decide(
@@ -196,17 +168,13 @@ export class Kernel<Command, Event, Head> {
     const body = JSON.stringify({ sessionId, version, at, schema, keys, events, head } satisfies CommitBody);
     const previousHash = newest?.hash ?? "";
     const hash = commitHash(previousHash, body, hashKey);
-    const summary = this.#summary(sessionId, head, at, version, newest?.summary);
+    const before = newest?.summary;
+    const standing = summaryOf(machine, { sessionId, head, at }, before?.activeSince ?? version);
+    const isAwake = standing.status === "active" && before?.status !== "active";
+    const summary = isAwake ? { ...standing, activeSince: version } : standing;
     const commit = { sessionId, version, at, schema, previousHash, hash, summary, body, payloads };
     const made = { sessionId, version, at, hash, summary, body, keys, head: freeze(head) };
     return { commit, newest: made, events };
-  }
-
-  #summary(sessionId: SessionId, head: Head, at: string, version: number, before?: SessionSummary): SessionSummary {
-    const { machine } = this.#options;
-    const summary = machine.summarize(head);
-    const activeSince = summary.status === "active" && before?.status !== "active" ? version : before?.activeSince;
-    return { sessionId, kind: machine.kind, ...summary, updatedAt: at, activeSince: activeSince ?? version };
   }
 
   async #appended(commit: Commit, tries: number): Promise<boolean> {
@@ -224,11 +192,6 @@ export class Kernel<Command, Event, Head> {
       });
     }
   }
-}
-
-function recordedOf<Event, Head>({ newest, events }: Made<Event, Head>): Recorded<Event, Head> {
-  const { sessionId, version, at, hash, head, summary } = newest;
-  return { sessionId, version, at, hash, head, summary, events };
 }
 
 /** Waits a little, longer each time and never the same for two racers. */

@@ -1,4 +1,5 @@
 import type { SessionStatus } from "../ports/storage-adapter.js";
+import type { Upcasts } from "./upcast.js";
 
 /** When a commit is decided, and which version it will have. */
 export interface DecisionContext {
@@ -32,9 +33,11 @@ export interface Machine<Command, Event, Head> {
   readonly kind: string;
   /** The version of the format of events and heads. */
   readonly schema: number;
+  /** How what was written in older formats is read; none if there are no older ones. */
+  readonly upcasts?: Upcasts;
   /** Pure: the same arguments give the same decision. A head is frozen once it is decided. */
   decide(head: Head | undefined, command: Command, context: DecisionContext): Decision<Event, Head>;
-  /** Reads events and head out of a stored body; throws if they are none. */
+  /** Reads events and head of this format out of a stored body; throws if they are none. */
   parse(events: unknown, head: unknown): { readonly events: readonly Event[]; readonly head: Head };
   summarize(head: Head): HeadSummary;
   /** The digests of the payloads that an event names. */

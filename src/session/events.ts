@@ -1,6 +1,6 @@
 /**
  * What can happen to a phased session. The schemas are the format of the log: a change here that
- * old logs don't fit needs a new `SESSION_SCHEMA`.
+ * old logs don't fit needs a new `SESSION_SCHEMA`, and an upcast in the machine of phased sessions that reads them.
  */
 import * as z from "zod";
 import { storedObjectSchema } from "../definition/json.js";

@@ -34,6 +34,7 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   TAMPERED: "StateError",
   FORMAT_TOO_NEW: "RuntimeError",
   STORAGE_FAILED: "RuntimeError",
+  UNSUPPORTED: "RuntimeError",
   PATH_REFUSED: "ValueError",
   FILE_NOT_FOUND: "NotFoundError",
   TOO_LARGE: "ValueError",

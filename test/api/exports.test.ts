@@ -14,6 +14,7 @@ const EXPORTS = {
     "checkGate",
     "compileRules",
     "conceal",
+    "copySessions",
     "createApproverKeys",
     "createEngine",
     "createWorkflowTool",
@@ -86,6 +87,7 @@ const ERROR_CODES = [
   "TASK_NOT_FOUND",
   "TEMPLATE",
   "TOO_LARGE",
+  "UNSUPPORTED",
   "WORKFLOW_NOT_FOUND",
 ];
 

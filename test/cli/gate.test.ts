@@ -52,6 +52,57 @@ describe("phasegate gate freeze", () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: "ok      small\n1 workflow: 0 errors, 0 warnings\n" });
   });
 
+  it("writes what documents of any hand ask for, and warns on the way of what can't be read", async () => {
+    const text = [
+      "# Phase 1: Build",
+      "",
+      "## Exit criteria",
+      "",
+      "Evidence | Type | Rules",
+      "--- | --- | ---",
+      "`test_count` | int | > 0; under_100",
+      "",
+      "- **Coverage**: percentage, at least 80%",
+      "  1. [ ] Reviewed",
+      "- told by nobody",
+    ].join("\r\n");
+    const folder = await workflow({ ...DOCUMENTED, "small/phases/1/phase.md": text });
+    const before = await run("validate", folder);
+    expect(before.stdout).toContain(
+      "phase.md:11:3: warning: this item stands among requirements, and none can be read",
+    );
+    expect(before.stdout).toContain(
+      "phase.md:7:1: read: phase 1 asks for test_count (integer, value > 0, value < 100)",
+    );
+    expect(await run("gate", "freeze", folder)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(": 3 fields"),
+    });
+    const frozen = await readFile(join(folder, "phases/1/gate-definition.yaml"), "utf8");
+    expect(frozen).toContain(
+      "test_count:\n    type: integer\n    required: true\n    validator:\n      - value > 0\n      - value < 100\n",
+    );
+    const after = await run("validate", folder);
+    expect(after.stdout).not.toContain("read: phase");
+    expect(after.stdout).not.toContain("gate file");
+  });
+
+  it("writes nothing for a document with a validator that there isn't, and says which was meant", async () => {
+    const text =
+      "# Phase 1: Build\n\n| Evidence | Type | Validator |\n|---|---|---|\n| depth | int | greater_then_0 |\n| width | integr | |\n";
+    const folder = await workflow({ ...DOCUMENTED, "small/phases/1/phase.md": text });
+    const { code, stdout } = await run("validate", folder);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /phase\.md:5:1: error: there is no validator "greater_then_0"[\s\S]*Did you mean greater_than_0\?/,
+    );
+    expect(stdout).toMatch(/phase\.md:6:1: error: there is no type "integr"[\s\S]*did you mean integer\?/);
+    expect(await run("gate", "freeze", folder)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is broken"),
+    });
+  });
+
   it("writes one phase's alone, and never changes a gate file", async () => {
     const folder = await workflow({
       ...DOCUMENTED,

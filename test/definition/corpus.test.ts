@@ -3,6 +3,7 @@ import { join, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hasErrors } from "../../src/definition/diagnostic.js";
 import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
+import { findRequirements } from "../../src/definition/requirements/find-requirements.js";
 import { CORPUS, skipReason } from "./corpus-workflow.js";
 
 const REASON = skipReason("spec_creation_v1", "spec_execution_v1");
@@ -60,5 +61,24 @@ describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
         tickCriteria: false,
       },
     });
+  });
+
+  it("reads a claim out of each box of a phase's text, and nothing else", () => {
+    for (const type of ["spec_creation_v1", "spec_execution_v1"]) {
+      const phases = filesOf(type).filter(({ path }) => /^phases\/\d+\/phase\.md$/.test(path));
+      expect(phases.length).toBeGreaterThan(0);
+      for (const { text } of phases) {
+        const { requirements, faults } = findRequirements(text);
+        const boxes = text
+          .split("\n")
+          .flatMap((line) => /^- \[ \] (.*?) ✅\/❌$/.exec(line)?.[1]?.replaceAll("`", "") ?? []);
+        expect(requirements.map(({ field }) => field.description)).toEqual(boxes);
+        expect(requirements.every(({ field, certainty }) => field.type === "boolean" && certainty === "sure")).toBe(
+          true,
+        );
+        // The one sentence that says "must provide" is about the system to be built.
+        expect(faults.map(({ code }) => code)).toEqual(text.includes("must provide") ? ["REQUIREMENT_UNCLEAR"] : []);
+      }
+    }
   });
 });

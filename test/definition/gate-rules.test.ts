@@ -99,9 +99,11 @@ describe("what a gate file says", () => {
     const { lines } = await read({ "metadata.json": json, [FILE]: gateFile("a: {type: bool}") });
     expect(lines).toEqual([
       expect.stringContaining(
-        `warning: "approval" counts for nothing here: the phase has a gate file (Move it to ${FILE}.)`,
+        `warning: "approval" counts for nothing here: the metadata asks a person "x", and the gate file asks nobody (Move it to ${FILE}.)`,
       ),
-      expect.stringContaining('warning: "reveal" counts for nothing here'),
+      expect.stringContaining(
+        'warning: "reveal" counts for nothing here: the metadata shows agents "names" of the gate, the gate file "fields"',
+      ),
     ]);
   });
 

@@ -10,7 +10,7 @@ const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), p
 
 /** What is asked, in one line each. */
 function asked(text: string): string[] {
-  return findRequirements(text).map(({ field, validators, from, certainty, line }) => {
+  return findRequirements(text).requirements.map(({ field, validators, from, certainty, line }) => {
     const rules = validators.length === 0 ? "" : ` [${validators.join(" & ")}]`;
     return `${line} ${field.name}: ${field.required ? "" : "optional "}${field.type}${rules} ${from} ${certainty}`;
   });
@@ -52,7 +52,7 @@ describe("requirements of a phase's text", () => {
       "15 item_2: boolean checkbox sure",
       "17 deeper_down: boolean checkbox sure",
     ]);
-    expect(findRequirements(text)[0]?.field.description).toBe("All tests passing");
+    expect(findRequirements(text).requirements[0]?.field.description).toBe("All tests passing");
   });
 
   it("take a box that begins with a name for a value", () => {
@@ -98,7 +98,7 @@ describe("requirements of a phase's text", () => {
       "13 words: string table guess",
       "14 extra: optional string table sure",
     ]);
-    expect(findRequirements(text)[1]?.field.description).toBe("What | was done");
+    expect(findRequirements(text).requirements[1]?.field.description).toBe("What | was done");
   });
 
   it("are no tables of something else, unless they stand below a gate's heading", () => {
@@ -135,8 +135,9 @@ describe("requirements of a phase's text", () => {
       "4 functions_list: list [non_empty] sentence guess",
       "6 a_b: boolean sentence guess",
       "6 c_d: boolean sentence guess",
+      "6 plain: boolean sentence guess",
       "7 log_output: optional string sentence guess",
-      "8 score: string [greater_than_0] sentence guess",
+      "8 score: number [value >= 1] sentence guess",
       "9 ratio: number [value > 3] sentence guess",
       "12 here: string sentence guess",
       "13 test_results: integer [greater_than_0] sentence guess",
@@ -151,7 +152,7 @@ describe("requirements of a phase's text", () => {
   });
 
   it("bounds names, and cuts them between words", () => {
-    const [first] = findRequirements(`# Checkpoint\n- [ ] ${"word ".repeat(40)}`);
+    const [first] = findRequirements(`# Checkpoint\n- [ ] ${"word ".repeat(40)}`).requirements;
     expect(first?.field.name).toMatch(/^(word_)+word$/);
     expect(first?.field.name.length).toBeLessThanOrEqual(60);
   });
@@ -175,7 +176,7 @@ describe("requirements of a phase's text", () => {
     );
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 25 }), (found) => {
-        const names = findRequirements(found.join("")).map(({ field }) => field.name);
+        const names = findRequirements(found.join("")).requirements.map(({ field }) => field.name);
         expect(new Set(names).size).toBe(names.length);
       }),
       { numRuns: 1000 },
@@ -187,7 +188,7 @@ describe("evidence examples of a text", () => {
   const TEXT =
     "# Checkpoint\n- must provide `count`, a number\n- must provide `names`\n- [ ] `ok`: flag\n## Evidence example\n";
   const examples = async (fence: string) => {
-    const found = await readRequirements(TEXT + fence);
+    const { requirements: found } = await readRequirements(TEXT + fence);
     return Object.fromEntries(found.map(({ field }) => [field.name, [field.type, field.example]]));
   };
 
@@ -212,13 +213,13 @@ describe("evidence examples of a text", () => {
     ]) {
       expect(await examples(fence)).toEqual(none);
     }
-    expect(await readRequirements("# Evidence\n```json\n{}\n```")).toEqual([]);
+    expect((await readRequirements("# Evidence\n```json\n{}\n```")).requirements).toEqual([]);
   });
 
   it("don't change a type that a table gives, and the first one counts", async () => {
     const text =
       '# Checkpoint\n| Evidence | Type |\n|---|---|\n| count | string |\n| ok | int |\n# Evidence\n```json\n{"count": 2, "ok": 1}\n```\n```json\n{"ok": 5}\n```';
-    const found = await readRequirements(text);
+    const { requirements: found } = await readRequirements(text);
     expect(found.map(({ field }) => [field.type, field.example])).toEqual([
       ["string", undefined],
       ["integer", 1],

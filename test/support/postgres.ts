@@ -29,3 +29,11 @@ export async function runSql(url: string, ...statements: readonly string[]): Pro
     await client.end();
   }
 }
+
+/** The URL of a database in which there is nothing yet. */
+export async function emptyDatabase(): Promise<string> {
+  const url = await postgresUrl();
+  const name = newSchema();
+  await runSql(url, `CREATE DATABASE ${name}`);
+  return url.replace(/\/postgres$/, `/${name}`);
+}

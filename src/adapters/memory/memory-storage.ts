@@ -9,6 +9,7 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import { comparePositions, decodeCursor, isIsoTime, matchesQuery, pageLimit, pageOf } from "../session-query.js";
+import { MemoryWatchers } from "./memory-watchers.js";
 
 interface StoredSession {
   readonly commits: Commit[];
@@ -27,6 +28,7 @@ export class MemoryStorage implements StorageAdapter {
   };
   readonly #sessions = new Map<SessionId, StoredSession>();
   readonly #removed = new Set<SessionId>();
+  readonly #watchers = new MemoryWatchers();
   /** How many sessions stand how. */
   readonly #counts = new Map<SessionStatus, number>();
   /** The first summaries of all sessions, in the order of a list backwards, so that a new one goes to the end. */
@@ -52,6 +54,7 @@ export class MemoryStorage implements StorageAdapter {
     commits.push(Object.freeze({ ...rest, summary }));
     if (newest !== undefined) this.#count(newest.summary.status, -1);
     this.#count(summary.status, 1);
+    this.#watchers.tell(commits);
   }
 
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
@@ -93,6 +96,11 @@ export class MemoryStorage implements StorageAdapter {
     this.#count(newest.summary.status, -1);
     this.#removed.add(id);
     this.#order.splice(this.#place(first.summary), 1);
+  }
+
+  /** At once and without polling. A slow consumer holds no commits back: what it has not had yet lies in the log. */
+  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterableIterator<Commit> {
+    return this.#watchers.begin(query, signal);
   }
 
   #begin(id: SessionId, summary: SessionSummary): StoredSession {

@@ -97,9 +97,11 @@ export class SqliteStorage implements StorageAdapter {
     return this.#connection.patiently("read", () => this.#reader.newest(id));
   }
 
-  async append(commit: Commit): Promise<void> {
+  async append(given: Commit): Promise<void> {
+    // What was handed in is stored, whatever the caller does with it while this waits.
+    const commit = { ...given, summary: { ...given.summary } };
     checkCommit(commit, this.capabilities.maxCommitBytes);
-    const { payloads = [] } = commit;
+    const payloads = [...(commit.payloads ?? [])];
     const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
     await this.#connection.write("append", () => this.#writer.append(commit, packed));
     this.#feed.wake();

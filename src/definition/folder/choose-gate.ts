@@ -1,6 +1,10 @@
+import { isJsonObject } from "../json.js";
 import { shown } from "../names.js";
+import { checkExamples } from "../requirements/check-examples.js";
+import type { DocumentGate } from "../requirements/document-gate.js";
 import type { FieldDefinition, FieldGate, GateDefinition } from "../structure.js";
-import { documentSeeds } from "./document-seeds.js";
+import { documentSeeds, readDocument, reportFaults } from "./document-seeds.js";
+import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";
 import { GATE_FILES, isGateFile, looksLikeGate } from "./gate-file-names.js";
 import type { ObjectReader } from "./object-reader.js";
 import { type FieldSeed, isReserved } from "./read-field.js";
@@ -8,8 +12,6 @@ import { readGate, readSettings } from "./read-gate.js";
 import type { PhaseFolders } from "./read-tasks.js";
 import type { Report } from "./report.js";
 
-/** What a checkpoint in metadata asks for beside names; none of it counts where there is a gate file. */
-const MORE = ["validators", "cross_field_validation", "verify", "approval", "reveal"];
 /** Of a gate that can't be read: never passed, since the workflow can't be started. */
 const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
 
@@ -36,18 +38,42 @@ export async function chooseGate(
   const file = gateFile(where);
   if (file !== undefined) return fileGate(file, names, phase, checkpoint, where);
   if (hasLookalikes(where)) return SHUT;
-  const seeds = await documentSeeds(number, where);
+  const document = await readDocument(where, definedBy(checkpoint));
+  const seeds = documentSeeds(number, document, where);
   const asked = seeds.length > 0 ? seeds : names.map((name) => anyField(name, phase));
   const settings = await readSettings(asked, undefined, checkpoint, report);
   checkpoint?.rest();
-  if (seeds.length > 0 && names.length > 0 && phase !== undefined) {
-    compare(where.file, "the phase's text", names, settings.fields, phase, report);
+  if (seeds.length > 0 && phase !== undefined) {
+    const what = "the phase's text";
+    warnOtherNames(names, { what, file: where.file, fields: settings.fields }, phase, report);
   }
-  if (isAsking(settings)) return { kind: "fields", ...settings, source: seeds.length > 0 ? "document" : "metadata" };
+  const fields = await withSoundExamples(settings, document, where);
+  const source = seeds.length > 0 ? "document" : "metadata";
+  if (isAsking(settings)) return { kind: "fields", ...settings, fields, source };
   const place = phase?.place("phase_number") ?? { file: `phases/${number}` };
   const hint = `Write ${where.folders[0]}/${GATE_FILES[0]}.`;
   report.warn("GATE_OPEN", place, `phase ${number} asks for nothing: any evidence passes its gate`, hint);
   return { kind: "open", allowOverride: settings.allowOverride };
+}
+
+/** An example that the gate wouldn't take is not shown to agents: they would hand it in. */
+async function withSoundExamples(
+  settings: Omit<FieldGate, "kind" | "source">,
+  { examples }: DocumentGate,
+  where: GateFolders,
+): Promise<FieldDefinition[]> {
+  const { faults, wrong } = await checkExamples(settings, examples);
+  reportFaults(faults, where);
+  return settings.fields.map((field) => {
+    const { example, ...rest } = field;
+    return wrong.has(field.name) ? rest : field;
+  });
+}
+
+/** The names of the validators that a checkpoint in metadata defines. */
+function definedBy(checkpoint: ObjectReader | undefined): ReadonlySet<string> {
+  const value = checkpoint?.value("validators");
+  return new Set(isJsonObject(value) ? Object.keys(value) : []);
 }
 
 function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | "source">): boolean {
@@ -111,46 +137,16 @@ async function fileGate(
   names: readonly string[],
   phase: ObjectReader | undefined,
   checkpoint: ObjectReader | undefined,
-  { files, report }: GateFolders,
+  where: GateFolders,
 ): Promise<GateDefinition> {
+  const { files, report } = where;
   const text = files.text(file);
   const gate = text === undefined ? undefined : await readGate(file, text, report);
-  checkpoint?.flag("allow_override");
-  checkpoint?.flag("strict");
-  if (checkpoint !== undefined) warnPassedOver(file, checkpoint, report);
+  if (checkpoint !== undefined) warnOtherDemands(file, gate, checkpoint, report);
   checkpoint?.rest();
   if (gate === undefined) return SHUT;
-  if (names.length > 0 && phase !== undefined) compare(file, "the gate file", names, gate.fields, phase, report);
+  if (phase !== undefined) warnOtherNames(names, { what: "the gate file", file, fields: gate.fields }, phase, report);
+  const { requirements } = await readDocument(where, definedBy(checkpoint));
+  warnOtherText(requirements, gate, { text: where.file, file }, report);
   return gate;
-}
-
-function warnPassedOver(file: string, checkpoint: ObjectReader, report: Report): void {
-  for (const key of MORE) {
-    const value = checkpoint.value(key);
-    if (value === undefined || value === false) continue;
-    if (typeof value === "object" && value !== null && Object.keys(value).length === 0) continue;
-    const message = `${shown(key)} counts for nothing here: the phase has a gate file`;
-    report.warn("GATE_DIFFERS", checkpoint.place(key), message, `Move it to ${file}.`);
-  }
-}
-
-function compare(
-  file: string,
-  what: string,
-  names: readonly string[],
-  fields: readonly FieldDefinition[],
-  phase: ObjectReader,
-  report: Report,
-) {
-  const asked = fields.map(({ name }) => name);
-  const onlyMetadata = names.filter((name) => !asked.includes(name));
-  const onlyFile = asked.filter((name) => !names.includes(name));
-  if (onlyMetadata.length + onlyFile.length === 0) return;
-  const parts = [
-    ...(onlyMetadata.length > 0 ? [`only the metadata has ${onlyMetadata.join(", ")}`] : []),
-    ...(onlyFile.length > 0 ? [`only ${what} has ${onlyFile.join(", ")}`] : []),
-  ];
-  const subject = what.replace(/^the /, "");
-  const message = `${subject} and metadata ask for different evidence, and ${what} counts: ${parts.join("; ")}`;
-  report.warn("GATE_DIFFERS", phase.place("phase_number"), message, `Make "required_evidence" say what ${file} says.`);
 }

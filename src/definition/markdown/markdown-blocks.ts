@@ -8,6 +8,10 @@ export interface Section {
   /** 0 for what stands before the first heading. */
   readonly depth: number;
   readonly heading: string;
+  /** The heading with its marks. */
+  readonly written: string;
+  /** Of its heading, from 1. */
+  readonly line: number;
   readonly blocks: readonly RootContent[];
 }
 
@@ -19,6 +23,8 @@ const LOOKED_AT = 64 * 1024;
 /** Containers in containers: more than anybody writes, and few enough for a recursion. */
 const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
 
+const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
+
 /** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
 
@@ -28,14 +34,22 @@ export function blocksOf(text: string): readonly RootContent[] | undefined {
   return fromMarkdown(text, { extensions: [{ disable: { null: [...INLINE, "definition"] } }] }).children;
 }
 
+/** How many characters of a text are looked at: none of one whose containers are nested too deep. */
+export function lookedAt(text: string): number {
+  return NESTED.test(text.slice(0, LOOKED_AT)) ? 0 : Math.min(text.length, LOOKED_AT);
+}
+
 /** The sections of a text, in order. */
 export function sectionsOf(text: string): Section[] {
   const blocks = blocksOf(text.slice(0, LOOKED_AT));
   if (blocks === undefined) return [];
-  const sections: { depth: number; heading: string; blocks: RootContent[] }[] = [{ depth: 0, heading: "", blocks: [] }];
+  const sections = [{ ...NO_HEADING, blocks: [] as RootContent[] }];
   for (const block of blocks) {
-    if (block.type === "heading") sections.push({ depth: block.depth, heading: plainText(textOf(block)), blocks: [] });
-    else sections.at(-1)?.blocks.push(block);
+    if (block.type === "heading") {
+      const { depth, position } = block;
+      const written = textOf(block);
+      sections.push({ depth, written, heading: plainText(written), line: position?.start.line ?? 1, blocks: [] });
+    } else sections.at(-1)?.blocks.push(block);
   }
   return sections;
 }

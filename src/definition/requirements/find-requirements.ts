@@ -1,120 +1,114 @@
 /** What a phase's text asks for as evidence: in tables, in checkboxes below a gate's heading, in sentences. */
-import type { List, Paragraph, RootContent } from "mdast";
+import type { List, RootContent } from "mdast";
 import { headingName } from "../markdown/inline-text.js";
-import { linesOfParagraph, type Section, sectionsOf } from "../markdown/markdown-blocks.js";
-import { RESERVED } from "../names.js";
-import type { Requirement } from "./requirement.js";
-import { type NumberedLine, tableRequirements } from "./requirement-tables.js";
-import { codeNames, describe, isOptional, nameFrom, typeFrom, validatorsFrom } from "./requirement-words.js";
+import { type Section, sectionsOf } from "../markdown/markdown-blocks.js";
+import { askingOf } from "./asking-words.js";
+import { gateHeadingIn, gatesAmong, type Label, labelOf } from "./gate-headings.js";
+import { itemFindings } from "./item-requirements.js";
+import { mergeRequirements } from "./merge-requirements.js";
+import type { Reading } from "./reading.js";
+import { type Finding, type Found, unclear } from "./requirement.js";
+import { tableFindings } from "./requirement-tables.js";
+import { sentenceFindings } from "./sentence-requirements.js";
+import { linesOf, type NumberedLine, sentencesOf } from "./sentences.js";
+import { tableIn } from "./table-rows.js";
+import { longFindings, unreadFindings } from "./unread.js";
 
-const GATE = /validation[ -]gate|checkpoint|completion criteria|\bevidence\b/;
-/** Headings of what is done, or shown, not of what is asked. */
-const NO_GATE = /^(?:task|step)\b|\bexamples?\b/;
-const ASKS = /\bmust provide\b|\brequired\s*:|\bevidence\s*:/i;
-
-/** The requirements of a text, each name once, in their order. Never throws. */
-export function findRequirements(text: string): Requirement[] {
-  const sections = sectionsOf(text);
+/**
+ * The requirements of a text, each name once, in their order, and what asks and can't be read. `defined` are
+ * the names of validators that the gate defines itself. Never throws.
+ */
+export function findRequirements(text: string, defined: ReadonlySet<string> = new Set()): Found {
+  const source = withoutFrontMatter(text);
+  const sections = sectionsOf(source);
   const gates = gatesAmong(sections);
-  const found = sections.flatMap(({ blocks }, index) => {
-    return blocks.flatMap((block) => blockRequirements(block, text, gates[index] ?? false));
+  const findings = sections.flatMap((section, index) => {
+    const reading = { text: source, inGate: gates[index] ?? false, defined };
+    return [...headingFindings(section, reading), ...blocksFindings(section.blocks, reading)];
   });
-  const names = new Set<string>(RESERVED);
-  return found.flatMap((requirement) => {
-    const name = freeName(requirement, names);
-    if (name === undefined) return [];
-    names.add(name);
-    return [{ ...requirement, field: { ...requirement.field, name } }];
+  return mergeRequirements([...findings, ...unreadFindings(source, sections)]);
+}
+
+/** What stands before the text is about the file; blanked out, so that places stay what they are. */
+function withoutFrontMatter(text: string): string {
+  const source = text.startsWith("\uFEFF") ? ` ${text.slice(1)}`.replace(/^ (?=#|-|\|)/, "") : text;
+  return source.replace(/^---[ \t]*\r?\n(?:[\s\S]*?\r?\n)??---[ \t]*(?=\r?\n|$)/, (front) =>
+    front.replace(/[^\r\n]/g, ""),
+  );
+}
+
+/** A heading can ask as a sentence does. */
+function headingFindings({ written, line, depth }: Section, reading: Reading): Finding[] {
+  if (depth === 0) return [];
+  const [sentence] = sentencesOf([{ text: written, line, column: 1 }]);
+  const asking = sentence === undefined ? undefined : askingOf(sentence, false);
+  if (sentence === undefined || asking?.kind !== "required" || asking.introduces) return [];
+  return sentenceFindings(sentence, { ...reading, inGate: false });
+}
+
+/** The requirements of blocks that stand side by side. A sentence that only announces them is about the next block. */
+function blocksFindings(blocks: readonly RootContent[], reading: Reading): Finding[] {
+  let { inGate } = reading;
+  let asked: Reading["asked"];
+  return blocks.flatMap((block, index) => {
+    if (block.type === "paragraph") {
+      const lines = linesOf(block, reading.text);
+      const label = labelOf(lines);
+      if (label !== undefined) inGate = gateAfter(label, inGate, reading.inGate);
+      const here = { ...reading, inGate, ...(asked === undefined ? {} : { asked }) };
+      const found = paragraphFindings(lines, here, blocks[index + 1]);
+      asked = announces(lines) ?? (label === undefined ? undefined : asked);
+      return found;
+    }
+    const here = { ...reading, inGate, ...(asked === undefined ? {} : { asked }) };
+    if (block.type !== "html") asked = undefined;
+    if (block.type === "blockquote") return blocksFindings(block.children, here);
+    return block.type === "list" ? listFindings(block, here) : [];
   });
 }
 
-/** For each section whether it stands below a gate's heading. */
-function gatesAmong(sections: readonly Section[]): boolean[] {
-  let depth = Number.POSITIVE_INFINITY;
-  return sections.map((section) => {
-    const name = headingName(section.heading);
-    if (section.depth > depth) return !NO_GATE.test(name);
-    const isGate = GATE.test(name) && !NO_GATE.test(name);
-    depth = isGate ? section.depth : Number.POSITIVE_INFINITY;
-    return isGate;
-  });
+/** Whether what follows a label is a gate's. One in bold ends what an earlier one began. */
+function gateAfter({ text, isBold }: Label, before: boolean, outside: boolean): boolean {
+  return gateHeadingIn(headingName(text)) || (isBold ? outside : before);
 }
 
-/** Two checkboxes may read alike, and are two claims; a field that is named twice is one. */
-function freeName({ field, from }: Requirement, names: ReadonlySet<string>): string | undefined {
-  if (!names.has(field.name)) return field.name;
-  if (from !== "checkbox") return undefined;
-  for (let number = 2; ; number += 1) if (!names.has(`${field.name}_${number}`)) return `${field.name}_${number}`;
+/** How the list or table after a paragraph is asked for; undefined if nothing announces it. */
+function announces(lines: readonly NumberedLine[]): Reading["asked"] {
+  if (tableIn(lines) !== undefined) return undefined;
+  const last = sentencesOf(lines).at(-1);
+  const asking = last === undefined ? undefined : askingOf(last, true);
+  if (asking?.introduces !== true || /\bexamples?\b/i.test(last?.plain ?? "")) return undefined;
+  return asking.kind;
 }
 
-function blockRequirements(block: RootContent, text: string, inGate: boolean): Requirement[] {
-  if (block.type === "list") return listRequirements(block, inGate);
-  if (block.type !== "paragraph") return [];
-  const table = tableRequirements(sourceLines(block, text), inGate);
-  return table.length > 0 ? table : sentence(block, inGate);
+function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, next: RootContent | undefined): Finding[] {
+  const table = tableIn(lines);
+  const before = table === undefined ? lines : table.before;
+  const sentences = sentencesOf(before);
+  const asked = table === undefined ? undefined : announces(before);
+  const rows =
+    table === undefined ? undefined : tableFindings(table, { ...reading, ...(asked === undefined ? {} : { asked }) });
+  const found = [...longFindings(before), ...sentences.flatMap((sentence) => sentenceFindings(sentence, reading))];
+  const last = sentences.at(-1);
+  const isOpen = last !== undefined && askingOf(last, reading.inGate)?.introduces === true && table === undefined;
+  const isFollowed =
+    next?.type === "list" || next?.type === "paragraph" || next?.type === "blockquote" || next?.type === "html";
+  if (!isOpen || isFollowed || askingOf(last, reading.inGate)?.kind !== "required") return [...found, ...(rows ?? [])];
+  const hint = "Write the names behind it, or a list right after it: - `function_count`: a number greater than 0.";
+  return [...found, unclear(last, "this announces what is required, and no list follows", hint)];
 }
 
-function sourceLines({ position }: Paragraph, text: string): NumberedLine[] {
-  if (position === undefined) return [];
-  const { start, end } = position;
-  const lines = text.slice(start.offset, end.offset).split(/\r?\n/);
-  return lines.map((line, index) => ({ text: line, line: start.line + index }));
-}
-
-function listRequirements(list: List, inGate: boolean): Requirement[] {
+function listFindings(list: List, reading: Reading): Finding[] {
   return list.children.flatMap(({ children }) => {
     const [first, ...rest] = children;
-    const own = first?.type === "paragraph" ? item(first, inGate) : [];
-    const deeper = (first?.type === "list" ? [first, ...rest] : rest).filter((block) => block.type === "list");
-    return [...own, ...deeper.flatMap((inner) => listRequirements(inner, inGate))];
+    if (first?.type !== "paragraph") return blocksFindings(children, reading);
+    const lines = linesOf(first, reading.text);
+    const asked = announces(lines);
+    const isBox = /^\[[ xX]\]\s/.test(lines[0]?.text ?? "");
+    const table = tableIn(lines) === undefined ? undefined : paragraphFindings(lines, reading, rest[0]);
+    const own = table ?? (asked === undefined ? itemFindings(lines, reading) : []);
+    const { asked: _, ...inner } = reading;
+    const deeper = { ...inner, ...(asked === undefined ? {} : { asked }), underBox: isBox || own.length > 0 };
+    return [...own, ...blocksFindings(rest, deeper)];
   });
-}
-
-/** A checkbox is a claim; what its code marks name, and say more of than that it is done, is a value. */
-function item(paragraph: Paragraph, inGate: boolean): Requirement[] {
-  const written = linesOfParagraph(paragraph).join(" ");
-  const [, task] = /^\[[ xX]\]\s+(.*)$/s.exec(written) ?? [];
-  if (task === undefined || !inGate) return sentence(paragraph, inGate);
-  const named = /^`[A-Za-z_][\w-]*`\s*(?:[:(–—-]|$)/.test(task) ? codeNames(task)[0] : undefined;
-  if (named !== undefined) return [valueNamed(named, task, "checkbox", paragraph)];
-  const description = describe(task);
-  const name = nameFrom(description) || (description === "" ? "" : "item");
-  if (name === "") return [];
-  const field = { name, type: "boolean", required: !isOptional(task), description } as const;
-  return [{ field, validators: [], from: "checkbox", certainty: "sure", ...placeOf(paragraph) }];
-}
-
-/** "You must provide `function_count`, a number greater than 0." Nothing without a name that is marked as one. */
-function sentence(paragraph: Paragraph, inGate: boolean): Requirement[] {
-  return linesOfParagraph(paragraph).flatMap((line) => {
-    const asked = ASKS.exec(line);
-    if (asked === null || (!inGate && /evidence/i.test(asked[0]))) return [];
-    const rest = line.slice(asked.index + asked[0].length);
-    const [first, ...others] = codeNames(rest);
-    const names =
-      first === undefined ? boldNames(rest, inGate) : [first, ...others.filter((name) => name.includes("_"))];
-    return names.map((name) => valueNamed(name, line, "sentence", paragraph));
-  });
-}
-
-function boldNames(text: string, inGate: boolean): string[] {
-  const [, bold] = /\*\*([^*]+)\*\*/.exec(text) ?? [];
-  const name = bold === undefined || !inGate ? "" : nameFrom(bold);
-  return name === "" ? [] : [name];
-}
-
-function valueNamed(name: string, text: string, from: Requirement["from"], paragraph: Paragraph): Requirement {
-  const found = typeFrom(text.replaceAll("_", " "));
-  const type = found?.type ?? "string";
-  return {
-    field: { name, type, required: !isOptional(text), description: describe(text) },
-    validators: validatorsFrom(text, type),
-    from,
-    certainty: "guess",
-    ...placeOf(paragraph),
-  };
-}
-
-function placeOf({ position }: Paragraph): { readonly line: number; readonly column: number } {
-  return { line: position?.start.line ?? 1, column: position?.start.column ?? 1 };
 }

@@ -1,7 +1,7 @@
 import * as nodeFs from "node:fs/promises";
 import { describe, it } from "vitest";
-import type { FileSystem } from "../../../src/adapters/fs/storage/disk.js";
 import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/storage/file-storage.js";
+import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
 import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
 import { storageContract } from "../../../src/testing/storage-contract.js";
 import { temporaryRoots } from "./temporary-root.js";

@@ -36,6 +36,8 @@ const OPERATIONS: Readonly<Record<string, (storage: StorageAdapter) => Promise<u
     expect((await storage.list({ status: ["active"] })).items).toHaveLength(2),
   countActive: async (storage) => expect(await storage.countActive(5)).toBe(2),
   remove: (storage) => storage.remove(id),
+  compact: async (storage) => storage.compact?.(id),
+  size: async (storage) => expect((await storage.size?.(id))?.commits).toBe(2),
 };
 
 const CODES = ["ENOSPC", "EIO", "EACCES", "EMFILE"] as const;
@@ -46,7 +48,7 @@ type Pass = readonly ["before" | "after", ...string[]];
 /** How each call of an operation fails: in long mode in every way, else one way each. */
 function passesOf(operation: string): readonly Pass[] {
   const before = IS_LONG ? CODES.map((code): Pass => ["before", code]) : [["before", ...CODES] as const];
-  const writes = operation.startsWith("append") || operation === "remove";
+  const writes = operation.startsWith("append") || operation === "remove" || operation === "compact";
   return writes || IS_LONG ? [["after", "EIO"], ...before] : before;
 }
 

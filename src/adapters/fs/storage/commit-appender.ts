@@ -1,8 +1,14 @@
-import type { SessionId } from "../../../definition/names.js";
+import { isPhasegateError } from "../../../errors.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
+import { orConflict, orUnknown } from "./append-outcome.js";
 import { encodeCommit } from "./commit-file.js";
-import { conflict, isMissing, isOutcomeUnknown, outcomeUnknown } from "./fs-failure.js";
-import { activeMarker, allMarker, type Marker } from "./marker.js";
+import { CommitMarkers } from "./commit-markers.js";
+import { ignore } from "./file-handles.js";
+import { conflict, isOutcomeUnknown } from "./fs-failure.js";
+import type { Generation } from "./generations.js";
+import { activeMarker } from "./marker.js";
+import { beginSession, checkFolder, checkPrevious } from "./place-in-log.js";
+import type { SessionCompactor } from "./session-compactor.js";
 import type { StoreParts } from "./store-parts.js";
 import { sweepTemporary } from "./sweep-temporary.js";
 
@@ -19,39 +25,56 @@ const SWEEP_EVERY = 64;
  */
 export class CommitAppender {
   readonly #parts: StoreParts;
+  readonly #compactor: SessionCompactor;
 
-  constructor(parts: StoreParts) {
+  constructor(parts: StoreParts, compactor: SessionCompactor) {
     this.#parts = parts;
+    this.#compactor = compactor;
   }
 
   async append(commit: Commit): Promise<void> {
-    const { layout, known } = this.#parts;
-    const { sessionId: id, version } = commit;
-    const folder = layout.session(id);
-    if (version === 1) await this.#begin(commit);
-    else await this.#checkPrevious(commit);
+    const markers = new CommitMarkers(this.#parts, commit);
     const text = encodeCommit(commit);
-    const made: Marker[] = [];
     try {
-      const staged = await this.#prepare(commit, folder, text, made);
-      await this.#publish(commit, folder, staged);
-      await orUnknown(this.#keepMarkers(commit, made));
-      known.note(id, commit);
-      await this.#after(commit, folder, staged, text);
+      while (!(await this.#attempt(commit, text, markers)));
     } catch (error) {
-      if (!isOutcomeUnknown(error)) await this.#takeBack(commit, made).catch(ignore);
+      if (isOutcomeUnknown(error)) this.#parts.watchers.tell(commit);
+      else await markers.takeBack().catch(ignore);
+      throw error;
+    }
+  }
+
+  /** False if a compaction came in between: nothing was decided then, and the commit has its place elsewhere. */
+  async #attempt(commit: Commit, text: string, markers: CommitMarkers): Promise<boolean> {
+    const { generations, known, watchers } = this.#parts;
+    const { sessionId: id, version } = commit;
+    const at = version === 1 ? generations.at(id, 0) : generations.current(id);
+    try {
+      if (version === 1) await beginSession(this.#parts, commit, at);
+      else await checkPrevious(this.#parts, commit, at);
+      const staged = await this.#prepare(commit, at, text, markers);
+      await this.#publish(commit, at, staged);
+      await orUnknown(markers.keep());
+      known.note(id, commit);
+      watchers.tell(commit);
+      await this.#after(commit, at, staged, text);
+      return true;
+    } catch (error) {
+      if (isPhasegateError(error, "CONFLICT") && version > 1 && (await this.#compactor.cameBetween(at, version)))
+        return false;
       throw error;
     }
   }
 
   // The folder is opened first: once the commit has its version, nothing but the sync itself can fail.
-  async #publish(commit: Commit, folder: string, staged: string): Promise<void> {
+  async #publish(commit: Commit, at: Generation, staged: string): Promise<void> {
     const { disk, publisher } = this.#parts;
     const { sessionId: id, version } = commit;
     try {
-      const names = await orConflict(disk.openFolder(folder), commit);
+      const names = await orConflict(disk.openFolder(at.folder), commit);
       try {
-        if (!(await publisher.publish(folder, staged, version)))
+        await checkFolder(this.#parts, commit, at);
+        if (!(await publisher.publish(at.folder, staged, version)))
           throw conflict(id, version, "another writer was first");
         await orUnknown(names.sync());
       } finally {
@@ -63,69 +86,26 @@ export class CommitAppender {
     }
   }
 
-  /** A marker that was there already may be another writer's, who has just taken it back. */
-  async #keepMarkers(commit: Commit, made: readonly Marker[]): Promise<void> {
-    const { trees } = this.#parts;
-    for (const marker of markersBefore(commit)) {
-      if (!made.some(({ tree }) => tree === marker.tree) && !(await trees.has(marker))) await trees.place(marker);
-    }
-  }
-
-  /** Takes back the markers that were made for a commit that isn't there, unless another writer's is and needs them. */
-  async #takeBack({ sessionId: id, version }: Commit, made: readonly Marker[]): Promise<void> {
-    const { reader, trees } = this.#parts;
-    for (const marker of made) {
-      if (await reader.has(id, version)) return;
-      await trees.lift(marker);
-      if (await reader.has(id, version)) await trees.place(marker);
-    }
-  }
-
-  // The folder first, then the look at the removed ids: a removal goes the other way round, so one sees the other.
-  async #begin({ sessionId: id, version, previousHash }: Commit): Promise<void> {
-    const { disk, folders, layout, reader } = this.#parts;
-    if (previousHash !== "") throw conflict(id, version, "a first version has none before it");
-    const folder = layout.session(id);
-    const isNew = await folders.within(layout.shelf(id), () => disk.makeFolder(folder));
-    if (await disk.exists(layout.removed(id))) {
-      await disk.fs.rmdir(folder).catch(() => {});
-      throw conflict(id, version, "the session was removed");
-    }
-    if (!isNew && (await reader.has(id, version))) throw conflict(id, version, "the session exists");
-  }
-
-  async #checkPrevious({ sessionId: id, version, previousHash }: Commit): Promise<void> {
-    const { known, reader } = this.#parts;
-    const before = known.get(id);
-    // A backup may have been put back: what isn't there any more is not what a commit can follow.
-    if (before !== undefined && !(await reader.has(id, before.version))) known.forget(id);
-    const seen = known.get(id);
-    if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
-    const previous = seen?.version === version - 1 ? seen : await reader.header(id, version - 1);
-    if (previous?.hash !== previousHash) throw conflict(id, version, "it does not follow the newest version");
-  }
-
   /** Brings all to the disk that has to be there before the commit, and the commit under a temporary name. */
-  async #prepare(commit: Commit, folder: string, text: string, made: Marker[]): Promise<string> {
-    const { disk, layout, payloads, publisher, trees } = this.#parts;
+  async #prepare(commit: Commit, at: Generation, text: string, markers: CommitMarkers): Promise<string> {
+    const { disk, layout, payloads, publisher } = this.#parts;
     const { sessionId: id, version } = commit;
-    const staging = publisher.stage(folder, text);
-    const evidence = orConflict(payloads.store(id, commit.payloads ?? []), commit);
-    const markers = markersBefore(commit).map((marker) => trees.place(marker, () => made.push(marker)));
-    const others = [evidence, ...markers];
+    const staging = publisher.stage(at.folder, text);
+    const evidence = orConflict(payloads.store(at, commit.payloads ?? []), commit);
+    const others = [evidence, ...markers.place()];
     if (version === 1) others.push(disk.syncFolder(layout.shelf(id)));
     // All of them, also if one fails: none may go on behind the caller's back.
     await Promise.allSettled([staging, ...others]);
     try {
       await Promise.all(others);
     } catch (error) {
-      await staging.then((staged) => publisher.discard(staged)).catch(() => {});
+      await staging.then((staged) => publisher.discard(staged)).catch(ignore);
       throw error;
     }
     return orConflict(staging, commit);
   }
 
-  async #after(commit: Commit, folder: string, staged: string, text: string): Promise<void> {
+  async #after(commit: Commit, { folder }: Generation, staged: string, text: string): Promise<void> {
     const { background, disk, publisher, trees } = this.#parts;
     const { sessionId: id, summary, version } = commit;
     if (summary.status !== "active") await trees.lift(activeMarker(summary));
@@ -134,30 +114,3 @@ export class CommitAppender {
       background.run(id, () => sweepTemporary(disk, folder));
   }
 }
-
-/** The markers that have to be there before a commit is. */
-function markersBefore({ summary, version }: Commit): Marker[] {
-  const opens = summary.status === "active" && summary.activeSince === version;
-  return [...(version === 1 ? [allMarker(summary)] : []), ...(opens ? [activeMarker(summary)] : [])];
-}
-
-/** In a session's folder, a missing file means that the session was removed meanwhile. */
-async function orConflict<T>(result: Promise<T>, { sessionId, version }: { sessionId: SessionId; version: number }) {
-  return result.catch((error: unknown): never => {
-    throw isMissing(error) ? conflict(sessionId, version, "the session was removed") : error;
-  });
-}
-
-/**
- * The version has its name, but whether the name outlives a loss of power is not known: the call failed,
- * and the commit may be there.
- */
-async function orUnknown(synced: Promise<void>): Promise<void> {
-  try {
-    await synced;
-  } catch (error) {
-    throw outcomeUnknown(error);
-  }
-}
-
-function ignore(): void {}

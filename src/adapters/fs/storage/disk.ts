@@ -1,20 +1,9 @@
-import type { Stats } from "node:fs";
 import * as nodeFs from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { errnoOf, isMissing } from "./fs-failure.js";
-
-/** The part of `node:fs/promises` that the store uses; a test may give one that fails. */
-export type FileSystem = Pick<
-  typeof nodeFs,
-  "link" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "rmdir" | "stat" | "unlink"
->;
-
-/** A folder that is open for a sync. */
-export interface OpenFolder {
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
+import { closing, ignore, type OpenFolder } from "./file-handles.js";
+import { errnoOf } from "./fs-failure.js";
+import { type FileSystem, ReadingDisk } from "./reading-disk.js";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
@@ -23,12 +12,11 @@ const OPEN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCE
 const RENAME_ATTEMPTS = 6;
 
 /** The few things that the store does with files, and what differs between systems in doing them. */
-export class Disk {
-  readonly fs: FileSystem;
+export class Disk extends ReadingDisk {
   readonly #windows: boolean;
 
   constructor(fs: FileSystem = nodeFs, platform: string = process.platform) {
-    this.fs = fs;
+    super(fs);
     this.#windows = platform === "win32";
   }
 
@@ -62,6 +50,12 @@ export class Disk {
   async touch(path: string): Promise<void> {
     const handle = await this.fs.open(path, "a", FILE_MODE);
     await handle.close();
+  }
+
+  /** Makes a file, or gives it the time of now. */
+  async stamp(path: string): Promise<void> {
+    const handle = await this.fs.open(path, "w", FILE_MODE);
+    await closing(handle, () => handle.writeFile("."));
   }
 
   /** Brings a folder's entries to the disk. Windows can't, and does it by itself. */
@@ -107,41 +101,6 @@ export class Disk {
     for (let made = path; made.length >= first.length; made = dirname(made)) await this.syncFolder(dirname(made));
   }
 
-  /** What a file or folder is; undefined if it isn't there. */
-  async stat(path: string): Promise<Stats | undefined> {
-    return orMissing(this.fs.stat(path));
-  }
-
-  /** Which file a name stands for; undefined if there is none. */
-  async identity(path: string): Promise<string | undefined> {
-    const stat = await orMissing(this.fs.stat(path, { bigint: true }));
-    return stat && `${stat.dev}:${stat.ino}`;
-  }
-
-  async exists(path: string): Promise<boolean> {
-    return (await this.stat(path)) !== undefined;
-  }
-
-  /** A whole file; undefined if it isn't there. */
-  async read(path: string): Promise<Buffer | undefined> {
-    return orMissing(this.fs.readFile(path));
-  }
-
-  /** The first bytes of a file; undefined if it isn't there. */
-  async readStart(path: string, bytes: number): Promise<Buffer | undefined> {
-    const handle = await orMissing(this.fs.open(path, "r"));
-    if (handle === undefined) return undefined;
-    return closing(handle, async () => {
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, 0);
-      return buffer.subarray(0, bytesRead);
-    });
-  }
-
-  /** The names in a folder; none if it isn't there. All names are ASCII, and latin1 is read faster. */
-  async names(path: string): Promise<readonly string[]> {
-    return (await orMissing(this.fs.readdir(path, { encoding: "latin1" }))) ?? [];
-  }
-
   /** Renames over what is there. On Windows that fails while somebody reads the old file, so try again. */
   async replace(from: string, to: string): Promise<void> {
     for (let attempt = 1; ; attempt++) {
@@ -164,22 +123,3 @@ export class Disk {
     await this.fs.rm(path, { recursive: true, force: true }).catch(ignore);
   }
 }
-
-async function closing<T>(handle: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {
-  try {
-    return await use();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-function ignore(): void {}

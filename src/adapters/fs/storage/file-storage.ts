@@ -1,22 +1,34 @@
 import { resolve } from "node:path";
 import type { SessionId } from "../../../definition/names.js";
-import type { Commit, Page, SessionQuery, SessionSummary, StorageAdapter } from "../../../ports/storage-adapter.js";
+import type {
+  Commit,
+  Page,
+  SessionQuery,
+  SessionSize,
+  SessionSummary,
+  StorageAdapter,
+} from "../../../ports/storage-adapter.js";
 import { checkCommit } from "./check-commit.js";
 import { CommitAppender } from "./commit-appender.js";
-import { Disk, type FileSystem } from "./disk.js";
-import { asStorageFailure } from "./fs-failure.js";
+import { Disk } from "./disk.js";
+import { guarded, guardedEach } from "./guarded.js";
+import type { FileSystem } from "./reading-disk.js";
+import { SessionCompactor } from "./session-compactor.js";
 import { SessionLister } from "./session-lister.js";
 import { SessionLog } from "./session-log.js";
 import { SessionRemover } from "./session-remover.js";
+import { sizeOf } from "./session-size.js";
+import { SessionWatch } from "./session-watch.js";
 import { choosePublisher } from "./store-format.js";
 import { StoreLayout, TOP_FOLDERS } from "./store-layout.js";
 import { createStoreParts, type StoreParts } from "./store-parts.js";
-import { emptyTrash } from "./sweep-temporary.js";
 
 /** How to open a {@link FileStorage}. */
 export interface FileStorageOptions {
   /** The largest commit, in bytes, payloads included; 64 MiB if not given. */
   readonly maxCommitBytes?: number;
+  /** How often `watch` looks for what other processes have appended, in milliseconds; 200 if not given. */
+  readonly watchIntervalMs?: number;
   /** In place of `node:fs/promises`, for tests that let calls fail. */
   readonly fs?: FileSystem;
   /** In place of `process.platform`, for tests. */
@@ -24,6 +36,7 @@ export interface FileStorageOptions {
 }
 
 const MAX_COMMIT_BYTES = 64 * 1024 * 1024;
+const WATCH_INTERVAL_MS = 200;
 
 /**
  * Sessions in a folder, one file for each commit. An acknowledged commit survives a loss of power, any number of
@@ -39,14 +52,19 @@ export class FileStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #parts: StoreParts;
   readonly #appender: CommitAppender;
+  readonly #compactor: SessionCompactor;
   readonly #lister: SessionLister;
   readonly #log: SessionLog;
   readonly #remover: SessionRemover;
 
-  private constructor(parts: StoreParts, maxCommitBytes: number) {
+  readonly #watchIntervalMs: number;
+
+  private constructor(parts: StoreParts, maxCommitBytes: number, watchIntervalMs: number) {
     this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes };
     this.#parts = parts;
-    this.#appender = new CommitAppender(parts);
+    this.#watchIntervalMs = watchIntervalMs;
+    this.#compactor = new SessionCompactor(parts);
+    this.#appender = new CommitAppender(parts, this.#compactor);
     this.#lister = new SessionLister(parts.trees, parts.newest, parts.tidy);
     this.#log = new SessionLog(parts.reader, parts.newest);
     this.#remover = new SessionRemover(parts);
@@ -65,8 +83,8 @@ export class FileStorage implements StorageAdapter {
       await disk.syncFolder(layout.root);
       const maxCommitBytes = options.maxCommitBytes ?? MAX_COMMIT_BYTES;
       const parts = createStoreParts(disk, layout, await choosePublisher(disk, layout), maxCommitBytes);
-      parts.background.run("trash", () => emptyTrash(disk, layout.top("trash")));
-      return new FileStorage(parts, maxCommitBytes);
+      parts.background.run("trash", () => parts.watchers.any().then((isWatched) => parts.trash.empty(isWatched)));
+      return new FileStorage(parts, maxCommitBytes, options.watchIntervalMs ?? WATCH_INTERVAL_MS);
     });
   }
 
@@ -84,16 +102,12 @@ export class FileStorage implements StorageAdapter {
 
   /** What the session's `head` names, which is written after each commit and never before. */
   async hint(id: SessionId): Promise<number> {
-    return guarded("read", () => this.#parts.reader.hint(id));
+    return guarded("read", () => this.#parts.newest.hint(id));
   }
 
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     const commits = this.#log.read(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
-    for (;;) {
-      const next = await guarded("read", () => commits.next());
-      if (next.done) return;
-      yield next.value;
-    }
+    yield* guardedEach("read", commits);
   }
 
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
@@ -112,6 +126,28 @@ export class FileStorage implements StorageAdapter {
     await guarded("remove", () => this.#remover.remove(id));
   }
 
+  /**
+   * Looks again and again, as often as `watchIntervalMs` says, and at once for what this adapter appends. Sessions that
+   * rest are looked at in turn: a commit that leaves one resting is seen within some rounds, where another process wrote
+   * it. A session that is damaged is passed over. A failure of the file system ends it with `STORAGE_FAILED`.
+   */
+  watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
+    const watch = new SessionWatch(this.#parts, query, signal, this.#watchIntervalMs);
+    return guardedEach("watch", watch.commits());
+  }
+
+  async size(id: SessionId): Promise<SessionSize | undefined> {
+    return guarded("measure", () => sizeOf(this.#parts, id));
+  }
+
+  /**
+   * Puts a session's commits into one file, where every process finds them: some ten milliseconds for a thousand. Does
+   * nothing where there is one commit outside of that file, or none.
+   */
+  async compact(id: SessionId): Promise<void> {
+    await guarded("compact", () => this.#compactor.compact(id));
+  }
+
   /** Waits for the hints and sweeps that follow an answer. */
   async close(): Promise<void> {
     await this.#parts.background.idle();
@@ -122,12 +158,4 @@ export class FileStorage implements StorageAdapter {
 function ownCopy({ payloads, ...commit }: Commit): Commit {
   const copies = payloads?.map((payload) => ({ ...payload }));
   return { ...commit, summary: { ...commit.summary }, ...(copies === undefined ? {} : { payloads: copies }) };
-}
-
-async function guarded<T>(operation: string, action: () => Promise<T>): Promise<T> {
-  try {
-    return await action();
-  } catch (error) {
-    throw asStorageFailure(operation, error);
-  }
 }

@@ -53,6 +53,10 @@ export class LinkPublisher implements Publisher {
     await this.#disk.replace(staged, join(folder, "head"));
   }
 
+  async duplicate(from: string, to: string): Promise<void> {
+    await this.#disk.fs.link(from, to);
+  }
+
   async discard(staged: string): Promise<void> {
     await this.#disk.drop(staged);
   }

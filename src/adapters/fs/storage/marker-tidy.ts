@@ -1,10 +1,10 @@
 import type { Background } from "./background.js";
 import type { CommitHeader } from "./commit-file.js";
+import type { CommitReader } from "./commit-reader.js";
 import type { Disk } from "./disk.js";
 import { activeMarker, allMarker, type MarkerEntry } from "./marker.js";
 import type { MarkerTrees } from "./marker-trees.js";
 import type { NewestVersion } from "./newest-version.js";
-import type { StoreLayout } from "./store-layout.js";
 
 /** A writer makes its marker right before its commit; one that has none after so long was left by a crash. */
 const ORPHAN_MS = 3_600_000;
@@ -12,14 +12,14 @@ const ORPHAN_MS = 3_600_000;
 /** Takes away the markers that crashes left, as a list comes across them. */
 export class MarkerTidy {
   readonly #disk: Disk;
-  readonly #layout: StoreLayout;
+  readonly #reader: CommitReader;
   readonly #trees: MarkerTrees;
   readonly #newest: NewestVersion;
   readonly #background: Background;
 
-  constructor(disk: Disk, layout: StoreLayout, trees: MarkerTrees, newest: NewestVersion, background: Background) {
+  constructor(disk: Disk, reader: CommitReader, trees: MarkerTrees, newest: NewestVersion, background: Background) {
     this.#disk = disk;
-    this.#layout = layout;
+    this.#reader = reader;
     this.#trees = trees;
     this.#newest = newest;
     this.#background = background;
@@ -36,8 +36,7 @@ export class MarkerTidy {
 
   // What made the marker false may not be on the disk yet, and must not be lost after the marker is.
   async #liftFalse(entry: MarkerEntry): Promise<void> {
-    await this.#disk.syncFolder(this.#layout.session(entry.sessionId));
-    await this.#trees.lift(entry.marker);
+    if (await this.#reader.settle(entry.sessionId)) await this.#trees.lift(entry.marker);
   }
 
   async #liftOrphan(entry: MarkerEntry): Promise<void> {

@@ -18,6 +18,8 @@ export class MarkerTrees {
   readonly #folders: Folders;
   readonly #background: Background;
   readonly #names: FolderNames;
+  /** What names say, for those of large folders, which are the same until something changes. */
+  readonly #parsed = new WeakMap<readonly string[], readonly MarkerEntry[]>();
 
   constructor(disk: Disk, layout: StoreLayout, folders: Folders, background: Background) {
     this.#disk = disk;
@@ -70,7 +72,7 @@ export class MarkerTrees {
       const names = await this.#dayNames(tree, day);
       for (let from = day === after?.day ? after.name : undefined; ; ) {
         const first = firstNames(names, from, size - batch.length);
-        batch.push(...first.map((name) => parseMarker(tree, day, name)).filter((entry) => entry !== undefined));
+        batch.push(...first.map((name) => parseMarker(tree, day, name)).filter(isPresent));
         from = first.at(-1);
         if (from === undefined) break;
         if (batch.length < size) continue;
@@ -79,6 +81,29 @@ export class MarkerTrees {
       }
     }
     yield batch;
+  }
+
+  /** All markers of a tree, in no order. */
+  async all(tree: Tree): Promise<MarkerEntry[]> {
+    return this.#entries(tree, await this.#days(tree));
+  }
+
+  /** The markers of the newest days, and of one of the others: each is looked at once in as many turns as there are. */
+  async someDays(tree: Tree, newest: number, turn: number): Promise<MarkerEntry[]> {
+    const days = await this.#days(tree);
+    const [one] = days.length > newest ? days.slice(newest + (turn % (days.length - newest))) : [];
+    return this.#entries(tree, [...days.slice(0, newest), ...(one === undefined ? [] : [one])]);
+  }
+
+  async #entries(tree: Tree, days: readonly string[]): Promise<MarkerEntry[]> {
+    const found: (readonly MarkerEntry[])[] = [];
+    for (const day of days) {
+      const names = await this.#dayNames(tree, day);
+      const entries = this.#parsed.get(names) ?? names.map((name) => parseMarker(tree, day, name)).filter(isPresent);
+      this.#parsed.set(names, entries);
+      found.push(entries);
+    }
+    return found.flat();
   }
 
   async #days(tree: Tree): Promise<readonly string[]> {
@@ -101,4 +126,8 @@ export class MarkerTrees {
 // Only what is old is deleted when empty, and only what isn't is taken for known by those who place markers.
 function isOld(day: string): boolean {
   return Date.now() - Date.parse(day) > KEEP_EMPTY_MS;
+}
+
+function isPresent(entry: MarkerEntry | undefined): entry is MarkerEntry {
+  return entry !== undefined;
 }

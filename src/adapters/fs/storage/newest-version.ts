@@ -2,21 +2,30 @@ import type { SessionId } from "../../../definition/names.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
 import type { CommitHeader } from "./commit-file.js";
 import type { CommitReader, ReadVersion } from "./commit-reader.js";
+import type { Generation, Generations } from "./generations.js";
 import type { KnownVersions } from "./known-versions.js";
 
 /** So many sessions' versions are kept in mind from lists, until all are forgotten. */
 const MAX_LISTED = 4096;
 
+/** What was found in one generation. A sealed one may have a successor. */
+interface Found<T> {
+  readonly newest: T | undefined;
+  readonly isSealed: boolean;
+}
+
 /** Finds the newest version of a session, from the best hint that there is. */
 export class NewestVersion {
   readonly #reader: CommitReader;
   readonly #known: KnownVersions;
+  readonly #generations: Generations;
   /** Which version a list found last. */
   readonly #listed = new Map<SessionId, number>();
 
-  constructor(reader: CommitReader, known: KnownVersions) {
+  constructor(reader: CommitReader, known: KnownVersions, generations: Generations) {
     this.#reader = reader;
     this.#known = known;
+    this.#generations = generations;
   }
 
   /**
@@ -42,31 +51,51 @@ export class NewestVersion {
     return header;
   }
 
+  /** The version that `head` names, in the generation that is the current one on the disk. */
+  async hint(id: SessionId): Promise<number> {
+    await this.#generations.haveMoved(this.#generations.current(id));
+    return this.#reader.hint(this.#generations.current(id));
+  }
+
+  async #find<T extends CommitHeader>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
+    for (;;) {
+      const at = this.#generations.current(id);
+      const { newest, isSealed } = await this.#in(at, read);
+      if (newest !== undefined && !isSealed) return newest;
+      if (!(await this.#generations.haveMoved(at))) return newest;
+    }
+  }
+
   // What this process saw last is a better hint than `head`, which is renamed after the answer. Neither is more than a
   // hint: a backup may have been put back, and anything may have happened to `head`.
-  async #find<T extends CommitHeader>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
+  async #in<T extends CommitHeader>(at: Generation, read: ReadVersion<T>): Promise<Found<T>> {
+    const { id } = at;
     const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
-    const next = await this.#from(id, seen, read);
-    if (next !== undefined) return next;
+    const next = await this.#from(at, seen, read);
+    if (next.newest !== undefined) return next;
     this.#known.forget(id);
     this.#listed.delete(id);
-    const hinted = await this.#from(id, await this.#reader.hint(id), read);
-    return hinted ?? this.#from(id, await this.#reader.highest(id), read);
+    const hinted = await this.#from(at, await this.#reader.hint(at), read);
+    return hinted.newest === undefined ? this.#from(at, await this.#reader.highest(at), read) : hinted;
   }
 
   /** The newest version, if one that is given, or one after it, is there. */
-  async #from<T>(id: SessionId, version: number, read: ReadVersion<T>): Promise<T | undefined> {
-    if (version === 0) return undefined;
-    return read(id, (await this.#reader.has(id, version + 1)) ? await this.#gallop(id, version + 1) : version);
+  async #from<T>(at: Generation, version: number, read: ReadVersion<T>): Promise<Found<T>> {
+    if (version === 0) return { newest: undefined, isSealed: false };
+    const { id } = at;
+    const last = (await this.#reader.has(id, version + 1, at)) ? await this.#gallop(at, version + 1) : version;
+    const newest = await read(id, last, at);
+    if (newest !== undefined || !(await this.#reader.isSealed(at, last))) return { newest, isSealed: false };
+    return { newest: await read(id, last - 1, at), isSealed: true };
   }
 
   // Versions have no gaps: from one that is there, double the step until one isn't, then halve it.
-  async #gallop(id: SessionId, from: number): Promise<number> {
+  async #gallop(at: Generation, from: number): Promise<number> {
     let [low, step] = [from, 1];
-    for (; await this.#reader.has(id, low + step); step *= 2) low += step;
+    for (; await this.#reader.has(at.id, low + step, at); step *= 2) low += step;
     for (let high = low + step; high - low > 1; ) {
       const middle = Math.floor((low + high) / 2);
-      if (await this.#reader.has(id, middle)) low = middle;
+      if (await this.#reader.has(at.id, middle, at)) low = middle;
       else high = middle;
     }
     return low;

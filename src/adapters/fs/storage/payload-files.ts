@@ -7,8 +7,8 @@ import type { Payload } from "../../../ports/storage-adapter.js";
 import type { Disk } from "./disk.js";
 import type { Folders } from "./folders.js";
 import { tampered } from "./fs-failure.js";
+import type { Generation, Generations } from "./generations.js";
 import { temporaryName } from "./publisher.js";
-import type { StoreLayout } from "./store-layout.js";
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -21,27 +21,32 @@ export function isPayloadHash(hash: string): boolean {
   return HASH.test(hash);
 }
 
+/** Where a generation's payloads are. */
+export function payloadFolder({ folder }: Pick<Generation, "folder">): string {
+  return join(folder, "payloads");
+}
+
 /**
  * Large evidence, one compressed file for each content. The text is kept as a JSON string, as UTF-8 has no place for
  * a lone surrogate.
  */
 export class PayloadFiles {
   readonly #disk: Disk;
-  readonly #layout: StoreLayout;
+  readonly #generations: Generations;
   readonly #folders: Folders;
   readonly #maxOutputLength: number;
 
-  constructor(disk: Disk, layout: StoreLayout, folders: Folders, maxCommitBytes: number) {
+  constructor(disk: Disk, generations: Generations, folders: Folders, maxCommitBytes: number) {
     this.#disk = disk;
-    this.#layout = layout;
+    this.#generations = generations;
     this.#folders = folders;
     this.#maxOutputLength = Math.min(MAX_JSON_GROWTH * maxCommitBytes + 2, kMaxLength);
   }
 
   /** Brings payloads to the disk; before the commit that names them. */
-  async store(id: SessionId, payloads: readonly Payload[]): Promise<void> {
+  async store(at: Generation, payloads: readonly Payload[]): Promise<void> {
     if (payloads.length === 0) return;
-    const folder = this.#layout.payloads(id);
+    const folder = payloadFolder(at);
     await this.#folders.within(folder, async () => {
       for (const payload of payloads) await this.#storeOne(folder, payload);
       // Also for those that were there: who wrote them may have died before this.
@@ -66,8 +71,12 @@ export class PayloadFiles {
   /** A payload's text; undefined if the session has none of that hash. */
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;
-    const data = await this.#disk.read(join(this.#layout.payloads(id), `${hash}.gz`));
-    return data && this.#unpack(data, id, hash);
+    for (;;) {
+      const at = this.#generations.current(id);
+      const data = await this.#disk.read(join(payloadFolder(at), `${hash}.gz`));
+      if (data !== undefined) return this.#unpack(data, id, hash);
+      if (!(await this.#generations.haveMoved(at))) return undefined;
+    }
   }
 
   async #unpack(data: Buffer, id: SessionId, hash: string): Promise<string> {

@@ -28,6 +28,8 @@ export interface Publisher {
   publish(folder: string, staged: string, version: number): Promise<boolean>;
   /** Makes a published commit the hint. */
   point(folder: string, staged: string, text: string): Promise<void>;
+  /** Gives a file that never changes a second name, or makes a copy that is on the disk. */
+  duplicate(from: string, to: string): Promise<void>;
   /** Clears a staged commit away. */
   discard(staged: string): Promise<void>;
 }

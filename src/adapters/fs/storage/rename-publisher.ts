@@ -53,6 +53,10 @@ export class RenamePublisher implements Publisher {
     await this.#disk.replace(copy, join(folder, "head"));
   }
 
+  async duplicate(from: string, to: string): Promise<void> {
+    await this.#disk.writeNew(to, await this.#disk.fs.readFile(from));
+  }
+
   async discard(staged: string): Promise<void> {
     await this.#disk.dropFolder(staged);
   }

@@ -1,11 +1,9 @@
-import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import type { SessionId } from "../../../definition/names.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { SessionSummary } from "../../../ports/storage-adapter.js";
-import { isMissing } from "./fs-failure.js";
 import { activeMarker, allMarker } from "./marker.js";
 import type { StoreParts } from "./store-parts.js";
+import { markUsed } from "./used-ids.js";
 
 /**
  * Removes sessions: first the id is marked as used up, then the folder goes away in one step, then its parts. A
@@ -19,28 +17,20 @@ export class SessionRemover {
   }
 
   async remove(id: SessionId): Promise<void> {
-    const { background, disk, folders, known, layout, reader } = this.#parts;
+    const { background, disk, known, layout, reader, trash, watchers } = this.#parts;
     if (!(await reader.hasFolder(id))) return;
     const summary = await this.#summary(id);
-    await folders.within(layout.removedShelf(id), async () => {
-      await disk.touch(layout.removed(id));
-      await disk.syncFolder(layout.removedShelf(id));
-    });
-    const trash = join(layout.top("trash"), randomUUID());
-    await this.#moveAway(layout.session(id), trash);
-    await disk.syncFolder(layout.shelf(id));
+    await markUsed(this.#parts, id);
+    // The first generation goes first: what a compaction has begun in it can't become the next one then.
+    const parts = [
+      await trash.put("removed", id, layout.session(id)),
+      await trash.put("removed-generations", id, layout.generations(id)),
+    ];
     known.forget(id);
     await this.#liftMarkers(summary);
-    background.run(id, () => disk.dropFolder(trash));
-  }
-
-  async #moveAway(folder: string, trash: string): Promise<void> {
-    try {
-      await this.#parts.disk.replace(folder, trash);
-    } catch (error) {
-      // Another removal was faster.
-      if (!isMissing(error)) throw error;
-    }
+    // Who watches reads the last commits out of the trash.
+    if (await watchers.any()) return;
+    for (const folder of parts) if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
   }
 
   // A damaged session must be removable too; lists will tidy its markers.

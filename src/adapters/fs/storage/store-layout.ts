@@ -6,7 +6,7 @@ import { parseSessionId, type SessionId } from "../../../definition/names.js";
 const DEVICES = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
 /** The folders right under the root. */
-export const TOP_FOLDERS = ["sessions", "all", "active", "removed", "trash"] as const;
+export const TOP_FOLDERS = ["sessions", "compacted", "all", "active", "removed", "trash", "watching"] as const;
 
 /**
  * Where things are:
@@ -16,10 +16,12 @@ export const TOP_FOLDERS = ["sessions", "all", "active", "removed", "trash"] as 
  * sessions/<2 hex>/<id>/<version>.json       one commit each, never changed
  * sessions/<2 hex>/<id>/head                 a hint: most of the time the newest commit
  * sessions/<2 hex>/<id>/payloads/<hash>.gz
+ * compacted/<2 hex>/<id>/<generation>/        the same, where the first versions are one file, `log`
  * all/<day>/<time>~<id>                      markers, by the time of creation
  * active/<day>/<time>~<id>~<version>         markers of the active ones
- * removed/<2 hex>/<id>                       ids that are never used again
- * trash/                                     folders of removed sessions, until they are deleted
+ * removed/<2 hex>/<id>                       ids that never begin again: of removed and of compacted sessions
+ * trash/<why>~<id>~<time>~<unique>/          what was removed or compacted, until it is deleted
+ * watching/<unique>                          who watches: these read removed sessions out of the trash
  * ```
  *
  * The two hexadecimal digits are the first of the id's SHA-256, so that no folder holds too many.
@@ -40,8 +42,18 @@ export class StoreLayout {
     return join(this.shelf(id), folderName(id));
   }
 
-  payloads(id: SessionId): string {
-    return join(this.session(id), "payloads");
+  compactedShelf(id: SessionId): string {
+    return join(this.root, "compacted", spread(id));
+  }
+
+  /** The folder of a compacted session's generations. */
+  generations(id: SessionId): string {
+    return join(this.compactedShelf(id), folderName(id));
+  }
+
+  /** The folder of one generation: 0 is the session's own folder. */
+  generation(id: SessionId, number: number): string {
+    return number === 0 ? this.session(id) : join(this.generations(id), String(number));
   }
 
   removedShelf(id: SessionId): string {

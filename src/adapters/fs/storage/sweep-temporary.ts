@@ -13,15 +13,8 @@ export async function sweepTemporary(disk: Disk, folder: string): Promise<void> 
   }
 }
 
-async function sweepOne(disk: Disk, path: string): Promise<void> {
+/** Deletes something under a temporary name if it is old. */
+export async function sweepOne(disk: Disk, path: string): Promise<void> {
   const stat = await disk.stat(path);
   if (stat !== undefined && Date.now() - stat.mtimeMs > LEFT_MS) await disk.dropFolder(path);
-}
-
-/** Deletes what is left of sessions that were removed while a process died, and of probes of the file system. */
-export async function emptyTrash(disk: Disk, folder: string): Promise<void> {
-  for (const name of await disk.names(folder)) {
-    if (name.startsWith(TEMPORARY)) await sweepOne(disk, join(folder, name));
-    else await disk.dropFolder(join(folder, name));
-  }
 }

@@ -1,0 +1,32 @@
+/**
+ * A process that contends: `contention-worker <adapter> <place> <transitions> <session>…`. Begins when its standard input
+ * ends, and prints what it needed.
+ */
+import { createEngine, isPhasegateError, MemoryContent } from "phasegate";
+import { ADAPTERS } from "./adapters.mjs";
+import { refusingWorkflow } from "./contention-workflow.mjs";
+
+const [adapter, place, transitions, ...ids] = process.argv.slice(2);
+const storage = await ADAPTERS[adapter].open(place);
+const append = storage.append.bind(storage);
+let conflicts = 0;
+storage.append = async (commit) => {
+  try {
+    await append(commit);
+  } catch (error) {
+    if (isPhasegateError(error, "CONFLICT")) conflicts += 1;
+    throw error;
+  }
+};
+const content = new MemoryContent({ workflows: [refusingWorkflow] });
+const engine = createEngine({ storage, content, limits: { maxAttempts: 1e9, maxAttemptsTotal: 1e9 } });
+// Each process begins elsewhere, as agents do.
+const offset = process.pid;
+process.stdout.write("ready\n");
+for await (const _ of process.stdin);
+for (let index = 0; index < Number(transitions); index += 1) {
+  const id = ids[(offset + index) % ids.length];
+  await engine.completePhase(id, { phase: 1, evidence: { done: false, note: "x".repeat(1000) } });
+}
+await engine.close();
+process.stdout.write(`${JSON.stringify({ conflicts })}\n`);

@@ -1,0 +1,71 @@
+/**
+ * Sessions are watched while somebody works on them, and then move into another storage: here from memory into files, in
+ * earnest from a folder into a database. Nobody works on them any more when the last copy is made.
+ */
+import assert from "node:assert/strict";
+import { copySessions, createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import * as z from "zod";
+
+const workflow = defineWorkflow({
+  type: "bugfix",
+  revision: "1",
+  name: "Bug fix",
+  description: "See it fail, mend it",
+  phases: [
+    {
+      number: 1,
+      name: "Reproduce",
+      content: "# Reproduce\n",
+      gate: { evidence: z.object({ failing_test: z.string() }) },
+    },
+    { number: 2, name: "Mend", content: "# Mend\n", gate: { evidence: z.object({ tests_pass: z.literal(true) }) } },
+  ],
+});
+const content = new MemoryContent({ workflows: [workflow] });
+const storage = new MemoryStorage();
+const engine = createEngine({ storage, content, retention: { completed: 0 } });
+
+// #region watch
+const ending = new AbortController();
+const watched: string[] = [];
+const commits = engine.watch({ workflowType: "bugfix" }, { signal: ending.signal });
+const watching = (async () => {
+  for await (const { sessionId, version, events } of commits) {
+    watched.push(...events.map(({ type }) => type));
+    console.log(`${sessionId} ${version}: ${events.map(({ type }) => type).join(", ")}`);
+  }
+})();
+// #endregion watch
+
+const { sessionId } = await engine.start({ workflowType: "bugfix", target: "src/parser.ts" });
+await engine.completePhase(sessionId, { phase: 1, evidence: { failing_test: "rejects an empty file" } });
+const other = await engine.start({ workflowType: "bugfix", target: "src/lexer.ts" });
+
+// #region move
+const house = await FileStorage.open("state");
+const report = await copySessions(storage, house, {
+  onProgress: ({ sessions, commits }) => console.log(`${sessions} sessions, ${commits} commits`),
+});
+for (const { sessionId, reason } of report.refused) console.error(`${sessionId} stays: ${reason}`);
+// #endregion move
+assert.deepEqual([report.sessions, report.commits, report.settled], [2, 3, true]);
+
+// Somebody went on meanwhile: another copy brings what is new, and nothing else.
+await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
+assert.equal((await copySessions(storage, house)).commits, 1);
+
+const there = createEngine({ storage: house, content, retention: { completed: 0 } });
+assert.equal((await there.getState(sessionId)).status, "completed");
+const audit = await there.audit(sessionId);
+assert.ok(audit.intact && audit.versions === 3);
+await there.completePhase(other.sessionId, { phase: 1, evidence: { failing_test: "reads a comment" } });
+
+// What is completed is not kept here: it goes when the host says so, and never by itself.
+await new Promise((resolve) => setTimeout(resolve, 5));
+assert.deepEqual(await there.cleanup(), { removed: [sessionId] });
+
+ending.abort();
+await watching;
+assert.deepEqual(watched.slice(0, 4), ["started", "phase_entered", "gate_passed", "phase_entered"]);
+await there.close();

@@ -1,0 +1,63 @@
+import type { Stats } from "node:fs";
+import type * as nodeFs from "node:fs/promises";
+import { closing, orMissing } from "./file-handles.js";
+
+/** The part of `node:fs/promises` that the store uses; a test may give one that fails. */
+export type FileSystem = Pick<
+  typeof nodeFs,
+  "link" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "rmdir" | "stat" | "unlink"
+>;
+
+/** Reads so many bytes from a place in a file; fewer at its end. */
+export type ReadRange = (position: number, bytes: number) => Promise<Buffer>;
+
+/** What the store asks the file system. What isn't there is undefined, and no error. */
+export class ReadingDisk {
+  readonly fs: FileSystem;
+
+  constructor(fs: FileSystem) {
+    this.fs = fs;
+  }
+
+  /** What a file or folder is; undefined if it isn't there. */
+  async stat(path: string): Promise<Stats | undefined> {
+    return orMissing(this.fs.stat(path));
+  }
+
+  /** Which file a name stands for; undefined if there is none. */
+  async identity(path: string): Promise<string | undefined> {
+    const stat = await orMissing(this.fs.stat(path, { bigint: true }));
+    return stat && `${stat.dev}:${stat.ino}`;
+  }
+
+  async exists(path: string): Promise<boolean> {
+    return (await this.stat(path)) !== undefined;
+  }
+
+  /** A whole file; undefined if it isn't there. */
+  async read(path: string): Promise<Buffer | undefined> {
+    return orMissing(this.fs.readFile(path));
+  }
+
+  /** The first bytes of a file; undefined if it isn't there. */
+  async readStart(path: string, bytes: number): Promise<Buffer | undefined> {
+    return this.readParts(path, (read) => read(0, bytes));
+  }
+
+  /** Reads some parts of a file; undefined if it isn't there. */
+  async readParts<T>(path: string, use: (read: ReadRange) => Promise<T>): Promise<T | undefined> {
+    const handle = await orMissing(this.fs.open(path, "r"));
+    if (handle === undefined) return undefined;
+    return closing(handle, () =>
+      use(async (position, bytes) => {
+        const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
+        return buffer.subarray(0, bytesRead);
+      }),
+    );
+  }
+
+  /** The names in a folder; none if it isn't there. All names are ASCII, and latin1 is read faster. */
+  async names(path: string): Promise<readonly string[]> {
+    return (await orMissing(this.fs.readdir(path, { encoding: "latin1" }))) ?? [];
+  }
+}

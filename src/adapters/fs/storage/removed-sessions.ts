@@ -1,0 +1,64 @@
+import { join } from "node:path";
+import { isSessionId, type SessionId } from "../../../definition/names.js";
+import { isPhasegateError } from "../../../errors.js";
+import type { Commit } from "../../../ports/storage-adapter.js";
+import type { Generation } from "./generations.js";
+import type { StoreParts } from "./store-parts.js";
+import type { TrashEntry } from "./trash.js";
+import type { WatchedSessions } from "./watched-sessions.js";
+
+/** The last commits of sessions that are removed while somebody watches, read out of the trash. */
+export class RemovedSessions {
+  readonly #parts: StoreParts;
+  readonly #sessions: WatchedSessions;
+  readonly #idPrefix: string;
+  readonly #seen = new Set<string>();
+
+  constructor(parts: StoreParts, sessions: WatchedSessions, idPrefix: string) {
+    this.#parts = parts;
+    this.#sessions = sessions;
+    this.#idPrefix = idPrefix;
+  }
+
+  /** What is there now was removed before. */
+  async begin(): Promise<void> {
+    for (const { name } of await this.#parts.trash.entries()) this.#seen.add(name);
+  }
+
+  /** What was removed since the last round. */
+  async *round(): AsyncGenerator<Commit> {
+    const entries = await this.#parts.trash.entries();
+    for (const entry of entries) if (!this.#seen.has(entry.name)) yield* this.#last(entry);
+    const there = new Set(entries.map(({ name }) => name));
+    for (const name of this.#seen) if (!there.has(name)) this.#forget(name);
+  }
+
+  async *#last({ name, path, why, id }: TrashEntry): AsyncGenerator<Commit> {
+    this.#seen.add(name);
+    if (why === "compacted" || !id.startsWith(this.#idPrefix)) return;
+    const watched = this.#sessions.get(id) ?? this.#sessions.add(id);
+    const at = await this.#generation(id, path, why);
+    for (;;) {
+      const commit = await this.#parts.reader.commit(id, watched.version + 1, at).catch(orDamaged);
+      if (commit === undefined) return;
+      watched.version = commit.version;
+      yield commit;
+    }
+  }
+
+  async #generation(id: SessionId, path: string, why: string): Promise<Generation> {
+    if (why === "removed") return { id, number: 0, folder: path };
+    const number = Math.max(0, ...(await this.#parts.disk.names(path)).map(Number).filter(Number.isSafeInteger));
+    return { id, number, folder: join(path, String(number)) };
+  }
+
+  #forget(name: string): void {
+    this.#seen.delete(name);
+    const [why, id] = name.split("~");
+    if (why !== "compacted" && isSessionId(id)) this.#sessions.forget(id);
+  }
+}
+
+function orDamaged(error: unknown): undefined {
+  if (!isPhasegateError(error, "TAMPERED")) throw error;
+}

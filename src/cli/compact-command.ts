@@ -1,0 +1,61 @@
+import { Command } from "commander";
+import { chosenSessions } from "../engine/logs/chosen-sessions.js";
+import type { SessionSize, StorageAdapter } from "../ports/storage-adapter.js";
+import { counted, sizeText } from "./counted.js";
+import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { openState } from "./open-state.js";
+import { logLevelOption, notEmpty, stateOption } from "./option-values.js";
+import { choiceOf, type FilterOptions, filterOptions } from "./session-filters.js";
+import { print, type Terminal } from "./terminal.js";
+
+interface CompactOptions extends FilterOptions {
+  readonly state: string;
+}
+
+const HELP = `
+Nothing of a log is lost, and it can be done at any time, while servers work on the sessions.`;
+
+/** `phasegate compact`. */
+export function compactCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("compact")
+    .summary("put the commits of sessions closer together")
+    .description("Gives back room that nothing stands in, for one session or for all that match.")
+    .argument("[session]", "id of the session; all that match if not given", notEmpty)
+    .addOption(stateOption().makeOptionMandatory());
+  for (const option of filterOptions()) command.addOption(option);
+  return command
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (session: string | undefined, { state, ...filters }: CompactOptions) => {
+      const storage = await openState(state);
+      const named = session === undefined ? filters : { session: [session, ...(filters.session ?? [])] };
+      try {
+        print(terminal, await compactAll(storage, named));
+      } finally {
+        await storage.close?.();
+      }
+      setExitCode(EXIT.ok);
+    });
+}
+
+async function compactAll(storage: StorageAdapter, filters: FilterOptions): Promise<string> {
+  if (storage.compact === undefined) return "nothing to do: this kind of state is not compacted";
+  let [sessions, before, after] = [0, 0, 0];
+  for await (const sessionId of chosenSessions(storage, choiceOf(filters))) {
+    if ((await storage.read(sessionId)) === undefined) throw notThere(sessionId);
+    before += bytesOf(await storage.size?.(sessionId));
+    await storage.compact(sessionId);
+    after += bytesOf(await storage.size?.(sessionId));
+    sessions += 1;
+  }
+  const sizes = storage.size === undefined ? "" : `: ${sizeText(before)} before, ${sizeText(after)} now`;
+  return `compacted ${counted(sessions, "session")}${sizes}`;
+}
+
+function bytesOf(size: SessionSize | undefined): number {
+  return size?.bytes ?? 0;
+}
+
+function notThere(sessionId: string): CommandFailure {
+  return new CommandFailure(`there is no session ${sessionId}`, EXIT.problems, "See `phasegate sessions`.");
+}

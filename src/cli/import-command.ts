@@ -1,0 +1,112 @@
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { Command } from "commander";
+import { matchesQuery } from "../adapters/session-query.js";
+import type { Appended } from "../engine/logs/append-log.js";
+import { LogRefusal } from "../engine/logs/log-refusal.js";
+import type { StorageAdapter } from "../ports/storage-adapter.js";
+import { hashKeyOption, readHashKey } from "./approval-options.js";
+import { counted } from "./counted.js";
+import { EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { openState } from "./open-state.js";
+import { logLevelOption, notEmpty, stateOption } from "./option-values.js";
+import { requireFile } from "./require-file.js";
+import { choiceOf, type FilterOptions, filterOptions } from "./session-filters.js";
+import { print, printable, type Terminal } from "./terminal.js";
+import { type Block, checkLines } from "./transfer/check-lines.js";
+import { importBlock } from "./transfer/import-lines.js";
+import { spooled } from "./transfer/spool.js";
+
+interface ImportOptions extends FilterOptions {
+  readonly state: string;
+  readonly check?: true;
+  readonly hashKeyFile?: string;
+}
+
+const HELP = `
+The whole file is checked before anything is written: one that was cut or changed on the way is refused.
+A session is imported whole, gone on with where the state has its beginning, or refused with the line that
+says why; the others are imported, and the exit code is 1. Importing a file twice does no harm.`;
+
+/** `phasegate import`. */
+export function importCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const command = new Command("import")
+    .summary("take over sessions that were exported")
+    .description("Appends the sessions in a file of `phasegate export` to a state, which is made if it isn't there.")
+    .argument("[file]", "the file; stdin if not given, or -", notEmpty)
+    .addOption(stateOption().makeOptionMandatory())
+    .option("--check", "check the file, and write nothing");
+  for (const option of filterOptions()) command.addOption(option);
+  return command
+    .addOption(hashKeyOption())
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (file: string | undefined, options: ImportOptions) => {
+      const work = (path: string) => importFile(path, options, terminal);
+      const fromStdin = file === undefined || file === "-";
+      setExitCode(await (fromStdin ? spooled(terminal.stdin, work) : work(await requireFile(file, "the file"))));
+    });
+}
+
+async function importFile(file: string, options: ImportOptions, terminal: Terminal): Promise<ExitCode> {
+  const { hashKey } = await readHashKey(options);
+  const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : undefined;
+  const blocks = (await checkLines(file, key)).filter(isChosen(options));
+  const missing = options.session?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
+  for (const id of missing) print(terminal, printable(`session ${id} is not in the file`));
+  if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, terminal);
+  const storage = await openState(options.state, { create: true });
+  try {
+    return await report("imported", importAll(file, blocks, storage, key), missing.length, terminal);
+  } finally {
+    await storage.close?.();
+  }
+}
+
+/** What came of a session's lines, and the line that says it. */
+interface Outcome {
+  readonly block: Block;
+  readonly line: number;
+  readonly outcome: Pick<Appended, "commits"> | LogRefusal;
+}
+
+async function* importAll(
+  file: string,
+  blocks: readonly Block[],
+  storage: StorageAdapter,
+  hashKey: Uint8Array | undefined,
+): AsyncGenerator<Outcome> {
+  for (const block of blocks) {
+    if (block.refused !== undefined) yield asChecked(block);
+    else yield { block, line: block.number, outcome: await importBlock(file, block, storage, hashKey) };
+  }
+}
+
+function asChecked(block: Block): Outcome {
+  const { refused, number, commits } = block;
+  return { block, line: refused?.line ?? number, outcome: refused?.refusal ?? { commits } };
+}
+
+async function report(
+  done: string,
+  outcomes: Iterable<Outcome> | AsyncIterable<Outcome>,
+  missing: number,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  let [sessions, commits, refused] = [0, 0, missing];
+  for await (const { block, line, outcome } of outcomes) {
+    if (outcome instanceof LogRefusal) {
+      refused += 1;
+      print(terminal, printable(`line ${line}: session ${block.sessionId} is refused: ${outcome.message}`));
+    } else {
+      sessions += 1;
+      commits += outcome.commits;
+    }
+  }
+  print(terminal, `${done} ${counted(sessions, "session")}, ${counted(commits, "commit")}`);
+  return refused === 0 ? EXIT.ok : EXIT.problems;
+}
+
+function isChosen(options: ImportOptions): (block: Block) => boolean {
+  const { sessionIds, query = {} } = choiceOf(options);
+  return ({ sessionId, summary }) => sessionIds?.includes(sessionId) ?? matchesQuery(summary, query);
+}

@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import type { SessionId } from "../../definition/names.js";
+import { checkCommit, withPayloads } from "../../engine/logs/check-log.js";
+import { chosenSessions, type SessionChoice } from "../../engine/logs/chosen-sessions.js";
+import { asRefusal, LogRefusal } from "../../engine/logs/log-refusal.js";
+import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
+import { commitLine, endLine, headerLine } from "./log-lines.js";
+
+/** What is exported, and who is told of what is not. */
+export interface ExportOptions extends SessionChoice {
+  readonly hashKey?: Uint8Array;
+  readonly onRefused: (sessionId: SessionId, refusal: LogRefusal) => void;
+  /** Once the last line is made. */
+  readonly onEnd: (counts: { readonly sessions: number; readonly commits: number }) => void;
+}
+
+/**
+ * Sessions as lines, as their storage has them when it is their turn. Each log is read twice: what does not hold is
+ * refused before any of it is written.
+ */
+export async function* exportLines(storage: StorageAdapter, options: ExportOptions): AsyncGenerator<string> {
+  const digest = createHash("sha256");
+  let [sessions, commits] = [0, 0];
+  const hashed = (text: string) => {
+    digest.update(text);
+    return text;
+  };
+  yield hashed(headerLine());
+  for await (const sessionId of chosenSessions(storage, options)) {
+    const newest = await lastOf(checked(storage, sessionId, options)).catch(asRefusal);
+    if (newest instanceof LogRefusal) {
+      options.onRefused(sessionId, newest);
+      continue;
+    }
+    sessions += 1;
+    for await (const commit of checked(storage, sessionId, options, newest.version)) {
+      commits += 1;
+      yield hashed(commitLine(commit));
+    }
+  }
+  yield endLine({ sessions, commits, digest: digest.digest("hex") });
+  options.onEnd({ sessions, commits });
+}
+
+/** A session's commits with their payloads, each checked. */
+async function* checked(
+  storage: StorageAdapter,
+  sessionId: SessionId,
+  { hashKey }: Pick<ExportOptions, "hashKey">,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Commit> {
+  let previous: Commit | undefined;
+  for await (const commit of storage.log(sessionId, { limit })) {
+    const hashes = checkCommit(sessionId, commit, previous, hashKey);
+    yield withPayloads(commit, hashes, (id, hash) => storage.payload(id, hash));
+    previous = commit;
+  }
+}
+
+async function lastOf(log: AsyncIterable<Commit>): Promise<Commit> {
+  let last: Commit | undefined;
+  for await (const commit of log) last = commit;
+  if (last !== undefined) return last;
+  throw new LogRefusal("not_found", "there is no such session");
+}

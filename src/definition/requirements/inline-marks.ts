@@ -1,0 +1,142 @@
+/** A line's words and what is marked among them, in one pass: parsers take quadratic time over unclosed marks. */
+
+/** A part of a text that is marked. */
+export interface Mark {
+  readonly kind: "code" | "strong" | "emphasis";
+  readonly text: string;
+  /** Where its words stand in `plain`. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A text as people see it, as long as its marks say. */
+export interface MarkedText {
+  readonly plain: string;
+  /** In their order; none lies in another. */
+  readonly marks: readonly Mark[];
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&gt;": ">",
+  "&lt;": "<",
+  "&amp;": "&",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&nbsp;": " ",
+  "&ge;": "≥",
+  "&le;": "≤",
+};
+
+interface Opened {
+  readonly sign: string;
+  readonly start: number;
+}
+
+/** Reads the inline marks of a text. Line ends are kept. Never throws. */
+export function readMarks(text: string): MarkedText {
+  const source = simplified(text);
+  const marks: Mark[] = [];
+  const opened: Opened[] = [];
+  let plain = "";
+  let at = 0;
+  while (at < source.length) {
+    const code = codeAt(source, at);
+    const sign = /^(?:\*\*|__|\*|_)/.exec(source.slice(at, at + 2))?.[0];
+    if (code !== undefined) {
+      marks.push({ kind: "code", text: code.text, start: plain.length, end: plain.length + code.text.length });
+      plain += code.text;
+      at = code.end;
+    } else if (sign !== undefined && isDelimiter(source, at, sign, opened)) {
+      toggle(sign, plain, opened, marks);
+      at += sign.length;
+    } else {
+      const [taken, shown] = character(source, at);
+      plain += shown;
+      at += taken;
+    }
+  }
+  return { plain, marks: outermost(marks) };
+}
+
+/** Without comments and links' addresses, and with HTML's marks as Markdown's. */
+function simplified(text: string): string {
+  return text
+    .replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]+/g, ""))
+    .replace(/<\/?code>/gi, "`")
+    .replace(/<\/?(?:b|strong)>/gi, "**")
+    .replace(/<br\s*\/?>/gi, "; ")
+    .replace(/!?\[([^[\]\n]+)\](?:\([^()\n]*\)|\[[^[\]\n]*\])/g, "$1");
+}
+
+/** A text with its entities as the characters that they stand for. */
+export function decoded(text: string): string {
+  return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
+}
+
+function codeAt(source: string, at: number): { readonly text: string; readonly end: number } | undefined {
+  if (source[at] !== "`") return undefined;
+  const fence = /^`+/.exec(source.slice(at, at + 8))?.[0] ?? "`";
+  const start = at + fence.length;
+  const end = source.indexOf(fence, start);
+  if (end === -1) return undefined;
+  return { text: source.slice(start, end).trim(), end: end + fence.length };
+}
+
+/** Whether a sign marks something: it touches what it marks, and an underscore stands at the border of a word. */
+function isDelimiter(source: string, at: number, sign: string, opened: readonly Opened[]): boolean {
+  const before = source[at - 1] ?? " ";
+  const after = source[at + sign.length] ?? " ";
+  const isWordy = (character: string) => /[\p{L}\p{N}_]/u.test(character);
+  if (opened.some((open) => open.sign === sign)) return !/\s/.test(before) && !(sign[0] === "_" && isWordy(after));
+  if (/\s/.test(after) || (sign[0] === "_" && isWordy(before))) return false;
+  return source.includes(sign, at + sign.length + 1);
+}
+
+function toggle(sign: string, plain: string, opened: Opened[], marks: Mark[]): void {
+  const index = opened.findIndex((open) => open.sign === sign);
+  const [open] = index === -1 ? [] : opened.splice(index, 1);
+  if (open === undefined) {
+    opened.push({ sign, start: plain.length });
+    return;
+  }
+  const text = plain.slice(open.start);
+  if (text.trim() === "") return;
+  marks.push({ kind: sign.length === 2 ? "strong" : "emphasis", text, start: open.start, end: plain.length });
+}
+
+function character(source: string, at: number): readonly [taken: number, shown: string] {
+  const character = source[at] ?? "";
+  if (character === "\\" && /[!-/:-@[-`{-~]/.test(source[at + 1] ?? "")) return [2, source[at + 1] ?? ""];
+  const entity = character === "&" ? (/^&[a-z#0-9]{2,5};/.exec(source.slice(at, at + 8))?.[0] ?? "") : "";
+  const decoded = ENTITIES[entity];
+  return decoded === undefined ? [1, character] : [entity.length, decoded];
+}
+
+/** Marks in their order. Of those that lie in each other code counts, else the outer one. */
+function outermost(marks: readonly Mark[]): Mark[] {
+  const codes = marks.filter(({ kind }) => kind === "code");
+  const holds = (outer: Mark, inner: Mark) => outer !== inner && outer.start <= inner.start && inner.end <= outer.end;
+  return marks
+    .filter((mark) => mark.kind === "code" || !codes.some((code) => holds(mark, code)))
+    .filter((mark) => mark.kind !== "emphasis" || !marks.some((other) => other.kind === "strong" && holds(other, mark)))
+    .sort((one, other) => one.start - other.start);
+}
+
+/** A text with what is in code marks blanked out, so that no word in it counts; of the same length. */
+export function withoutCode({ plain, marks }: MarkedText): string {
+  let text = plain;
+  for (const { kind, start, end } of marks) {
+    if (kind === "code") text = text.slice(0, start) + "\uFFFC".repeat(end - start) + text.slice(end);
+  }
+  return text;
+}
+
+/** A part of a marked text. */
+export function partOf({ plain, marks }: MarkedText, start: number, end: number): MarkedText {
+  return {
+    plain: plain.slice(start, end),
+    marks: marks
+      .filter((mark) => mark.start >= start && mark.end <= end)
+      .map((mark) => ({ ...mark, start: mark.start - start, end: mark.end - start })),
+  };
+}

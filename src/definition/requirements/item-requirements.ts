@@ -1,0 +1,100 @@
+/** Items of lists: claims with a checkbox, values with a name before them, and sentences that ask. */
+import { namesIn } from "./asked-names.js";
+import { askingOf } from "./asking-words.js";
+import { partOf } from "./inline-marks.js";
+import type { Reading } from "./reading.js";
+import { type Finding, type Requirement, unclear } from "./requirement.js";
+import { describe, isOptional, nameFrom } from "./requirement-words.js";
+import { namedFindings, sentenceFindings } from "./sentence-requirements.js";
+import { type NumberedLine, type Sentence, sentencesOf } from "./sentences.js";
+import { typeFromWords } from "./type-words.js";
+import { longFindings } from "./unread.js";
+
+/** Labels that say of which kind the rest is, and name nothing. */
+const NO_NAME =
+  /^(?:notes?|warning|important|tips?|examples?|purpose|time|reason|why|how|hint|caution|remember|see|file|where|when|what|who|goal|optional|required|evidence|checkpoint|action|steps?|do|don't)$/i;
+
+/** The first paragraph of an item. */
+export function itemFindings(lines: readonly NumberedLine[], reading: Reading): Finding[] {
+  const sentences = sentencesOf(lines);
+  const [item] = joined(sentences);
+  if (item === undefined) return longFindings(lines);
+  const [, mark, task] = /^(\[[ xX]\](?:\s+|$))(.*)$/s.exec(item.plain) ?? [];
+  if (mark !== undefined && task !== undefined && (reading.inGate || reading.asked === "required")) {
+    return boxFindings({ ...item, ...partOf(item, mark.length, item.plain.length) }, reading);
+  }
+  if (reading.asked === "not") return [];
+  const findings =
+    askedItem(item, sentences, reading) ?? sentences.flatMap((sentence) => sentenceFindings(sentence, reading));
+  const isExpected = reading.inGate || reading.asked === "required";
+  if (findings.length > 0 || reading.underBox === true || !isExpected || item.plain.trim() === "") return findings;
+  if (sentences.some((sentence) => askingOf(sentence, reading.inGate) !== undefined)) return [];
+  const hint =
+    "Write a checkbox before it (- [ ] …), or a name in code marks: - `function_count`: a number greater than 0.";
+  return [unclear(item, "this item stands among requirements, and none can be read in it", hint)];
+}
+
+/** The sentences of an item as one: what it says later on is about the same thing. */
+function joined([first, ...rest]: readonly Sentence[]): Sentence[] {
+  if (first === undefined) return [];
+  let { plain } = first;
+  const marks = [...first.marks];
+  for (const sentence of rest) {
+    const shift = plain.length + 1;
+    marks.push(...sentence.marks.map((mark) => ({ ...mark, start: mark.start + shift, end: mark.end + shift })));
+    plain += ` ${sentence.plain}`;
+  }
+  return [{ ...first, plain, marks }];
+}
+
+/** A checkbox is a claim; what it names, and says more of than that it is done, is a value. */
+function boxFindings(task: Sentence, reading: Reading): Finding[] {
+  const end = headEnd(task, true);
+  const [head] = task.marks;
+  const rest = task.plain.slice(end ?? 0);
+  const isValue = end !== undefined && (head?.kind === "code" || typeFromWords(rest, "")?.sure === true);
+  if (isValue)
+    return namedFindings(task, namesIn(task, "", reading.defined), reading, isOptional(task.plain), "checkbox");
+  const description = describe(task.plain.replace(/\s+/g, " "));
+  const name = nameFrom(description) || (description === "" ? "" : "item");
+  if (name === "")
+    return [unclear(task, "this checkbox claims nothing that can be read", "Write behind it what must be so.")];
+  const field = { name, type: "boolean", required: !isOptional(task.plain), description } as const;
+  const place = { line: task.line, column: task.column };
+  const claim: Requirement = {
+    field,
+    validators: [],
+    from: "checkbox",
+    certainty: "sure",
+    typed: true,
+    named: false,
+    ...place,
+  };
+  return [claim];
+}
+
+/** An item that begins with a name, where names are expected; undefined for another one. */
+function askedItem(item: Sentence, sentences: readonly Sentence[], reading: Reading): Finding[] | undefined {
+  if (!reading.inGate && reading.asked === undefined) return undefined;
+  if (sentences.slice(1).some((sentence) => askingOf(sentence, reading.inGate) !== undefined)) return undefined;
+  if (headEnd(item) === undefined) return undefined;
+  const asked = namesIn(item, "", reading.defined);
+  if (asked.names.length === 0) return undefined;
+  const isFree = reading.asked === "optional" || isOptional(item.plain);
+  return namedFindings(item, asked, reading, isFree);
+}
+
+/** Where the name that an item begins with ends; undefined if it doesn't begin with one. */
+function headEnd({ plain, marks }: Sentence, isClaim = false): number | undefined {
+  const [first] = marks;
+  if (first !== undefined && first.start === 0) {
+    const isName =
+      first.kind === "code" ? /^[A-Za-z_][\w-]*$/.test(first.text) : !NO_NAME.test(first.text.replace(/[\s:]+$/, ""));
+    // "`a` and `b` agree" is a claim about two names, where there is a box before it.
+    const signs = isClaim ? /^\s*(?:[:(–—-]|$)/ : /^\s*(?:[:(=–—,;-]|$|(?:and|is|must|should)\b)/;
+    const isEnd = /:\s*$/.test(first.text) || signs.test(plain.slice(first.end));
+    return isName && isEnd ? first.end : undefined;
+  }
+  const [word] = /^[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+(?=\s*(?:[:(=–—,;-]|$))/.exec(plain) ?? [];
+  return word?.length;
+}

@@ -1,0 +1,117 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
+import { parseSessionId } from "../../../src/definition/names.js";
+import { makeCommit } from "../../../src/testing/make-commit.js";
+import { type Worker, workersOf } from "../../support/worker-process.js";
+import { type Acknowledged, acknowledgedIn, appendWorkers } from "./append-workers.js";
+import { checkSession } from "./check-session.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const LONG = process.env.PHASEGATE_LONG === "1";
+const KILLS = LONG ? 1000 : 100;
+const STOPS = LONG ? 200 : 15;
+const STOPS_EACH = 5;
+/** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */
+const KILLS_EACH = 10;
+
+const newRoot = temporaryRoots({ inMemory: true });
+const startAppender = appendWorkers();
+const startCompactor = workersOf(join(import.meta.dirname, "compact-worker.ts"));
+
+async function firstLine(worker: Worker): Promise<void> {
+  await new Promise<void>((resolve) => {
+    worker.process.stdout?.once("data", () => resolve());
+    worker.process.once("close", () => resolve());
+  });
+}
+
+async function killed(worker: Worker): Promise<Acknowledged[]> {
+  worker.process.kill("SIGKILL");
+  const { lines, errors } = await worker.ended;
+  expect(errors).toBe("");
+  return acknowledgedIn(lines);
+}
+
+async function newSession(root: string, id: string): Promise<void> {
+  const storage = await FileStorage.open(root);
+  const body = `1 by the test ${"x".repeat(1000)}`;
+  await storage.append(makeCommit({ sessionId: id, body, payloads: [{ hash: "0".repeat(64), body }] }));
+  await storage.close();
+}
+
+it(`loses nothing in ${KILLS} kills of compactions, with others appending`, { timeout: 1_800_000 }, async () => {
+  const root = await newRoot();
+  let [versions, generations] = [0, 0];
+  for (let round = 0; round < KILLS / KILLS_EACH; round++) {
+    const id = `round_${round}`;
+    await newSession(root, id);
+    const appenders = [startAppender(root, 1e9, [id]), startAppender(root, 1e9, [id])];
+    await Promise.all(appenders.map(firstLine));
+    // Two at a time, so that two compactions meet, and one finishes what the other has left.
+    for (let kills = 0; kills < KILLS_EACH; kills += 2) {
+      const pair = [startCompactor(root, id), startCompactor(root, id)];
+      await Promise.all(
+        pair.map(async (worker) => {
+          await firstLine(worker);
+          await delay(Math.random() * 25);
+          await killed(worker);
+        }),
+      );
+    }
+    const acknowledged = (await Promise.all(appenders.map(killed))).flat();
+    const storage = await FileStorage.open(root);
+    versions += await checkSession(storage, id, acknowledged);
+    await storage.compact(parseSessionId(id));
+    await checkSession(storage, id, acknowledged);
+    await storage.close();
+    generations += await onlyGeneration(root, id);
+  }
+  expect(await readdir(join(root, "trash"))).toEqual([]);
+  console.log(`${KILLS} kills of compactions: ${versions} versions, ${generations} generations, nothing lost`);
+});
+
+it(`loses no update in ${STOPS} stops of a writer or a compaction that wakes up late`, {
+  timeout: 900_000,
+}, async () => {
+  const root = await newRoot();
+  let versions = 0;
+  for (let round = 0; round < STOPS / STOPS_EACH; round++) versions += await stopRound(root, `stopped_${round}`);
+  console.log(`${STOPS} stops: ${versions} versions, nothing lost`);
+});
+
+async function stopRound(root: string, id: string): Promise<number> {
+  await newSession(root, id);
+  const workers = [startAppender(root, 1e9, [id]), startAppender(root, 1e9, [id])];
+  const compactors = [startCompactor(root, id), startCompactor(root, id)];
+  for (const { process } of compactors) process.setMaxListeners(0);
+  await Promise.all([...workers, ...compactors].map(firstLine));
+  for (let stop = 0; stop < STOPS_EACH; stop++) {
+    for (const [sleeper, others] of [
+      [workers[stop % 2], compactors[0]],
+      [compactors[stop % 2], compactors[(stop + 1) % 2]],
+    ] as const) {
+      sleeper?.process.kill("SIGSTOP");
+      // Asleep while a compaction is done from its beginning to its end, twice over.
+      for (let line = 0; line < 3 && others !== undefined; line++) await firstLine(others);
+      sleeper?.process.kill("SIGCONT");
+      await delay(Math.random() * 10);
+    }
+  }
+  const acknowledged = (await Promise.all(workers.map(killed))).flat();
+  await Promise.all(compactors.map(killed));
+  const storage = await FileStorage.open(root);
+  const versions = await checkSession(storage, id, acknowledged);
+  await storage.close();
+  return versions;
+}
+
+/** How many generations there were; all but the last one have gone. */
+async function onlyGeneration(root: string, id: string): Promise<number> {
+  const names = await readdir(join(root, "compacted"), { recursive: true });
+  const own = names.filter((name) => new RegExp(`[\\\\/]${id}[\\\\/]\\d+$`).test(name));
+  expect(own).toHaveLength(1);
+  return Number(own[0]?.split(/[\\/]/).at(-1));
+}

@@ -1,0 +1,210 @@
+import { createHash } from "node:crypto";
+import * as nodeFs from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
+import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
+import type { Commit } from "../../../src/ports/storage-adapter.js";
+import { appendAll } from "../../../src/testing/append-all.js";
+import { collect, wins } from "../../../src/testing/contract-case.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { systemError } from "./faulty-fs.js";
+import { createPausingFs } from "./pausing-fs.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+
+const FILE_SYSTEMS: Readonly<Record<string, FileSystem>> = {
+  "with hard links": nodeFs,
+  "without hard links": { ...nodeFs, link: () => Promise.reject(systemError("EPERM")) },
+};
+
+const payload = { hash: "a".repeat(64), body: "evidence" };
+const late = { hash: "b".repeat(64), body: "more evidence" };
+
+function chainOf(length: number): [Commit, ...Commit[]] {
+  return commitChain(length, { payloads: [payload] });
+}
+
+function placeOf(root: string, tree: "sessions" | "compacted", id = "session_1"): string {
+  return join(root, tree, createHash("sha256").update(id).digest("hex").slice(0, 2), id);
+}
+
+/** A session is whole, for a process that knows nothing of it yet. */
+async function checkWhole(root: string, fs: FileSystem, commits: readonly Commit[]): Promise<void> {
+  const storage = await FileStorage.open(root, { fs });
+  await checkIn(storage, commits);
+  await storage.close();
+}
+
+async function checkIn(storage: FileStorage, commits: readonly Commit[]): Promise<void> {
+  const [first, newest] = [commits[0], commits.at(-1)];
+  if (first === undefined || newest === undefined) throw new Error("A session has a commit");
+  const { payloads: _, ...bare } = newest;
+  expect(await storage.read(first.sessionId)).toEqual(bare);
+  const log = await collect(storage.log(first.sessionId));
+  expect(log.map(({ hash, version }) => [version, hash])).toEqual(commits.map(({ hash, version }) => [version, hash]));
+  expect(await storage.payload(first.sessionId, payload.hash)).toBe(payload.body);
+  expect((await storage.list({ status: ["active"] })).items).toEqual([newest.summary]);
+  expect((await storage.size(first.sessionId))?.commits).toBe(commits.length);
+}
+
+for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
+  describe(`a compacted session, ${name}`, () => {
+    it("is one file, and as before for everybody", async () => {
+      const root = await newRoot();
+      const chain = chainOf(30);
+      const [one, other] = [await FileStorage.open(root, { fs }), await FileStorage.open(root, { fs })];
+      await appendAll(one, chain);
+      await other.read(chain[0].sessionId);
+      await one.compact(chain[0].sessionId);
+      await one.close();
+      await expect(nodeFs.stat(placeOf(root, "sessions"))).rejects.toMatchObject({ code: "ENOENT" });
+      expect((await nodeFs.readdir(join(placeOf(root, "compacted"), "1"))).sort()).toEqual(["log", "payloads"]);
+      expect(await nodeFs.readdir(join(root, "trash"))).toEqual([]);
+      for (const storage of [one, other]) await checkIn(storage, chain);
+      await checkWhole(root, fs, chain);
+    });
+
+    it("is appended to, compacted again and again, and removed for ever", async () => {
+      const root = await newRoot();
+      const [one, other] = [await FileStorage.open(root, { fs }), await FileStorage.open(root, { fs })];
+      const [first, second] = chainOf(2);
+      if (second === undefined) throw new Error("unreachable");
+      const commits: Commit[] = [first, second];
+      await appendAll(one, commits);
+      for (let round = 1; round <= 4; round++) {
+        await one.compact(first.sessionId);
+        for (const storage of [other, one, other]) {
+          const next = nextCommit(commits.at(-1) ?? first, round === 2 ? { payloads: [late] } : {});
+          await storage.append(next);
+          commits.push(next);
+        }
+        await expect(one.append(nextCommit(first, { body: "late" }))).rejects.toMatchObject({ code: "CONFLICT" });
+        await checkWhole(root, fs, commits);
+      }
+      expect(await other.payload(first.sessionId, late.hash)).toBe(late.body);
+      await one.close();
+      expect(await nodeFs.readdir(placeOf(root, "compacted"))).toEqual(["4"]);
+      await other.remove(first.sessionId);
+      await other.close();
+      for (const storage of [one, other, await FileStorage.open(root, { fs })]) {
+        expect(await storage.read(first.sessionId)).toBeUndefined();
+        expect(await collect(storage.log(first.sessionId))).toEqual([]);
+        expect(await storage.size(first.sessionId)).toBeUndefined();
+        await storage.compact(first.sessionId);
+        for (const commit of [first, nextCommit(commits.at(-1) ?? first)]) {
+          await expect(storage.append(commit)).rejects.toMatchObject({ code: "CONFLICT" });
+        }
+      }
+    });
+
+    it("is whole wherever its compaction dies", { timeout: 60_000 }, async () => {
+      let instants = 0;
+      for (let nth = 1; ; nth++) {
+        const { root, chain } = await filled(fs, 5);
+        const dying = createPausingFs(fs);
+        const storage = await FileStorage.open(root, { fs: dying.fs });
+        await storage.read(chain[0].sessionId);
+        dying.dieBefore(nth);
+        await storage.compact(chain[0].sessionId).catch((error: unknown) => {
+          expect(error).toMatchObject({ code: "STORAGE_FAILED" });
+        });
+        await storage.close();
+        await checkWhole(root, fs, chain);
+        const other = await FileStorage.open(root, { fs });
+        const next = nextCommit(chain.at(-1) ?? chain[0]);
+        await other.append(next);
+        await checkIn(other, [...chain, next]);
+        await other.compact(chain[0].sessionId);
+        await other.close();
+        await checkWhole(root, fs, [...chain, next]);
+        if (!dying.disarm()) break;
+        instants++;
+      }
+      expect(instants).toBeGreaterThan(25);
+    });
+
+    it("is whole whatever others do while its compaction sleeps", { timeout: 120_000 }, async () => {
+      for (const meanwhile of [["append"], ["compact"], ["append", "compact", "append", "compact"], ["remove"]]) {
+        for (let nth = 1; ; nth++) {
+          const { root, chain } = await filled(fs, 3);
+          const commits: Commit[] = [...chain];
+          const pausing = createPausingFs(fs);
+          const sleeper = await FileStorage.open(root, { fs: pausing.fs });
+          const other = await FileStorage.open(root, { fs });
+          pausing.pauseBefore(nth, () => act(other, commits, meanwhile));
+          await sleeper.compact(chain[0].sessionId);
+          await sleeper.close();
+          const reached = pausing.disarm();
+          if (commits.length === 0) {
+            for (const storage of [sleeper, other]) expect(await storage.read(chain[0].sessionId)).toBeUndefined();
+          } else {
+            for (const storage of [sleeper, other]) await act(storage, commits, ["append"]);
+            for (const storage of [sleeper, other]) await checkIn(storage, commits);
+            await other.close();
+            await checkWhole(root, fs, commits);
+          }
+          if (!reached) break;
+        }
+      }
+    });
+
+    it("loses no update of a writer that slept", { timeout: 120_000 }, async () => {
+      const meanwhiles = [["compact"], ["append", "compact"], ["compact", "append"], ["compact", "append", "compact"]];
+      for (const meanwhile of [...meanwhiles, ["compact", "remove"]]) {
+        for (let nth = 1; ; nth++) {
+          const { root, chain } = await filled(fs, 3);
+          const commits: Commit[] = [...chain];
+          const pausing = createPausingFs(fs);
+          const sleeper = await FileStorage.open(root, { fs: pausing.fs });
+          const other = await FileStorage.open(root, { fs });
+          await sleeper.read(chain[0].sessionId);
+          pausing.pauseBefore(nth, async () => {
+            await act(other, commits, meanwhile);
+            // A late beginning makes the first folder for a moment.
+            await other.append(chain[0]).catch((error: unknown) => expect(error).toMatchObject({ code: "CONFLICT" }));
+          });
+          const next = nextCommit(chain.at(-1) ?? chain[0], { body: "of the sleeper", payloads: [late] });
+          const isIn = await wins(sleeper.append(next));
+          await sleeper.close();
+          const reached = pausing.disarm();
+          if (commits.length > 0) {
+            // Everything that was acknowledged is there, and nothing else.
+            const log = await collect(other.log(next.sessionId));
+            const acknowledged = new Set([...commits, ...(isIn ? [next] : [])].map(({ hash }) => hash));
+            expect(new Set(log.map(({ hash }) => hash))).toEqual(acknowledged);
+            for (const storage of [sleeper, other]) await checkIn(storage, log);
+            if (isIn) expect(await other.payload(next.sessionId, late.hash)).toBe(late.body);
+          }
+          if (!reached) break;
+        }
+      }
+    });
+  });
+}
+
+async function filled(fs: FileSystem, length: number) {
+  const root = await newRoot();
+  const storage = await FileStorage.open(root, { fs });
+  const chain = await appendAll(storage, chainOf(length));
+  await storage.close();
+  return { root, chain };
+}
+
+/** Does things to the session, and keeps the commits that it has in mind; none if it was removed. */
+async function act(storage: FileStorage, commits: Commit[], deeds: readonly string[]): Promise<void> {
+  for (const deed of deeds) {
+    const newest = await storage.read(makeCommit().sessionId);
+    if (newest === undefined) continue;
+    if (deed === "append") {
+      const next = nextCommit(newest, { body: `${newest.version + 1}` });
+      await storage.append(next);
+      commits.splice(next.version - 1, 1, next);
+    } else if (deed === "compact") await storage.compact(newest.sessionId);
+    else {
+      await storage.remove(newest.sessionId);
+      commits.length = 0;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { chanceFrom } from "./chance.js";
+import { PowerDisk, type Sync } from "./power-fs.js";
+import { powerRound } from "./storage-work.js";
+
+const ROUNDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 120;
+/** So many rounds are enough to find that a sync is missing. */
+const FINDING_ROUNDS = 400;
+
+describe("when the power goes", () => {
+  it(`nothing acknowledged is lost, in ${ROUNDS} rounds`, { timeout: 600_000 }, async () => {
+    for (let seed = 1; seed <= ROUNDS; seed++) await playRound(seed);
+  });
+
+  const KINDS: Readonly<Record<string, (sync: Sync) => boolean>> = {
+    "a commit's file": ({ path, kind }) => kind === "file" && /^\/store\/sessions\/..\/\w+\/tmp-[^/]+$/.test(path),
+    "the folder of a version": ({ path, kind }) => kind === "folder" && /^\/store\/sessions\/..\/\w+$/.test(path),
+    "the folder of a session": ({ path, kind }) => kind === "folder" && /^\/store\/sessions\/..$/.test(path),
+    "a payload": ({ path, kind }) => kind === "file" && /\/payloads\/tmp-/.test(path),
+    "the folder of payloads": ({ path, kind }) => kind === "folder" && /sessions\/..\/\w+\/payloads$/.test(path),
+    "the folder of markers": ({ path, kind }) => kind === "folder" && /^\/store\/(all|active)\/[^/]+$/.test(path),
+    "the mark of a removed id": ({ path, kind }) => kind === "folder" && /^\/store\/removed\/..$/.test(path),
+    "a generation's file": ({ path }) => /\/tmp-[^/]+\/log$/.test(path),
+    "a generation's folder": ({ path, kind }) => kind === "folder" && /\/tmp-[^/]+$/.test(path),
+    "the folder of generations": ({ path, kind }) => kind === "folder" && /^\/store\/compacted\/..\/\w+$/.test(path),
+    "the shelf of generations": ({ path, kind }) => kind === "folder" && /^\/store\/compacted(\/..)?$/.test(path),
+  };
+  for (const [name, skips] of Object.entries(KINDS)) {
+    it(`a missing sync of ${name} is found`, { timeout: 120_000 }, async () => {
+      let found: unknown;
+      for (let seed = 1; seed <= FINDING_ROUNDS && found === undefined; seed++) {
+        found = await playRound(seed, skips).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+      }
+      expect(found).toBeDefined();
+    });
+  }
+});
+
+async function playRound(seed: number, skips?: (sync: Sync) => boolean): Promise<void> {
+  const chance = chanceFrom(seed);
+  try {
+    await powerRound(new PowerDisk(chance, skips), chance);
+  } catch (error) {
+    throw new Error(`Seed ${seed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,140 @@
+import { expect } from "vitest";
+import { FileStorage } from "../../../../src/adapters/fs/storage/file-storage.js";
+import { isPhasegateError } from "../../../../src/errors.js";
+import type { Commit } from "../../../../src/ports/storage-adapter.js";
+import { collect } from "../../../../src/testing/contract-case.js";
+import { makeCommit, nextCommit } from "../../../../src/testing/make-commit.js";
+import type { Chance } from "./chance.js";
+import type { PowerDisk } from "./power-fs.js";
+
+const STATUSES = ["active", "active", "paused", "completed"] as const;
+
+/** What a session must hold after a loss of power, and what it may hold beyond that. */
+interface Expected {
+  acknowledged: Commit[];
+  /** The commit that was under way. */
+  tried: Commit | undefined;
+  removal: "none" | "tried" | "done";
+}
+
+/** Random work on some sessions, with a memory of what was acknowledged. */
+class StorageWork {
+  readonly #disk: PowerDisk;
+  readonly #sessions = new Map<string, Expected>();
+  #count = 0;
+
+  constructor(disk: PowerDisk) {
+    this.#disk = disk;
+  }
+
+  /** Works until the power is off, or for so many steps; two sessions at a time. */
+  async run(root: string, calls: number, steps: number): Promise<void> {
+    const fs = this.#disk.fs(calls);
+    try {
+      const storage = await FileStorage.open(root, { fs });
+      for (let step = 0; step < steps && !this.#disk.isOff; step++) {
+        const ids = [`s${this.#disk.chance.of(2)}`, `t${this.#disk.chance.of(2)}`].map(
+          (id) => `${id}_${this.#era(id)}`,
+        );
+        await Promise.all(ids.map((id) => this.#step(storage, id)));
+      }
+      await storage.close();
+    } catch (error) {
+      if (!this.#disk.isOff) throw error;
+    }
+  }
+
+  /** A removed id is never used again: its place is taken by another one. */
+  #era(name: string): number {
+    let era = 0;
+    while (this.#sessions.get(`${name}_${era}`)?.removal === "done") era++;
+    return era;
+  }
+
+  async #step(storage: FileStorage, id: string): Promise<void> {
+    const expected = this.#sessions.get(id) ?? { acknowledged: [], tried: undefined, removal: "none" };
+    this.#sessions.set(id, expected);
+    const newest = expected.acknowledged.at(-1);
+    const dice = this.#disk.chance.of(12);
+    if (newest === undefined || dice < 8) await this.#append(storage, id, expected, newest);
+    else if (dice < 10) await storage.compact(newest.sessionId);
+    else if (dice === 10) await storage.list({ status: ["active"] });
+    else if (this.#disk.chance.of(4) === 0) {
+      expected.removal = "tried";
+      await storage.remove(newest.sessionId);
+      expected.removal = "done";
+    }
+  }
+
+  async #append(storage: FileStorage, id: string, expected: Expected, newest: Commit | undefined): Promise<void> {
+    this.#count += 1;
+    const body = `${this.#count} ${"y".repeat(this.#disk.chance.of(60))}`;
+    const payloads = this.#disk.chance.of(3) > 0 ? [] : [{ hash: String(this.#count).padStart(64, "0"), body }];
+    const status = STATUSES[this.#disk.chance.of(STATUSES.length)] ?? "active";
+    const parts = { body, payloads, summary: { status } };
+    const commit = newest === undefined ? makeCommit({ sessionId: id, ...parts }) : nextCommit(newest, parts);
+    expected.tried = commit;
+    await storage.append(commit);
+    expected.acknowledged.push(commit);
+    expected.tried = undefined;
+  }
+
+  /** After a loss of power, looks as a new process does: nothing acknowledged is lost, and what is there is whole. */
+  async check(root: string): Promise<void> {
+    const storage = await FileStorage.open(root, { fs: this.#disk.fs() });
+    const there: Commit[] = [];
+    for (const [id, expected] of this.#sessions) {
+      const newest = await this.#checkSession(storage, id, expected);
+      if (newest !== undefined) there.push(newest);
+    }
+    for (const status of [undefined, ["active"]] as const) {
+      const summaries = there
+        .map(({ summary }) => summary)
+        .filter((one) => status === undefined || one.status === "active");
+      const page = await storage.list(status === undefined ? {} : { status });
+      expect(page.items.map((one) => JSON.stringify(one)).sort(), "list").toEqual(
+        summaries.map((one) => JSON.stringify(one)).sort(),
+      );
+    }
+    const active = there.filter(({ summary }) => summary.status === "active").length;
+    expect(await storage.countActive(1000), "countActive").toBeGreaterThanOrEqual(active);
+    await storage.close();
+  }
+
+  async #checkSession(storage: FileStorage, id: string, expected: Expected): Promise<Commit | undefined> {
+    const { acknowledged, tried, removal } = expected;
+    const { sessionId } = makeCommit({ sessionId: id });
+    const newest = await storage.read(sessionId);
+    const log = await collect(storage.log(sessionId));
+    expect(log.at(-1), "the newest is the last of the log").toEqual(newest);
+    if (removal === "done") expect(newest, "a removed session is back").toBeUndefined();
+    if (removal !== "none" && newest === undefined) {
+      expected.removal = "done";
+      await expect(storage.append(makeCommit({ sessionId: id }))).rejects.toSatisfy((error) => isPhasegateError(error));
+      return undefined;
+    }
+    const made = tried !== undefined && log.length > acknowledged.length ? [...acknowledged, tried] : acknowledged;
+    expect(
+      log.map(({ hash, body }) => [hash, body]),
+      `the log of ${id}`,
+    ).toEqual(made.map(({ hash, body }) => [hash, body]));
+    for (const { payloads = [] } of made) {
+      for (const { hash, body } of payloads) expect(await storage.payload(sessionId, hash), "a payload").toBe(body);
+    }
+    Object.assign(expected, { acknowledged: [...made], tried: undefined, removal: "none" });
+    return newest;
+  }
+}
+
+/** One round: work, the power goes, a look, and the same again on what is left. */
+export async function powerRound(disk: PowerDisk, chance: Chance): Promise<void> {
+  const work = new StorageWork(disk);
+  for (let loss = 0; loss < 3; loss++) {
+    await work.run("/store", 20 + chance.of(600), 30);
+    disk.losePower();
+    await work.check("/store");
+    // The look itself may bring something about; what was seen must not be lost either.
+    disk.losePower();
+    await work.check("/store");
+  }
+}

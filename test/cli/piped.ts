@@ -1,0 +1,15 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { runCli } from "../../src/cli/run-cli.js";
+import type { CliRun } from "./run-cli.js";
+
+/** Runs a command of the bin in this process, with something on stdin and somebody who reads what it prints. */
+export async function piped(input: string, ...args: string[]): Promise<CliRun> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  stdin.end(input);
+  const [printed, told] = [text(stdout), text(stderr)];
+  const code = await runCli(args, { stdin, stdout, stderr });
+  stdout.end();
+  stderr.end();
+  return { code, stdout: await printed, stderr: await told };
+}

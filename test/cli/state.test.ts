@@ -1,0 +1,182 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { SessionSize, StorageAdapter } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { openState } from "../../src/cli/open-state.js";
+import { withoutPasswords } from "../../src/cli/passwords.js";
+import { livedIn } from "../support/house.js";
+import { emptyDatabase } from "../support/postgres.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { run } from "./run-cli.js";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+async function aState() {
+  const state = join(await temporaryFolder(), "state");
+  const { ids } = await livedIn(await FileStorage.open(state));
+  return { state, ids };
+}
+
+describe("--state", () => {
+  it("names a folder, by a flag or by the environment", async () => {
+    const { state, ids } = await aState();
+    vi.stubEnv("PHASEGATE_STATE", state);
+    expect((await run("sessions")).stdout).toContain(ids.odd);
+    expect(await run("show", ids.odd)).toMatchObject({ code: 0 });
+    expect(await run("sessions", "--state", `${state}-not`)).toMatchObject({ code: 3 });
+  });
+
+  it("names a SQLite database, for every command", async () => {
+    const { state, ids } = await aState();
+    const [file, lines] = [`${state}.db`, `${state}.jsonl`];
+    const sqlite = `sqlite:${file}`;
+    expect(await run("sessions", "--state", sqlite)).toMatchObject({ code: 3 });
+    await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(await run("sessions", "--state", "sqlite:")).toMatchObject({ code: 2 });
+    await run("export", "--state", state, "--out", lines);
+    const imported = await run("import", lines, "--state", sqlite);
+    expect(imported).toMatchObject({ code: 0, stdout: "imported 4 sessions, 14 commits\n" });
+    expect(await run("audit", ids.large, "--state", sqlite)).toMatchObject({ code: 0 });
+    expect((await run("show", ids.odd, "--state", sqlite)).stdout).toContain("paused, in phase 2");
+    expect((await run("sessions", "--sizes", "--state", sqlite)).stdout).toMatch(
+      /4 sessions, 14 commits, [\d.]+ [kM]B/,
+    );
+    expect(await run("compact", "--state", sqlite)).toMatchObject({ code: 0 });
+    const again = `${lines}.again`;
+    await run("export", "--state", sqlite, "--out", again);
+    expect((await readFile(again)).equals(await readFile(lines))).toBe(true);
+  });
+
+  it("names a PostgreSQL database, whose tables only what writes may make", async () => {
+    const { state, ids } = await aState();
+    const lines = `${state}.jsonl`;
+    const url = await emptyDatabase();
+    expect(await run("sessions", "--state", url)).toMatchObject({ code: 3 });
+    await run("export", "--state", state, "--out", lines);
+    const imported = await run("import", lines, "--state", `postgres:${url}`);
+    expect(imported).toMatchObject({ code: 0, stdout: "imported 4 sessions, 14 commits\n" });
+    expect(await run("audit", ids.large, "--state", url)).toMatchObject({ code: 0 });
+    await run("export", "--state", url, "--out", `${lines}.again`);
+    expect((await readFile(`${lines}.again`)).equals(await readFile(lines))).toBe(true);
+    const wrong = await run("sessions", "--state", url.replace(/:[^:@]+@/, ":wr0ng@"));
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.stderr).not.toContain("wr0ng");
+    expect(await run("sessions", "--state", "postgres:")).toMatchObject({ code: 2 });
+  });
+
+  it("refuses kinds that there are none of, instead of making a folder of such a name", async () => {
+    for (const spec of ["sqlit:file.db", "mysql://ann:secret@host/db", "constructor:x"]) {
+      const { code, stderr } = await run("sessions", "--state", spec);
+      expect([spec, code]).toEqual([spec, 2]);
+      expect(stderr).toContain("there is no kind of state");
+      expect(stderr).not.toContain("secret");
+    }
+  });
+
+  it("leaves alone a folder that holds no sessions, unless it is to be created", async () => {
+    const folder = await temporaryFolder();
+    await expect(openState(folder)).rejects.toThrow("there are no sessions in");
+    expect(await readdir(folder)).toEqual([]);
+    const storage = await openState(join(folder, "new"), { create: true });
+    expect(storage.capabilities.durability).toBe("power");
+    expect(await readdir(join(folder, "new"))).toContain("format.json");
+  });
+});
+
+describe("passwords", () => {
+  const texts: readonly (readonly [string, string])[] = [
+    ["postgres://ann:secret@host:5432/db", "postgres://ann:***@host:5432/db"],
+    [
+      "could not connect to postgresql://ann:sec@ret/x@host/db?a=1 now",
+      "could not connect to postgresql://ann:***@host/db?a=1 now",
+    ],
+    ["postgres://:secret@host", "postgres://:***@host"],
+    ["postgres://host/db?user=ann&password=secret&x=1", "postgres://host/db?user=ann&password=***&x=1"],
+    ["host=h password=secret sslpassword=secret", "host=h password=*** sslpassword=***"],
+    ['{"a":"postgres://a:secret@h","b":"x@y"}', '{"a":"postgres://a:***@h","b":"x@y"}'],
+    ["http://host:80/a and ann@host", "http://host:80/a and ann@host"],
+  ];
+  for (const [text, safe] of texts) {
+    it(`don't stand in what is printed: ${safe}`, () => {
+      expect(withoutPasswords(text)).toBe(safe);
+    });
+  }
+});
+
+describe("phasegate sessions --sizes", () => {
+  it("says so where the state can't tell", async () => {
+    const { state } = await aState();
+    spied({ size: undefined });
+    const { stdout, code } = await run("sessions", "--state", state, "--sizes");
+    expect(code).toBe(0);
+    expect(stdout.split("\n").at(-2)).toBe("4 sessions, sizes unknown: this kind of state can't tell");
+    const { sessions } = JSON.parse((await run("sessions", "--state", state, "--sizes", "--json")).stdout);
+    expect(sessions[0]).not.toHaveProperty("size");
+  });
+
+  it("shows commits and room, and their totals", async () => {
+    const { state, ids } = await aState();
+    const sizes: Record<string, SessionSize> = {
+      [ids.odd]: { commits: 4, bytes: 1 },
+      [ids.large]: { commits: 3, bytes: 1_234_567 },
+      [ids.done]: { commits: 3, bytes: 999 },
+    };
+    spied({ size: async (id) => sizes[id] });
+    const { stdout } = await run("sessions", "--state", state, "--sizes");
+    const rows = stdout.split("\n").map((line) => line.split(/ {2,}/));
+    expect(rows[0]).toEqual(["SESSION", "STATUS", "PHASE", "UPDATED", "WORKFLOW", "TARGET", "COMMITS", "SIZE"]);
+    expect(rows.slice(1, 5).map((row) => row.slice(5).join(" "))).toEqual([
+      "failed",
+      "done 3 999 bytes",
+      "large 3 1.2 MB",
+      "odd 4 1 byte",
+    ]);
+    expect(stdout.split("\n").at(-2)).toBe("4 sessions, 10 commits, 1.2 MB");
+    const { sessions } = JSON.parse((await run("sessions", "--state", state, "--sizes", "--json")).stdout);
+    expect(sessions[1]).toMatchObject({ target: "done", size: { commits: 3, bytes: 999 } });
+  });
+});
+
+describe("phasegate compact", () => {
+  it("says so where there is nothing to do", async () => {
+    const { state } = await aState();
+    spied({ compact: undefined });
+    const { stdout, code } = await run("compact", "--state", state);
+    expect([code, stdout]).toEqual([0, "nothing to do: this kind of state is not compacted\n"]);
+  });
+
+  it("goes through all sessions that match, or the one that is named", async () => {
+    const { state, ids } = await aState();
+    const compacted: string[] = [];
+    let left = 110;
+    const size = async () => {
+      left -= 10;
+      return { commits: 1, bytes: left };
+    };
+    const compact = async (id: string) => void compacted.push(id);
+    spied({ compact, size });
+    expect((await run("compact", "--state", state)).stdout).toBe(
+      "compacted 4 sessions: 280 bytes before, 240 bytes now\n",
+    );
+    expect(compacted.sort()).toEqual(Object.values(ids).sort());
+    compacted.length = 0;
+    await run("compact", ids.odd, "--state", state);
+    await run("compact", "--status", "failed", "--state", state);
+    expect(compacted).toEqual([ids.odd, ids.failed]);
+    expect(await run("compact", "nobody", "--state", state)).toMatchObject({ code: 1 });
+    expect(await run("compact", "../x", "--state", state)).toMatchObject({ code: 2 });
+  });
+});
+
+const { open } = FileStorage;
+
+/** Lets every FileStorage that is opened have these methods in place of its own; one that is undefined is not there. */
+function spied(methods: { [M in "size" | "compact"]?: StorageAdapter[M] | undefined }): void {
+  const opened: typeof FileStorage.open = async (...args) =>
+    Object.assign(await open.apply(FileStorage, args), methods);
+  vi.spyOn(FileStorage, "open").mockImplementation(opened);
+}

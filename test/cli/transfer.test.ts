@@ -1,0 +1,313 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Commit, copySessions, MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import { describe, expect, it } from "vitest";
+import { checkLines } from "../../src/cli/transfer/check-lines.js";
+import { exportLines } from "../../src/cli/transfer/export-lines.js";
+import { importBlock } from "../../src/cli/transfer/import-lines.js";
+import { commitHash } from "../../src/kernel/commit-body.js";
+import { livedIn, logOf } from "../support/house.js";
+import { makeEngine } from "../support/make-engine.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { piped } from "./piped.js";
+import { run } from "./run-cli.js";
+
+const HASH_KEY = "0123456789abcdef0123456789abcdef";
+
+/** A state folder that is lived in, exported into a file. */
+async function exported(...args: string[]) {
+  const root = await temporaryFolder();
+  const [state, file] = [join(root, "state"), join(root, "sessions.jsonl")];
+  const storage = await FileStorage.open(state);
+  const { ids, engine } = await livedIn(storage);
+  const told = await run("export", "--state", state, "--out", file, ...args);
+  const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").slice(0, -1);
+  return { root, state, file, storage, ids, engine, told, lines, other: join(root, "other") };
+}
+
+/** A file of these lines, with an end that fits them. */
+function ended(lines: readonly string[], counts?: { sessions: number; commits: number }): string {
+  const commits = lines.slice(1).map((line) => JSON.parse(line) as Commit);
+  const sessions = commits.filter(({ version }) => version === 1).length;
+  const all = lines.map((line) => `${line}\n`).join("");
+  const digest = createHash("sha256").update(all).digest("hex");
+  return `${all}${JSON.stringify({ end: { sessions, commits: commits.length, ...counts, digest } })}\n`;
+}
+
+async function expectSame(one: StorageAdapter, other: StorageAdapter, ids: readonly string[]): Promise<void> {
+  for (const id of ids) expect(await logOf(other, id)).toEqual(await logOf(one, id));
+  expect((await other.list({})).items).toEqual((await one.list({})).items);
+}
+
+describe("phasegate export and import", () => {
+  it("move sessions from folder to folder and into memory, to the letter", async () => {
+    const { told, file, storage, ids, other, lines } = await exported();
+    expect(told).toMatchObject({ code: 0, stdout: "", stderr: "exported 4 sessions, 14 commits\n" });
+    expect(lines).toHaveLength(16);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const imported = await run("import", file, "--state", other);
+    expect(imported).toEqual({ code: 0, stdout: "imported 4 sessions, 14 commits\n", stderr: "" });
+    const there = await FileStorage.open(other);
+    await expectSame(storage, there, Object.values(ids));
+    for (const id of Object.values(ids)) {
+      expect(await run("audit", id, "--state", other)).toMatchObject({ code: 0 });
+    }
+    const memory = new MemoryStorage();
+    for (const block of await checkLines(file, undefined)) await importBlock(file, block, memory, undefined);
+    await expectSame(storage, memory, Object.values(ids));
+    expect(await run("import", file, "--state", other)).toMatchObject({ stdout: "imported 4 sessions, 0 commits\n" });
+  });
+
+  it("escape what UTF-8 has no place for", async () => {
+    const { file, ids, lines } = await exported();
+    expect(lines.join("")).toMatch(/\\\\ud800/);
+    expect((await readFile(file)).equals(Buffer.from(lines.map((line) => `${line}\n`).join("")))).toBe(true);
+    const memory = new MemoryStorage();
+    for (const block of await checkLines(file, undefined)) await importBlock(file, block, memory, undefined);
+    const [failed] = await makeEngine({ storage: memory }).engine.errors(ids.large);
+    expect(failed?.phase).toBe(1);
+    const raw = { hash: "0".repeat(64), body: "\ud800" };
+    expect(JSON.parse(JSON.stringify(raw))).toEqual(raw);
+  });
+
+  it("go through pipes, and leave nothing behind", async () => {
+    const { state, file, other, storage, ids } = await exported();
+    const before = (await readdir(tmpdir())).filter((name) => name.startsWith("phasegate-import-"));
+    const out = await piped("", "export", "--state", state);
+    expect(out).toMatchObject({ code: 0, stderr: "exported 4 sessions, 14 commits\n" });
+    expect(out.stdout).toBe(await readFile(file, "utf8"));
+    expect(await piped(out.stdout, "import", "-", "--state", other)).toMatchObject({ code: 0 });
+    await expectSame(storage, await FileStorage.open(other), Object.values(ids));
+    expect(await piped(out.stdout.slice(0, -1), "import", "--state", other)).toMatchObject({ code: 1 });
+    expect((await readdir(tmpdir())).filter((name) => name.startsWith("phasegate-import-"))).toEqual(before);
+  });
+
+  it("keep HMAC chains, which need their key on both sides", async () => {
+    const root = await temporaryFolder();
+    const [state, file, keyFile] = ["state", "sessions.jsonl", "key"].map((name) => join(root, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(keyFile, `${HASH_KEY}\n`, { mode: 0o600 });
+    await livedIn(await FileStorage.open(state), { hashKey: HASH_KEY });
+    const blind = await run("export", "--state", state, "--out", join(root, "blind"));
+    expect(blind).toMatchObject({ code: 1, stderr: expect.stringContaining("exported 0 sessions, 0 commits") });
+    expect(blind.stderr.match(/is left out: commit 1 of session .* was changed/g)).toHaveLength(4);
+    const args = ["--hash-key-file", keyFile];
+    expect(await run("export", "--state", state, "--out", file, ...args)).toMatchObject({ code: 0 });
+    const unkeyed = await run("import", file, "--state", join(root, "other"));
+    expect(unkeyed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^line 2: session \S+ is refused: /) });
+    expect(await run("import", file, "--state", join(root, "other"), ...args)).toMatchObject({ code: 0 });
+  });
+
+  it("take the sessions that are asked for", async () => {
+    const { state, file, ids, root } = await exported();
+    const count = async (...args: string[]) => {
+      const { stderr } = await piped("", "export", "--state", state, ...args);
+      return stderr.trim();
+    };
+    expect(await count("--session", ids.odd, "--session", ids.done)).toBe("exported 2 sessions, 7 commits");
+    expect(await count("--status", "paused", "--status", "failed")).toBe("exported 2 sessions, 8 commits");
+    expect(await count("--workflow", "two_phases", "--target", "done")).toBe("exported 1 session, 3 commits");
+    expect(await count("--session", "nobody")).toMatch(/^session nobody is left out: there is no such session/);
+    const into = async (...args: string[]) =>
+      run("import", file, "--state", join(root, `into-${args.join("").replace(/\W/g, "")}`), ...args);
+    expect((await into("--status", "paused")).stdout).toBe("imported 1 session, 4 commits\n");
+    expect((await into("--session", ids.done)).stdout).toBe("imported 1 session, 3 commits\n");
+    expect(await into("--session", "nobody")).toMatchObject({ code: 1, stdout: expect.stringContaining("not in the") });
+    expect(await into("--status", "gone")).toMatchObject({ code: 2 });
+  });
+
+  it("check a file without a place to put it", async () => {
+    const { file, other } = await exported();
+    const checked = await run("import", file, "--check", "--state", other);
+    expect(checked).toMatchObject({ code: 0, stdout: "checked 4 sessions, 14 commits\n" });
+    await expect(stat(other)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});
+
+describe("a file that is not what was exported", () => {
+  it("is refused whole wherever it was cut", async () => {
+    const { lines, other } = await exported("--status", "completed");
+    const whole = ended(lines.slice(0, -1));
+    expect(`${lines.join("\n")}\n`).toBe(whole);
+    for (let at = 0; at < whole.length; at += at < 60 || at > whole.length - 130 ? 1 : 397) {
+      const cut = await piped(whole.slice(0, at), "import", "--state", other);
+      expect([at, cut.code, cut.stdout]).toEqual([at, 1, ""]);
+      expect(cut.stderr).toMatch(/line \d+: .*; nothing was imported/);
+    }
+    await expect(stat(other)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("is refused whole where it was changed on the way, or something was put behind it", async () => {
+    const { lines, other } = await exported();
+    const whole = `${lines.join("\n")}\n`;
+    const changes: readonly string[] = [
+      whole.replaceAll("\n", "\r\n"),
+      whole.replace("added the parser", "added the lexer."),
+      `${whole}${lines[1]}\n`,
+      `${whole}\n`,
+      whole.replace(/\n.*\n/, "\n"),
+      ended(lines.slice(0, -1), { sessions: 5, commits: 14 }),
+      ended(lines.slice(0, -1), { sessions: 4, commits: 13 }),
+      `${lines[0]}\n{}\n`,
+    ];
+    for (const change of changes) {
+      const refused = await piped(change, "import", "--state", other);
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("the file was cut off or changed on the way; nothing was imported");
+    }
+    for (const other_ of ["hello\n", '{"a":1}\n', "[]\n"]) {
+      const refused = await piped(other_, "import", "--state", other);
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("this is no file of sessions") });
+    }
+  });
+
+  it("of a newer format is refused as such", async () => {
+    const { lines, other } = await exported();
+    const newer = ended([(lines[0] ?? "").replace('"format":1', '"format":2'), ...lines.slice(1, -1)]);
+    const refused = await piped(newer, "import", "--state", other);
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining("format 2, and 1 is supported") });
+  });
+
+  it("has each session refused that doesn't hold, with the line that says so, and the others imported", async () => {
+    const { lines, root, storage, ids } = await exported("--status", "completed", "--status", "failed");
+    const forge = (index: number, change: (commit: Commit) => Commit) =>
+      lines.slice(0, -1).map((line, at) => (at === index ? JSON.stringify(change(JSON.parse(line))) : line));
+    const rehashed = (commit: Commit): Commit => {
+      const body = commit.body.replace('"keys"', ' "keys"');
+      return { ...commit, body, hash: commitHash(commit.previousHash, body) };
+    };
+    // Lines 2 to 5 are the failed session's, 6 to 8 the completed one's.
+    const forgeries: readonly [string, string[], number][] = [
+      ["an edited body", forge(3, (commit) => ({ ...commit, body: commit.body.replace("1", "2") })), 4],
+      ["a commit that was made anew", forge(3, rehashed), 5],
+      ["a summary that lies", forge(2, (one) => ({ ...one, summary: { ...one.summary, status: "completed" } })), 3],
+      ["a beginning that is missing", lines.slice(0, -1).filter((_, at) => at !== 1), 2],
+      ["a commit that is missing", lines.slice(0, -1).filter((_, at) => at !== 2), 3],
+      ["a commit twice", lines.slice(0, -1).flatMap((line, at) => (at === 2 ? [line, line] : [line])), 4],
+    ];
+    for (const [index, [name, forged, line]] of forgeries.entries()) {
+      const state = join(root, `forged-${index}`);
+      const counts = { sessions: 2, commits: forged.length - 1 };
+      const imported = await piped(ended(forged, counts), "import", "--state", state);
+      expect([name, imported.code]).toEqual([name, 1]);
+      expect([name, imported.stdout.split("\n")[0]]).toEqual([
+        name,
+        expect.stringMatching(new RegExp(`^line ${line}: session ${ids.failed} is refused: `)),
+      ]);
+      expect(imported.stdout).toContain("imported 1 session, 3 commits");
+      const there = await FileStorage.open(state);
+      expect(await there.read(parseSessionId(ids.failed))).toBeUndefined();
+      expect(await logOf(there, ids.done)).toEqual(await logOf(storage, ids.done));
+    }
+  });
+
+  it("has a session refused whose payload is missing or another one", async () => {
+    const { lines, root } = await exported("--target", "large");
+    for (const payloads of [[], [{ hash: "0".repeat(64), body: "x" }], undefined]) {
+      const forged = lines
+        .slice(0, -1)
+        .map((line, at) => (at === 2 ? JSON.stringify({ ...JSON.parse(line), payloads }) : line));
+      const imported = await piped(ended(forged), "import", "--state", join(root, "forged"));
+      expect(imported.stdout).toMatch(/^line 3: session \S+ is refused: .*payload/);
+      expect(imported.code).toBe(1);
+    }
+  });
+
+  it("has a session refused that the state can't take, before any of it is written", async () => {
+    const { file, ids, root } = await exported("--target", "large");
+    const [block] = await checkLines(file, undefined);
+    if (block === undefined) throw new Error("there is one");
+    const small = await FileStorage.open(join(root, "small"), { maxCommitBytes: 90_000 });
+    expect(await importBlock(file, block, small, undefined)).toMatchObject({ reason: "not_taken" });
+    expect(await small.read(parseSessionId(ids.large))).toBeUndefined();
+  });
+
+  it("brings nothing with it but commits", async () => {
+    const { lines, file, ids } = await exported("--target", "done");
+    const more = lines
+      .slice(0, -1)
+      .map((line, at) =>
+        at === 1 ? line.replace("{", '{"__proto__":{"x":1},"payloads":[{"hash":"h","body":"b"}],"more":1,') : line,
+      );
+    await writeFile(file, ended(more));
+    const memory = new MemoryStorage();
+    for (const block of await checkLines(file, undefined)) await importBlock(file, block, memory, undefined);
+    expect(Object.keys((await logOf(memory, ids.done))[0] ?? {})).not.toContain("more");
+    expect(await memory.payload(parseSessionId(ids.done), "h")).toBeUndefined();
+  });
+});
+
+describe("an import into a state that has something already", () => {
+  it("goes on with a beginning, and refuses another session of the id, one that has gone on, and one that was removed", async () => {
+    const { file, ids, other, storage } = await exported();
+    const there = await FileStorage.open(other);
+    const { engine } = makeEngine({ storage: there });
+    await copySessions(storage, there);
+    await engine.resume(ids.odd);
+    await engine.deleteSession(ids.done);
+    const again = await run("import", file, "--state", other);
+    expect(again.code).toBe(1);
+    expect(again.stdout.split("\n").map((line) => line.replace(/^line \d+: session /, ""))).toEqual([
+      `${ids.done} is refused: the target had a session of this id, which was removed`,
+      `${ids.odd} is refused: the target has all of it, and has gone on with it`,
+      "imported 2 sessions, 0 commits",
+      "",
+    ]);
+  });
+
+  it("tells a file that is changed under its hands", async () => {
+    const { file } = await exported("--target", "done");
+    const [block] = await checkLines(file, undefined);
+    if (block === undefined) throw new Error("there is one");
+    await writeFile(file, "x".repeat(10_000));
+    expect(await importBlock(file, block, new MemoryStorage(), undefined)).toMatchObject({ reason: "unreadable" });
+  });
+});
+
+describe("an export", () => {
+  it("leaves out a session that doesn't hold, before any of it is written", async () => {
+    const { state, ids, root } = await exported();
+    const [shelf] = (await readdir(state, { recursive: true })).filter((name) => name.endsWith(`${ids.odd}/2.json`));
+    const path = join(state, shelf ?? "");
+    await writeFile(path, (await readFile(path, "utf8")).replace("ok", "no").replace("summary", "sumary"));
+    const { code, stderr } = await run("export", "--state", state, "--out", join(root, "second"));
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`session ${ids.odd} is left out: `)]);
+    expect(stderr).toContain("exported 3 sessions, 10 commits");
+    expect(await readFile(join(root, "second"), "utf8")).not.toContain(ids.odd);
+  });
+
+  it("writes over nothing, and leaves no half of a file", async () => {
+    const { state, file, root } = await exported();
+    expect(await run("export", "--state", state, "--out", file)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("made"),
+    });
+    const cut = join(root, "cut");
+    const failing = exportLines(new MemoryStorage(), {
+      query: {},
+      onRefused: () => undefined,
+      onEnd: () => {
+        throw new Error("the disk is gone");
+      },
+    });
+    const { writeToFile } = await import("../../src/cli/transfer/write-lines.js");
+    await expect(writeToFile(failing, cut)).rejects.toThrow("the disk is gone");
+    await expect(stat(cut)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it("names files that can't be read", async () => {
+    const root = await temporaryFolder();
+    const state = join(root, "state");
+    expect(await run("import", join(root, "nothing"), "--state", state)).toMatchObject({ code: 3 });
+    expect(await run("import", root, "--state", state)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("is a folder"),
+    });
+  });
+});

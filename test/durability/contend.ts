@@ -1,0 +1,25 @@
+import { writeSync } from "node:fs";
+import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
+import { createEngine } from "../../src/engine/engine.js";
+import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { markedEvidence, stubborn } from "./stubborn-workflow.js";
+
+/**
+ * What a worker does that contends with others: `<worker> <place> <count> <session>…` submits evidence so often, to each
+ * session in turn. A line on the standard output for each submission that was acknowledged.
+ */
+export async function contend(open: (place: string) => Promise<StorageAdapter>): Promise<void> {
+  const [place = "", count = "1", ...ids] = process.argv.slice(2);
+  const engine = createEngine({
+    storage: await open(place),
+    content: new MemoryContent({ workflows: [stubborn] }),
+    limits: { maxAttempts: 1e9, maxAttemptsTotal: 1e9, maxActiveSessions: Number.POSITIVE_INFINITY },
+  });
+  for (let index = 0; index < Number(count); index += 1) {
+    const sessionId = ids[index % ids.length] ?? "";
+    const marker = `${process.pid}-${index}`;
+    await engine.completePhase(sessionId, { phase: 1, evidence: markedEvidence(marker, false) });
+    writeSync(1, `${sessionId} ${marker}\n`);
+  }
+  await engine.close();
+}

@@ -1,0 +1,13 @@
+import { join } from "node:path";
+import { describe } from "vitest";
+import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { contentionTests } from "./contention.js";
+
+describe("FileStorage", () => {
+  contentionTests({
+    worker: join(import.meta.dirname, "contention-file-worker.ts"),
+    newPlace: temporaryRoots(),
+    open: (place) => FileStorage.open(place),
+  });
+});

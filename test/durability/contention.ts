@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
+import { createEngine } from "../../src/engine/engine.js";
+import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { workersOf } from "../support/worker-process.js";
+import { readMarkers } from "./read-markers.js";
+import { stubborn } from "./stubborn-workflow.js";
+
+const LONG = process.env.PHASEGATE_LONG === "1";
+const PROCESSES = LONG ? 8 : 4;
+const TRANSITIONS = LONG ? 500 : 40;
+const SESSIONS = [1, LONG ? 100 : 10];
+
+/** An adapter to contend over. */
+export interface Contended {
+  /** The source of a process that calls `contend` with this adapter. */
+  readonly worker: string;
+  /** A new, empty place, which goes to each process as its first argument. */
+  readonly newPlace: () => Promise<string>;
+  readonly open: (place: string) => Promise<StorageAdapter>;
+}
+
+/** Tests that processes which work on the same sessions at once lose no transition, on any adapter. */
+export function contentionTests({ worker, newPlace, open }: Contended): void {
+  const start = workersOf(worker);
+  for (const count of SESSIONS) {
+    it(`${PROCESSES} processes lose no transition on ${count} session(s)`, { timeout: 1_800_000 }, async () => {
+      const place = await newPlace();
+      const storage = await open(place);
+      const content = new MemoryContent({ workflows: [stubborn] });
+      const engine = createEngine({ storage, content, limits: { maxActiveSessions: Number.POSITIVE_INFINITY } });
+      const ids: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        ids.push((await engine.start({ workflowType: "stubborn", target: `${index}` })).sessionId);
+      }
+      const workers = Array.from({ length: PROCESSES }, () => start(place, String(TRANSITIONS), ...ids));
+      const acknowledged: string[] = [];
+      for (const { lines, exitCode, errors } of await Promise.all(workers.map((one) => one.ended))) {
+        expect([lines.length, exitCode, errors]).toEqual([TRANSITIONS, 0, ""]);
+        acknowledged.push(...lines);
+      }
+      const found: string[] = [];
+      for (const id of ids) {
+        expect(await engine.audit(id)).toMatchObject({ intact: true });
+        found.push(...(await readMarkers(storage, id)).map((marker) => `${id} ${marker}`));
+      }
+      expect(found.sort(), "each acknowledged transition is there once").toEqual(acknowledged.sort());
+      await engine.close();
+    });
+  }
+}

@@ -1,0 +1,75 @@
+import type { Retention } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** One session of each standing, all of the same age. */
+async function one(retention?: Retention) {
+  const { engine, clock } = makeEngine(retention === undefined ? {} : { retention });
+  const named = {
+    active: await startTwoPhases(engine, "active"),
+    paused: await startTwoPhases(engine, "paused"),
+    completed: await startTwoPhases(engine, "completed"),
+    failed: await startTwoPhases(engine, "failed"),
+  };
+  await engine.pause(named.paused);
+  await engine.skipPhase(named.completed, { phase: 1, by: "me", reason: "known" });
+  await engine.completePhase(named.completed, { phase: 2, evidence: {} });
+  for (const _ of "123") await engine.completePhase(named.failed, { phase: 1, evidence: {} });
+  const left = async () => (await engine.listSessions()).items.map(({ target }) => target).sort();
+  return { engine, clock, left };
+}
+
+describe("retention", () => {
+  it("is applied by cleanup, status by status, and to those that it names alone", async () => {
+    const { engine, clock, left } = await one({ completed: HOUR, failed: 2 * HOUR });
+    clock.advance(HOUR + 1);
+    expect(await left()).toEqual(["active", "completed", "failed", "paused"]);
+    expect((await engine.cleanup()).removed).toHaveLength(1);
+    expect(await left()).toEqual(["active", "failed", "paused"]);
+    clock.advance(30 * DAY);
+    await engine.cleanup();
+    expect(await left()).toEqual(["active", "paused"]);
+  });
+
+  it("gives way to what a cleanup asks for", async () => {
+    const { engine, clock, left } = await one({ completed: HOUR, failed: 0 });
+    clock.advance(HOUR / 2);
+    await engine.cleanup({ status: ["completed"] });
+    expect(await left()).toEqual(["active", "completed", "failed", "paused"]);
+    await engine.cleanup({ olderThan: 60_000, status: ["paused", "paused"] });
+    expect(await left()).toEqual(["active", "completed", "failed"]);
+    clock.advance(8 * DAY);
+    // A status that the retention doesn't name has the age of a cleanup without one.
+    await engine.cleanup({ status: ["active", "completed"] });
+    expect(await left()).toEqual(["failed"]);
+    await engine.cleanup({ olderThan: 0 });
+    expect(await left()).toEqual([]);
+  });
+
+  it("that names nothing keeps all", async () => {
+    const { engine, clock, left } = await one({});
+    clock.advance(1000 * DAY);
+    expect(await engine.cleanup()).toEqual({ removed: [] });
+    expect(await left()).toHaveLength(4);
+  });
+
+  it("takes ages beyond all time", async () => {
+    const { engine, left } = await one({ completed: 1e300 });
+    expect(await engine.cleanup()).toEqual({ removed: [] });
+    expect(await left()).toHaveLength(4);
+  });
+
+  it("is refused where it is none", async () => {
+    for (const retention of [{ failed: -1 }, { completed: Number.NaN }, { active: Number.POSITIVE_INFINITY }]) {
+      const made = makeEngine({ retention }).engine.cleanup();
+      expect(await failure(made)).toMatchObject({ code: "INVALID_INPUT", message: expect.stringMatching(/retention/) });
+    }
+    const misspelt: Retention = JSON.parse('{"complete": 1}');
+    const made = makeEngine({ retention: misspelt }).engine.cleanup();
+    expect(await failure(made)).toMatchObject({ code: "INVALID_INPUT", remedy: expect.stringMatching(/completed/) });
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { Kernel } from "../../src/kernel/kernel.js";
+import type { Machine } from "../../src/kernel/machine.js";
+import { type StoredState, upcast } from "../../src/kernel/upcast.js";
+import { FakeClock } from "../../src/testing/fake-clock.js";
+import { failure } from "../support/failure.js";
+import { AlteredStorage } from "./altered-storage.js";
+import { adding, type CounterCommand, type CounterEvent, type CounterHead, counter, ID } from "./counter.js";
+
+interface OldHead {
+  readonly sum: number;
+  readonly since: string;
+}
+interface OldEvent {
+  readonly plus: number;
+}
+
+const oldEvents = z.array(z.object({ plus: z.number() }));
+const oldHead = z.object({ sum: z.number(), since: z.string() });
+
+/** Counters as a first release had them: a head that says `sum`, events that say `plus`. */
+const first: Machine<CounterCommand, OldEvent, OldHead> = {
+  kind: "counter",
+  schema: 1,
+  decide(head, command, { at }) {
+    const plus = typeof command === "string" ? 0 : command.add;
+    return { ok: true, events: [{ plus }], head: { sum: (head?.sum ?? 0) + plus, since: head?.since ?? at } };
+  },
+  parse: (events, head) => ({ events: oldEvents.parse(events), head: oldHead.parse(head) }),
+  payloadsOf: () => [],
+  summarize: ({ sum, since }) => ({
+    ...{ workflowType: "counter", target: "numbers", status: "active", current: sum, createdAt: since },
+  }),
+};
+
+/** Those of today, two formats later; what the third has was only added to the second. */
+const today: Machine<CounterCommand, CounterEvent, CounterHead> = {
+  ...counter,
+  schema: 3,
+  upcasts: {
+    1: ({ events, head }) => {
+      const { sum, since } = oldHead.parse(head);
+      return {
+        events: oldEvents.parse(events).map(({ plus }) => ({ added: plus })),
+        head: { status: "active", total: sum, marks: [], createdAt: since },
+      };
+    },
+  },
+};
+
+async function oldLog(storage = new AlteredStorage()) {
+  const clock = new FakeClock();
+  const before = new Kernel({ storage, machine: first, clock });
+  for (const add of [1, 2, 3]) await before.execute(ID, () => ({ command: { add } }));
+  const fresh = (machine: typeof today = today) => new Kernel({ storage, machine, clock });
+  return { storage, fresh };
+}
+
+describe("a log of an older format", () => {
+  it("is read as what it would be today", async () => {
+    const { fresh } = await oldLog();
+    expect((await fresh().find(ID))?.head).toMatchObject({ total: 6, status: "active", marks: [] });
+    expect((await fresh().at(ID, 2)).events).toEqual([{ added: 2 }]);
+  });
+
+  it("goes on in the new one, and is whole from end to end", async () => {
+    const { storage, fresh } = await oldLog();
+    await fresh().execute(ID, adding(4));
+    const log: unknown[] = [];
+    for await (const { version, events } of fresh().log(ID)) log.push([version, events]);
+    expect(log).toEqual([1, 2, 3, 4].map((added) => [added, [{ added }]]));
+    expect(await fresh().audit(ID)).toMatchObject({ intact: true, versions: 4 });
+    const schemas: number[] = [];
+    for await (const { schema } of storage.log(ID)) schemas.push(schema);
+    expect(schemas).toEqual([1, 1, 1, 3]);
+  });
+
+  it("is left as it is stored, to the letter", async () => {
+    const storage = new AlteredStorage();
+    await oldLog(storage);
+    const before = await storage.read(ID);
+    await new Kernel({ storage, machine: today, clock: new FakeClock() }).find(ID);
+    expect(await storage.read(ID)).toEqual(before);
+  });
+
+  it("has its hashes checked before anything in it is led over", async () => {
+    const { storage, fresh } = await oldLog();
+    const led: StoredState[] = [];
+    const keeping = (stored: StoredState) => {
+      led.push(stored);
+      return stored;
+    };
+    const { body } = (await storage.read(ID)) ?? { body: "" };
+    storage.edit(3, { body: body.replace('"sum":6', '"sum":99') });
+    expect(await failure(fresh({ ...today, upcasts: { 1: keeping } }).find(ID))).toMatchObject({ code: "TAMPERED" });
+    expect(led).toEqual([]);
+  });
+
+  it("that can't be led over was not written by this library", async () => {
+    const { fresh } = await oldLog();
+    const cause = new Error("no such event");
+    const failing = () => {
+      throw cause;
+    };
+    expect(await failure(fresh({ ...today, upcasts: { 1: failing } }).find(ID))).toMatchObject({
+      ...{ code: "TAMPERED", cause },
+    });
+  });
+
+  it("is too new for the version that came before", async () => {
+    const { storage, fresh } = await oldLog();
+    await fresh().execute(ID, adding(4));
+    const before = new Kernel({ storage, machine: first, clock: new FakeClock() });
+    const error = await failure(before.find(ID));
+    expect(error).toMatchObject({ code: "FORMAT_TOO_NEW", details: { found: 3, supported: 1 } });
+  });
+});
+
+it("goes through every format in between, once and in order", () => {
+  const seen: number[] = [];
+  const step = (format: number) => (stored: StoredState) => {
+    seen.push(format);
+    return { ...stored, head: `${String(stored.head)}${format}` };
+  };
+  const upcasts = { 1: step(1), 2: step(2), 4: step(4) };
+  expect(upcast({ events: [], head: "h" }, 2, 5, upcasts)).toEqual({ events: [], head: "h24" });
+  expect(upcast({ events: [1], head: "h" }, 5, 5, upcasts)).toEqual({ events: [1], head: "h" });
+  expect(seen).toEqual([2, 4]);
+});

@@ -1,0 +1,42 @@
+import { type Commit, type EngineOptions, parseSessionId, type StorageAdapter } from "phasegate";
+import { makeEngine, startTwoPhases } from "./make-engine.js";
+import { built } from "./workflows.js";
+
+/** What texts may hold and stores may stumble over: lone surrogates, NUL, line ends of all kinds, what looks like more. */
+const ODD = 'a\ud800b\udc00 \u0000\u2028\u2029\r\n"\\{"head":1}\u{1f600} ünï';
+
+/** A storage that is lived in: sessions of all kinds, large evidence, odd texts. Gives the ids by what they are. */
+export async function livedIn(storage: StorageAdapter, options: Partial<EngineOptions> = {}) {
+  const { engine, clock } = makeEngine({ ...options, storage });
+  const started = async (target: string) => {
+    clock.advance(1000);
+    return startTwoPhases(engine, target);
+  };
+  const odd = await started("odd");
+  await engine.completePhase(odd, { phase: 1, evidence: { summary: ODD, other: ODD } });
+  await engine.completePhase(odd, { phase: 1, evidence: { ...built, summary: `fine ${ODD}` } });
+  await engine.pause(odd, { note: ODD });
+  const large = await started("large");
+  await engine.completePhase(large, { phase: 1, evidence: { summary: ODD.repeat(8000) } });
+  await engine.completePhase(large, { phase: 1, evidence: { ...built, summary: "x".repeat(100_000) } });
+  const done = await started("done");
+  await engine.completePhase(done, { phase: 1, evidence: built, idempotencyKey: "once" });
+  await engine.completePhase(done, { phase: 2, evidence: {} });
+  const failed = await started("failed");
+  for (const _ of "123") await engine.completePhase(failed, { phase: 1, evidence: {} });
+  return { engine, clock, ids: { odd, large, done, failed } };
+}
+
+/** All that a storage holds of a session, payloads among it: what must be the same after it was moved. */
+export async function logOf(storage: StorageAdapter, id: string): Promise<Commit[]> {
+  const sessionId = parseSessionId(id);
+  const log: Commit[] = [];
+  for await (const { payloads: _, ...commit } of storage.log(sessionId)) {
+    const hashes = [...commit.body.matchAll(/"payload":"([0-9a-f]{64})"/g)].map(([, hash = ""]) => hash);
+    const payloads = await Promise.all(
+      hashes.map(async (hash) => ({ hash, body: (await storage.payload(sessionId, hash)) ?? "missing" })),
+    );
+    log.push({ ...commit, payloads });
+  }
+  return log;
+}
