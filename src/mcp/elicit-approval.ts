@@ -7,7 +7,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import type { ApprovalRequest } from "../engine/approval/awaited.js";
+import type { JsonObject } from "../definition/json.js";
 import type { PersonsAnswer } from "../tool/tool-context.js";
 import { brief } from "../tool/wire-object.js";
 
@@ -24,6 +24,19 @@ const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(2000).optional() });
 const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() });
 
+/** What a person is asked, whichever engine asks it. */
+export interface AskedApproval {
+  /** Names the question: the hash of the commit that asked. */
+  readonly request: string;
+  readonly unsignedAllowed: boolean;
+  readonly approvers?: readonly string[];
+  readonly prompt: string;
+  /** Where it is asked, in a few words. */
+  readonly about: string;
+  readonly evidence: JsonObject;
+  readonly evidenceHash: string;
+}
+
 /**
  * Asks the person at the client, by elicitation, while a call of the tool is under way. What comes back is
  * unsigned, and the client might as well have made it up: so a person is only asked where the host takes
@@ -33,7 +46,7 @@ const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() 
 export class ElicitedApproval {
   readonly #ctx: ServerContext;
   readonly #canAsk: boolean;
-  #open: ApprovalRequest | undefined;
+  #open: AskedApproval | undefined;
 
   constructor(server: McpServer, ctx: ServerContext) {
     this.#ctx = ctx;
@@ -41,7 +54,7 @@ export class ElicitedApproval {
   }
 
   /** What the person has answered; undefined as long as they haven't, or wouldn't. */
-  async ask(request: ApprovalRequest): Promise<PersonsAnswer | undefined> {
+  async ask(request: AskedApproval): Promise<PersonsAnswer | undefined> {
     if (!this.#canAsk || !request.unsignedAllowed || request.approvers !== undefined) return undefined;
     const response = inputResponse(this.#ctx.mcpReq.inputResponses, keyOf(request));
     if (response.kind === "missing") this.#open = request;
@@ -74,7 +87,7 @@ export class ElicitedApproval {
 }
 
 /** Names the question, so that the answer to one is never taken for the answer to another. */
-function keyOf({ request }: ApprovalRequest): string {
+function keyOf({ request }: AskedApproval): string {
   return `approval_${request.slice(0, 32)}`;
 }
 
@@ -85,7 +98,7 @@ function messageOf(request: ApprovalRequest): string {
   return [
     escaped(prompt),
     ...foundLines(request),
-    `Phase ${phase} of ${workflowType}, session ${sessionId}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
+    `${about}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
     left > 0 ? `${json.slice(0, EVIDENCE_MAX)}\n… and ${left} more characters that are not shown` : json,
   ].join("\n\n");
 }
