@@ -8,6 +8,8 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { JsonObject } from "../definition/json.js";
+import type { Problem } from "../gate/verdict.js";
+import type { Verification } from "../session/verification.js";
 import type { PersonsAnswer } from "../tool/tool-context.js";
 import { brief } from "../tool/wire-object.js";
 
@@ -35,6 +37,10 @@ export interface AskedApproval {
   readonly about: string;
   readonly evidence: JsonObject;
   readonly evidenceHash: string;
+  /** What the gate's verifiers have found. */
+  readonly verification: readonly Verification[];
+  /** What the gate only warned of. */
+  readonly warnings: readonly Problem[];
 }
 
 /**
@@ -91,8 +97,8 @@ function keyOf({ request }: AskedApproval): string {
   return `approval_${request.slice(0, 32)}`;
 }
 
-function messageOf(request: ApprovalRequest): string {
-  const { sessionId, workflowType, phase, prompt, evidence, evidenceHash } = request;
+function messageOf(request: AskedApproval): string {
+  const { about, prompt, evidence, evidenceHash } = request;
   const json = escaped(JSON.stringify(evidence, undefined, 2));
   const left = json.length - EVIDENCE_MAX;
   return [
@@ -104,7 +110,7 @@ function messageOf(request: ApprovalRequest): string {
 }
 
 /** What was looked up, before the evidence, which may be long: what was met, and what the gate only warned of. */
-function foundLines({ verification, warnings }: ApprovalRequest): string[] {
+function foundLines({ verification, warnings }: AskedApproval): string[] {
   const found = verification.map(({ verifier, field, ok, message }) => {
     const about = field === undefined ? verifier : `${verifier} for ${field}`;
     return `${ok ? "✓" : "✗"} ${about}: ${message}`;

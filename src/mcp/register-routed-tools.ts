@@ -1,7 +1,7 @@
 import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import type { RoutedEngine } from "../routed/engine/routed-engine.js";
+import type { RoutedQuestion } from "../routed/engine/types.js";
 import { createRoutedTools, type RoutedToolsOptions } from "../tool/routed/create-routed-tools.js";
-import type { StepQuestion } from "../tool/routed/routed-face.js";
 import type { RoutedTool, RoutedToolAnswer } from "../tool/routed/routed-tool.js";
 import { READING } from "../tool/routed/routed-tool-schema.js";
 import { ElicitedApproval } from "./elicit-approval.js";
@@ -35,15 +35,15 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
     async (input, ctx) => {
       const person = new ElicitedApproval(server, ctx);
       const answered = await tool.dispatch(input, {
-        askPerson: (question) => person.ask({ ...question, about: aboutOf(question) }),
+        askPerson: (question) => person.ask({ ...question, warnings: [], about: aboutOf(question) }),
       });
       return person.question() ?? resultOf(answered);
     },
   );
 }
 
-function aboutOf({ step, workflow, instanceId }: StepQuestion): string {
-  return `The step ${step} of ${workflow}, instance ${instanceId}`;
+function aboutOf({ step, workflowType, sessionId }: RoutedQuestion): string {
+  return `The step ${step} of ${workflowType}, instance ${sessionId}`;
 }
 
 /** Structured, and as text for clients that know no other. */

@@ -5,8 +5,8 @@ import { keyedRequest } from "../../kernel/idempotency.js";
 import type { ApprovalSignature } from "../../session/approval-message.js";
 import type { RoutedCommand } from "../session/commands.js";
 import type { RoutedContext, RoutedSession } from "./routed-context.js";
-import type { RoutedKeyed, RoutedQuestion, RoutedView } from "./types.js";
-import { questionIn, requireFound, viewInstance } from "./view.js";
+import type { RoutedKeyed, RoutedView } from "./types.js";
+import { questionOf, requireFound, viewInstance } from "./view.js";
 
 /** A person's word on what a step's gate waits for. */
 export interface RoutedApproval extends RoutedKeyed {
@@ -16,17 +16,6 @@ export interface RoutedApproval extends RoutedKeyed {
   /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
   readonly signature?: ApprovalSignature;
-}
-
-/** What an approver signs, for a step: steps count as phases by their place, from 1. */
-export function signedQuestion(
-  { sessionId, head }: RoutedSession,
-  phase: number,
-  { evidenceHash, request, prompt, approvers, askedAt }: RoutedQuestion,
-) {
-  const { workflow, revision } = head;
-  const about = { sessionId, workflowType: workflow, revision, phase, evidenceHash, request };
-  return { ...about, attempt: head.attempts + 1, prompt, askedAt, ...(approvers === undefined ? {} : { approvers }) };
 }
 
 /** Takes a person's word. After a yes the next call asks the decider; a no is a failed attempt. Throws `APPROVAL_REFUSED`. */
@@ -44,9 +33,9 @@ export async function answerQuestion(
   const { maxAttempts, maxAttemptsTotal } = context.options.limits;
   const prepare = async (current: RoutedSession | undefined): Promise<{ command: RoutedCommand }> => {
     const session = requireFound(current, id);
-    const { question, phase } = await requireQuestion(context, session, evidenceHash);
+    const question = await requireQuestion(context, session, evidenceHash);
     const word = { decision, by, note, signature };
-    const found = await authenticate(context.options.approvals, signedQuestion(session, phase, question), word);
+    const found = await authenticate(context.options.approvals, { ...question, sessionId: id }, word);
     const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
     return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
   };
@@ -54,17 +43,10 @@ export async function answerQuestion(
 }
 
 async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
-  const { head, sessionId } = session;
-  const { awaiting } = head.pending ?? {};
-  const { steps } = await context.pinned.structure(session);
-  const phase = steps.findIndex(({ name }) => name === head.step) + 1;
-  const question =
-    awaiting === undefined || head.status !== "RUNNING"
-      ? undefined
-      : questionIn(await context.kernel.at(sessionId, awaiting.version), context.options.approvals.unsigned);
-  if (question === undefined) throw refused(phase, "not_waiting", "no person is waited for");
-  if (question.evidenceHash === evidenceHash) return { question, phase };
-  throw refused(phase, "other_evidence", "other evidence waits than the approval is about");
+  const question = await questionOf(context, session);
+  if (question === undefined) throw refused(0, "not_waiting", "no person is waited for");
+  if (question.evidenceHash === evidenceHash) return question;
+  throw refused(question.phase, "other_evidence", "other evidence waits than the approval is about");
 }
 
 function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {

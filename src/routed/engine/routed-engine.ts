@@ -199,7 +199,8 @@ export class RoutedEngine {
     const { code, message } = error;
     // A decider's own failure is the host's to know: what it threw isn't told to agents.
     if (code === "INTERNAL" || code === "DECIDER_FAILED") notifications.notify("internalError", { operation, error });
-    if (SECURITY.has(code)) notifications.notify("security", { operation, code, message });
+    const isForged = isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason !== "not_waiting";
+    if (isForged || SECURITY.has(code)) notifications.notify("security", { operation, code, message });
     return error;
   }
 }

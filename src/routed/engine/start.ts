@@ -4,7 +4,7 @@ import { parseSessionId, type SessionId, shown } from "../../definition/names.js
 import { nearest } from "../../definition/nearest.js";
 import type { RoutedDefinition } from "../../definition/routed-definition.js";
 import { requireVerifiers } from "../../engine/verify/require-verifiers.js";
-import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { PhasegateError } from "../../errors.js";
 import { type KeyedRequest, keyedRequest } from "../../kernel/idempotency.js";
 import { type RoutedStructure, structureOf } from "../session/structure.js";
 import { beginStep } from "./judge-report.js";
@@ -75,18 +75,9 @@ function keyedId({ id }: KeyedRequest): SessionId {
 async function checkLimit({ options, kernel }: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
   const limit = options.limits.maxActiveSessions;
   if (limit === Number.POSITIVE_INFINITY || (await options.storage.countActive(limit)) < limit) return;
-  if (keyed !== undefined && (await findQuietly(kernel, id))) return;
+  if (keyed !== undefined && (await kernel.find(id)) !== undefined) return;
   throw new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
     remedy: "Finish, suspend or delete one first.",
     details: { limit },
   });
-}
-
-async function findQuietly({ find }: RoutedContext["kernel"], id: SessionId): Promise<boolean> {
-  try {
-    return (await find(id)) !== undefined;
-  } catch (error) {
-    if (isPhasegateError(error)) return false;
-    throw error;
-  }
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../definition/json.js";
 import type { SessionId } from "../../definition/names.js";
 import type { FieldGate } from "../../definition/structure.js";
 import type { Problem } from "../../gate/verdict.js";
+import type { ApprovalQuestion } from "../../session/approval-message.js";
 import type { Verification } from "../../session/verification.js";
 import type { RoutedOperation } from "../session/refusals.js";
 
@@ -49,18 +50,19 @@ export interface GateRefusal {
   readonly verification: readonly Verification[];
 }
 
-/** What a person is waited for. */
-export interface RoutedQuestion {
+/** What a person is waited for: what `signApproval` signs, steps counting as phases by their place, from 1. */
+export interface RoutedQuestion extends ApprovalQuestion {
   readonly step: string;
   readonly prompt: string;
+  /** Who may answer, by the names that the host knows them by; any approver if not given. */
   readonly approvers?: readonly string[];
-  /** What the person is to look at: the report's `details`. */
+  /** What is to be approved: the details of the report. */
   readonly evidence: JsonObject;
-  readonly evidenceHash: string;
+  /** What the gate's verifiers have found. */
+  readonly verification: readonly Verification[];
+  readonly attempt: number;
   /** Whether this engine would take an answer that nobody has signed. */
   readonly unsignedAllowed: boolean;
-  /** The hash of the commit that asked: what an approver signs names it. */
-  readonly request: string;
   /** ISO 8601, UTC. */
   readonly askedAt: string;
 }

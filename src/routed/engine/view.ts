@@ -68,22 +68,35 @@ export async function stepView(context: RoutedContext, session: RoutedSession): 
   return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
 }
 
-async function questionOf({ kernel, options }: RoutedContext, { sessionId, head }: RoutedSession) {
+/** What a person is asked in an instance; undefined while nobody is waited for. */
+export async function questionOf(
+  { kernel, pinned, options }: RoutedContext,
+  session: RoutedSession,
+): Promise<RoutedQuestion | undefined> {
+  const { sessionId, head } = session;
   const { awaiting } = head.pending ?? {};
   if (awaiting === undefined || head.status !== "RUNNING") return undefined;
-  return questionIn(await kernel.at(sessionId, awaiting.version), options.approvals.unsigned);
+  const { steps } = await pinned.structure(session);
+  const phase = steps.findIndex(({ name }) => name === head.step) + 1;
+  const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
+  return asked && { ...asked, unsignedAllowed: options.approvals.unsigned };
 }
 
-/** What a commit asks of a person. */
-export function questionIn({ hash, at, events }: RoutedCommit, unsignedAllowed: boolean): RoutedQuestion | undefined {
+function questionIn(
+  { sessionId, hash, at, events, head }: RoutedCommit,
+  phase: number,
+): Omit<RoutedQuestion, "unsignedAllowed"> | undefined {
   const asked = events.find(({ type }) => type === "approval_requested");
-  if (asked?.type !== "approval_requested") return undefined;
-  const { step, prompt, approvers, evidenceHash } = asked;
   const reported = events.find(({ type }) => type === "reported");
-  const details = reported?.type === "reported" ? reported.report.details : undefined;
-  const evidence = isJsonObject(details) ? details : {};
-  const asking = { step, prompt, ...(approvers === undefined ? {} : { approvers }) };
-  return { ...asking, evidence, evidenceHash, unsignedAllowed, request: hash, askedAt: at };
+  if (asked?.type !== "approval_requested" || reported?.type !== "reported") return undefined;
+  const { step, prompt, approvers, evidenceHash } = asked;
+  const { report, verification = [] } = reported;
+  return {
+    ...{ sessionId, workflowType: head.workflow, revision: head.revision, phase, evidenceHash, request: hash },
+    ...{ step, prompt, verification, attempt: head.attempts + 1, askedAt: at },
+    evidence: isJsonObject(report.details) ? report.details : {},
+    ...(approvers === undefined ? {} : { approvers }),
+  };
 }
 
 function statusOf({ status }: RoutedHead): RoutedStatus {

@@ -103,11 +103,11 @@ async function moved(face: RoutedFace, work: () => Promise<RoutedResult>): Promi
 
 async function withPerson(
   { engine, askPerson }: RoutedFace,
-  { instanceId, workflow, awaiting }: RoutedResult,
+  { instanceId, awaiting }: RoutedResult,
   again: () => Promise<RoutedResult>,
 ): Promise<Moved | undefined> {
   if (awaiting === undefined) return undefined;
-  const answer = await askPerson?.({ instanceId, workflow, ...awaiting });
+  const answer = await askPerson?.(awaiting);
   if (answer === undefined) return undefined;
   const { decision, note = "", ...word } = answer;
   const { evidenceHash } = awaiting;

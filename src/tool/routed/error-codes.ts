@@ -50,6 +50,7 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   FORMAT_TOO_NEW: PERSISTENCE,
   INTERNAL,
   // None of a routed engine's: they can only come from a port that throws what isn't its own.
+  UNSUPPORTED: INTERNAL,
   PHASE_LOCKED: INTERNAL,
   PHASE_ALREADY_COMPLETED: INTERNAL,
   PHASE_OUT_OF_RANGE: INTERNAL,

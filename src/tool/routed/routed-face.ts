@@ -1,20 +1,7 @@
-import type { JsonObject } from "../../definition/json.js";
 import type { RoutedEngine } from "../../routed/engine/routed-engine.js";
+import type { RoutedQuestion } from "../../routed/engine/types.js";
 import type { PersonsAnswer } from "../tool-context.js";
 import type { RoutedCall } from "./requests.js";
-
-/** What a person is asked about a step, with what they are to look at. */
-export interface StepQuestion {
-  readonly instanceId: string;
-  readonly workflow: string;
-  readonly step: string;
-  readonly prompt: string;
-  readonly approvers?: readonly string[];
-  readonly evidence: JsonObject;
-  readonly evidenceHash: string;
-  readonly request: string;
-  readonly unsignedAllowed: boolean;
-}
 
 /** Through what a routed engine is called: MCP's tools, or HTTP. */
 export interface RoutedFace {
@@ -24,7 +11,7 @@ export interface RoutedFace {
   /** How many characters of JSON a page of a history may have. */
   readonly pageRoom: number;
   /** Asks the person who is there, if one is; undefined if there is no answer. */
-  readonly askPerson?: (question: StepQuestion) => Promise<PersonsAnswer | undefined>;
+  readonly askPerson?: (question: RoutedQuestion) => Promise<PersonsAnswer | undefined>;
 }
 
 /** Engine's words for what may be done, as the calls that clients are given for it. */

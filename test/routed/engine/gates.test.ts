@@ -1,0 +1,202 @@
+import { createApproverKeys, signApproval } from "phasegate";
+import { describe, expect, it } from "vitest";
+import type { FieldGate } from "../../../src/definition/structure.js";
+import type { Verifier } from "../../../src/ports/verifier.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
+import type { RoutedEngineOptions } from "../../../src/routed/engine/options.js";
+import { DONE, type Move, routed, Script } from "./garden.js";
+
+const GATE: FieldGate = {
+  kind: "fields",
+  strict: true,
+  allowOverride: false,
+  source: "gate-file",
+  fields: [{ name: "depth", type: "integer", required: true, rules: [{ source: "greater_than_0", cel: "value > 0" }] }],
+};
+
+/** A garden in which nothing follows the digging before its depth is told. */
+function gated(gate: FieldGate, moves: Move[], options: Partial<RoutedEngineOptions> = {}) {
+  const garden = defineRoutedWorkflow({
+    name: "GARDEN",
+    steps: [
+      { name: "Dig", guidance: "Then sow.", instructions: "Dig.", gate, next: ["Sow"] },
+      { name: "Sow", guidance: "Then finish.", instructions: "Sow." },
+    ],
+  });
+  const decider = new Script(...moves);
+  return { ...routed(decider, { workflows: routedWorkflows(garden), ...options }), decider };
+}
+
+const dug = (depth: number) => ({ report: { status: "success", details: { depth } } }) as const;
+
+/** Compares the bed with what it was when the step began. */
+function bed(state: { depth: number }): Verifier {
+  return {
+    snapshot: async () => state.depth,
+    verify: async ({ snapshot }) =>
+      snapshot === state.depth
+        ? { ok: false, message: "nothing was dug" }
+        : { ok: true, message: `dug to ${state.depth}` },
+  };
+}
+
+describe("a step with a gate", () => {
+  it("asks no decider until its gate passes", async () => {
+    const { engine, decider } = gated(GATE, ["Sow"]);
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const missing = await engine.advance(instanceId, DONE);
+    expect(missing).toMatchObject({
+      status: "RUNNING",
+      currentStep: "Dig",
+      nextStep: { name: "Dig" },
+      gate: { attempt: 1, maxAttempts: 3, problems: [{ field: "depth", problem: "missing" }] },
+    });
+    expect((await engine.advance(instanceId, dug(0))).gate?.problems).toMatchObject([
+      { field: "depth", problem: "invalid" },
+    ]);
+    expect(decider.requests).toEqual([]);
+    const passed = await engine.advance(instanceId, dug(20));
+    expect(passed).toMatchObject({ nextStep: { name: "Sow" } });
+    expect(passed.gate).toBeUndefined();
+    expect(decider.requests[0]?.allowed).toEqual(["Sow"]);
+    const entries = await engine.history(instanceId);
+    expect(entries.map(({ problems, determinedNextStep }) => [problems?.length, determinedNextStep])).toEqual([
+      [1, undefined],
+      [1, undefined],
+      [undefined, "Sow"],
+    ]);
+  });
+
+  it("fails after too many attempts; a retry gives them back, but not for ever", async () => {
+    const { engine } = gated(GATE, [], { limits: { maxAttempts: 2, maxAttemptsTotal: 3 } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await engine.advance(instanceId, DONE);
+    expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
+      status: "FAILED",
+      gate: { attempt: 2 },
+    });
+    expect(await engine.retry(instanceId)).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
+    expect(await engine.advance(instanceId, DONE)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
+    await expect(engine.retry(instanceId)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    expect(await engine.advance(instanceId, { ...DONE, idempotencyKey: "k" })).toMatchObject({
+      replayed: true,
+      gate: { attempt: 2 },
+    });
+  });
+
+  it("has its verifiers run, against what the step began with", async () => {
+    const state = { depth: 0 };
+    const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
+    const { engine } = gated(gate, ["Sow"], { verifiers: { bed: bed(state) } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const refused = await engine.advance(instanceId, dug(20));
+    expect(refused.gate).toMatchObject({
+      problems: [{ problem: "unverified", message: expect.stringContaining("nothing was dug") }],
+      verification: [{ verifier: "bed", ok: false }],
+    });
+    state.depth = 20;
+    expect((await engine.advance(instanceId, dug(20))).nextStep.name).toBe("Sow");
+    expect((await engine.history(instanceId))[1]?.verification).toMatchObject([{ ok: true, message: "dug to 20" }]);
+  });
+
+  it("begins anew what could not be looked at when it began, with a retry", async () => {
+    let failing = true;
+    const verifier: Verifier = {
+      snapshot: async () => {
+        if (failing) throw new Error("no spade");
+        return 1;
+      },
+      verify: async () => ({ ok: true, message: "dug" }),
+    };
+    const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
+    const { engine } = gated(gate, ["Sow"], { verifiers: { bed: verifier }, limits: { maxAttempts: 1 } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    expect((await engine.advance(instanceId, dug(1))).gate?.problems[0]?.message).toContain("could not be recorded");
+    failing = false;
+    await engine.retry(instanceId);
+    expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
+  });
+
+  it("can't be started on without its verifier", async () => {
+    const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
+    const { engine, storage } = gated(gate, []);
+    await expect(engine.start({ workflow: "GARDEN" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
+    expect((await storage.list({})).items).toEqual([]);
+  });
+});
+
+describe("a step that a person must approve", () => {
+  const gate: FieldGate = { ...GATE, approval: { prompt: "Deep enough?", approvers: ["ann"] } };
+
+  async function waiting() {
+    const keys = await createApproverKeys();
+    const made = gated(gate, ["Sow"], { approvers: { ann: keys.publicKey } });
+    const { instanceId } = await made.engine.start({ workflow: "GARDEN" });
+    const asked = await made.engine.advance(instanceId, dug(20));
+    const word = async (decision: "approve" | "deny", note?: string) => {
+      const question = (await made.engine.status(instanceId)).awaiting;
+      if (question === undefined) throw new Error("nobody is waited for");
+      const noted = note === undefined ? {} : { note };
+      const { privateKey } = keys;
+      const signature = await signApproval(question, { decision, by: "ann", privateKey, ...noted });
+      return { by: "ann", evidenceHash: question.evidenceHash, signature, ...noted };
+    };
+    return { ...made, id: instanceId, asked, word };
+  }
+
+  it("waits for it before any decider is asked, and goes on after a yes", async () => {
+    const { engine, decider, id, asked, word } = await waiting();
+    expect(asked.awaiting).toMatchObject({
+      step: "Dig",
+      prompt: "Deep enough?",
+      evidence: { depth: 20 },
+      approvers: ["ann"],
+    });
+    expect(asked.nextStep.name).toBe("Dig");
+    expect(await engine.advance(id, dug(20))).toMatchObject({ version: asked.version });
+    expect(decider.requests).toEqual([]);
+    const approved = await engine.approve(id, await word("approve"));
+    expect(approved).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
+    expect(approved.awaiting).toBeUndefined();
+    expect((await engine.advance(id, dug(20))).nextStep.name).toBe("Sow");
+    expect((await engine.history(id))[0]?.reason).toBe("approved by ann");
+    expect(await engine.audit(id)).toMatchObject({ intact: true });
+  });
+
+  it("takes a no as a failed attempt", async () => {
+    const { engine, id, word } = await waiting();
+    const denied = await engine.deny(id, { ...(await word("deny", "deeper")), note: "deeper" });
+    expect(denied).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
+    expect(denied.pending).toBeUndefined();
+    expect((await engine.history(id))[0]?.reason).toBe("denied by ann: deeper");
+    expect((await engine.advance(id, dug(30))).awaiting).toMatchObject({ attempt: 2, evidence: { depth: 30 } });
+  });
+
+  it("asks anew about other evidence, and takes no yes to what was asked before", async () => {
+    const { engine, id, word } = await waiting();
+    const before = await word("approve");
+    expect((await engine.advance(id, dug(30))).awaiting?.evidence).toEqual({ depth: 30 });
+    await expect(engine.approve(id, before)).rejects.toMatchObject({ details: { reason: "other_evidence" } });
+  });
+
+  it("refuses a word that is not signed, and one of somebody else", async () => {
+    const { engine, id, word } = await waiting();
+    const security: string[] = [];
+    engine.on("security", ({ code }) => security.push(code));
+    const { signature, ...unsigned } = await word("approve");
+    await expect(engine.approve(id, unsigned)).rejects.toMatchObject({ details: { reason: "unsigned" } });
+    const other = engine.approve(id, { ...unsigned, signature, by: "eve" });
+    await expect(other).rejects.toMatchObject({ details: { reason: "not_an_approver" } });
+    expect(security).toEqual(["APPROVAL_REFUSED", "APPROVAL_REFUSED"]);
+  });
+
+  it("refuses a word where nobody is waited for, and one without a name or a note", async () => {
+    const { engine, id, word } = await waiting();
+    const yes = await word("approve");
+    await expect(engine.approve(id, { ...yes, by: " " })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await expect(engine.deny(id, { ...yes, note: "" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    await engine.approve(id, { ...yes, idempotencyKey: "a" });
+    expect(await engine.approve(id, { ...yes, idempotencyKey: "a" })).toMatchObject({ status: "RUNNING" });
+    await expect(engine.approve(id, yes)).rejects.toMatchObject({ details: { reason: "not_waiting" } });
+  });
+});

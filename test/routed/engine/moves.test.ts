@@ -1,0 +1,282 @@
+import { describe, expect, it } from "vitest";
+import type { RoutedSource } from "../../../src/ports/routed-source.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
+import { RoutedFolders } from "../../../src/routed/definition/routed-folders.js";
+import { FolderOfTexts, gardenTexts, stepText } from "../definition/folder-of-texts.js";
+import { DONE, GARDEN, routed, Script } from "./garden.js";
+
+async function started(...moves: ConstructorParameters<typeof Script>) {
+  const decider = new Script(...moves);
+  const made = routed(decider);
+  const { instanceId: id } = await made.engine.start({ workflow: "GARDEN", context: { bed: "north" } });
+  return { ...made, decider, id };
+}
+
+describe("starting", () => {
+  it("may leave the first step to the decider", async () => {
+    const decider = new Script("Sow");
+    const { engine } = routed(decider, { firstStep: "decider" });
+    const first = await engine.start({ workflow: "GARDEN", idempotencyKey: "k" });
+    expect(first).toMatchObject({ currentStep: "Sow", nextStep: { instructions: "Sow peas." }, replayed: false });
+    expect(decider.requests[0]).toMatchObject({ operation: "start", allowed: ["Dig", "Sow", "Water"], history: [] });
+    expect(decider.requests[0]?.report).toBeUndefined();
+    const again = await engine.start({ workflow: "GARDEN", idempotencyKey: "k" });
+    expect(again).toMatchObject({ instanceId: first.instanceId, currentStep: "Sow", replayed: true });
+  });
+
+  it("goes on where a crash has cut it off before the first step", async () => {
+    const { engine, storage } = routed(new Script(() => new Promise(() => {})), { firstStep: "decider" });
+    void engine.start({ workflow: "GARDEN", idempotencyKey: "k" });
+    const waiting = async () => (await engine.listInstances()).items.length === 0;
+    while (await waiting()) await new Promise((resolve) => setTimeout(resolve, 1));
+    const other = routed(new Script("Water"), { storage, firstStep: "decider" }).engine;
+    expect(await other.start({ workflow: "GARDEN", idempotencyKey: "k" })).toMatchObject({ currentStep: "Water" });
+  });
+
+  it("that a decider fails is a failed instance, which a retry takes up", async () => {
+    const { engine } = routed(new Script(new Error("no"), "Dig"), { firstStep: "decider" });
+    await expect(engine.start({ workflow: "GARDEN" })).rejects.toMatchObject({ code: "DECIDER_FAILED" });
+    const [failed] = (await engine.listInstances()).items;
+    expect(failed).toMatchObject({ status: "failed", current: "" });
+    expect(await engine.status(failed?.sessionId ?? "")).toMatchObject({ status: "FAILED" });
+    expect(await engine.retry(failed?.sessionId ?? "")).toMatchObject({ status: "RUNNING", currentStep: "Dig" });
+  });
+
+  it("names the workflow that was meant, and leaves nothing behind", async () => {
+    const { engine } = routed(new Script());
+    await expect(engine.start({ workflow: "GARDNE" })).rejects.toMatchObject({
+      code: "WORKFLOW_NOT_FOUND",
+      details: { nearest: "GARDEN" },
+    });
+    await expect(engine.start({ workflow: "GARDEN", context: { x: Number.NaN } })).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+    });
+    expect((await engine.listInstances()).items).toEqual([]);
+  });
+
+  it("is bounded by the active ones, but lets a repeated start through", async () => {
+    const { engine } = routed(new Script(), { limits: { maxActiveSessions: 1 } });
+    const keyed = { workflow: "GARDEN", idempotencyKey: "k" };
+    await engine.start(keyed);
+    await expect(engine.start({ workflow: "GARDEN" })).rejects.toMatchObject({ code: "SESSION_LIMIT" });
+    await expect(engine.start({ workflow: "GARDEN", idempotencyKey: "other" })).rejects.toMatchObject({
+      code: "SESSION_LIMIT",
+    });
+    expect(await engine.start(keyed)).toMatchObject({ replayed: true });
+  });
+});
+
+describe("an instance", () => {
+  it("that is suspended refuses reports until it is resumed", async () => {
+    const { engine, id, decider } = await started("Sow");
+    expect(await engine.suspend(id, { reason: "rain" })).toMatchObject({ status: "SUSPENDED", reason: "rain" });
+    await expect(engine.advance(id, DONE)).rejects.toMatchObject({
+      code: "INVALID_TRANSITION",
+      details: { allowed: ["resume", "cancel", "delete"] },
+    });
+    await expect(engine.suspend(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    const next = await engine.resume(id, { assumedStep: "Water", report: { status: "resuming" } });
+    expect(next).toMatchObject({ status: "RUNNING", currentStep: "Sow" });
+    expect(decider.requests[0]).toMatchObject({ operation: "resume", assumedStep: "Water", currentStep: "Dig" });
+    expect((await engine.history(id)).map(({ outcomeStatus }) => outcomeStatus)).toEqual(["SUSPENDED", "RESUMING"]);
+  });
+
+  it("that is cancelled has failed for good", async () => {
+    const { engine, id } = await started();
+    const cancelled = await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" });
+    expect(cancelled).toMatchObject({ status: "FAILED", reason: "cancelled: no garden", allowed: ["delete"] });
+    expect(cancelled.completedAt).toBeDefined();
+    expect(await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" })).toEqual(cancelled);
+    await expect(engine.retry(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    await expect(engine.resume(id, { assumedStep: "Dig", ...DONE })).resolves.toMatchObject({
+      status: "FAILED",
+      version: cancelled.version,
+    });
+    await expect(engine.cancel(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+  });
+
+  it("that is deleted is gone, and its id is never used again", async () => {
+    const { engine, id } = await started();
+    await engine.delete(id, { reason: "done with" });
+    await expect(engine.status(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(engine.delete(id)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(engine.advance("no-such-one", DONE)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+    await expect(engine.status("No Id")).rejects.toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  it("takes a report only on the step that it is at", async () => {
+    const { engine, id } = await started("Sow");
+    await expect(engine.advance(id, { report: { status: "success", step_id: "Water" } })).rejects.toMatchObject({
+      code: "STEP_NOT_CURRENT",
+      details: { requested: "Water", current: "Dig" },
+    });
+    expect(await engine.advance(id, { report: { status: "success", step_id: "dig" } })).toMatchObject({
+      currentStep: "Sow",
+    });
+  });
+
+  it.each([
+    [{ report: "done" }, "report"],
+    [{ report: {} }, "report.status"],
+    [{ report: { status: " " } }, "report.status"],
+    [{ report: { status: "ok", details: [] } }, "report.details"],
+    [{ report: { status: "ok", message: 3 } }, "report.message"],
+    [{ report: { status: "ok", error: 3 } }, "report.error"],
+    [{ report: { status: "ok", x: "y".repeat(300_000) } }, "report"],
+    [{ report: { status: "ok" }, contextUpdates: { x: "y".repeat(300_000) } }, "context_updates"],
+    [{ report: { status: "ok" }, contextUpdates: [] }, "context_updates"],
+  ])("refuses a report that is none: %#", async (request, field) => {
+    const { engine, id } = await started();
+    // What comes over a wire has no types.
+    const call = engine.advance(id, request as never);
+    await expect(call).rejects.toMatchObject({ code: "INVALID_INPUT", details: { field } });
+    await expect(engine.resume(id, { ...DONE, assumedStep: "" })).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect((await engine.status(id)).version).toBe(1);
+  });
+
+  it("keeps what is null in a report as nothing, and other keys as they are", async () => {
+    const { engine, id } = await started("Sow");
+    const report = { status: "success", details: null, message: null, error: null, mood: ["fine"] };
+    await engine.advance(id, { report } as never);
+    expect((await engine.history(id))[0]?.report).toEqual({ status: "success", error: null, mood: ["fine"] });
+  });
+
+  it("tells its host of everything", async () => {
+    const { engine, id } = await started("Sow", { nextStep: "Sow", statusSuggestion: "FAILED" });
+    const told: string[] = [];
+    for (const name of [
+      "reported",
+      "decided",
+      "suspended",
+      "retried",
+      "cancelled",
+      "completed",
+      "failed",
+      "deleted",
+    ] as const) {
+      engine.on(name, () => told.push(name));
+    }
+    await engine.advance(id, DONE);
+    await engine.advance(id, DONE);
+    await engine.retry(id);
+    await engine.suspend(id);
+    await engine.cancel(id);
+    await engine.delete(id);
+    expect(told).toEqual([
+      "reported",
+      "decided",
+      "reported",
+      "decided",
+      "failed",
+      "retried",
+      "suspended",
+      "cancelled",
+      "deleted",
+    ]);
+    expect(engine.metrics()).toMatchObject({ advance: { count: 2, errors: 0 } });
+  });
+});
+
+describe("a workflow that is edited", () => {
+  it("leaves ways as they were pinned, and gives its texts as they are", async () => {
+    const source = new FolderOfTexts(
+      gardenTexts({ "GARDEN/steps/dig.md": `---\nnext: [Sow]\n---\n${stepText('Go to "Sow".')}` }),
+    );
+    const decider = new Script("Sow");
+    const { engine } = routed(decider, { workflows: new RoutedFolders({ source }) });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    source.texts["GARDEN/steps/dig.md"] = `---\nnext: [Water]\n---\n${stepText('Go to "Water".')}`;
+    source.texts["GARDEN/steps/sow.md"] = stepText('Proceed to "Water".', "Sow beans.");
+    const next = await engine.advance(instanceId, DONE);
+    expect(decider.requests[0]?.allowed).toEqual(["Sow"]);
+    expect(next.nextStep).toEqual({ name: "Sow", instructions: "Sow beans." });
+  });
+
+  it.each([
+    ["taken away", async (): Promise<undefined> => undefined],
+    ["broken", () => new RoutedFolders({ source: new FolderOfTexts({ "GARDEN/index.md": "" }) }).definition("GARDEN")],
+  ])("so that it is %s fails its instances, which go on once it is mended", async (_, definition) => {
+    let gone = false;
+    const whole = routedWorkflows(GARDEN);
+    const workflows: RoutedSource = {
+      list: whole.list,
+      definition: (name) => (gone ? definition() : whole.definition(name)),
+    };
+    const { engine } = routed(new Script("Sow"), { workflows });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    gone = true;
+    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
+    expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED", pending: { operation: "advance" } });
+    gone = false;
+    expect(await engine.retry(instanceId)).toMatchObject({ currentStep: "Sow" });
+  });
+
+  it("so that a step is gone is not sent there", async () => {
+    let workflows = routedWorkflows(GARDEN);
+    const source: RoutedSource = { list: () => workflows.list(), definition: (name) => workflows.definition(name) };
+    const decider = new Script("Water");
+    const { engine } = routed(decider, { workflows: source });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const [dig, , water] = GARDEN.steps;
+    if (water === undefined) throw new Error("no water");
+    workflows = routedWorkflows(
+      defineRoutedWorkflow({ name: "GARDEN", steps: [dig, water].map(({ next: _, ...step }) => step) as never }),
+    );
+    await engine.advance(instanceId, DONE);
+    expect(decider.requests[0]?.allowed).toEqual(["Dig", "Water", "FINISH"]);
+  });
+
+  it("that lacks the current step can't be shown", async () => {
+    let workflows = routedWorkflows(GARDEN);
+    const source: RoutedSource = { list: () => workflows.list(), definition: (name) => workflows.definition(name) };
+    const { engine } = routed(new Script(new Error("no")), { workflows: source });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await engine.advance(instanceId, DONE).catch(() => undefined);
+    workflows = routedWorkflows(
+      defineRoutedWorkflow({ name: "GARDEN", steps: [{ name: "Water", guidance: "g", instructions: "i" }] }),
+    );
+    await expect(engine.advance(instanceId, DONE)).rejects.toMatchObject({ code: "DEFINITION_UNAVAILABLE" });
+    expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED" });
+  });
+});
+
+describe("visits", () => {
+  it("are counted where a step has a bound, and nothing leads there any more", async () => {
+    const bounded = defineRoutedWorkflow({
+      name: "GARDEN",
+      steps: [
+        { name: "Dig", guidance: "g", instructions: "i", maxVisits: 2, next: ["Dig", "Sow"] },
+        { name: "Sow", guidance: "g", instructions: "i", maxVisits: 1, next: ["Sow"] },
+      ],
+    });
+    const decider = new Script("Dig", "Sow", "Sow");
+    const { engine } = routed(decider, { workflows: routedWorkflows(bounded) });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await engine.advance(instanceId, DONE);
+    await engine.advance(instanceId, DONE);
+    expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Dig", "Sow"], ["Sow"]]);
+    await expect(engine.advance(instanceId, DONE)).rejects.toThrow("nothing may follow Sow any more");
+    expect(await engine.status(instanceId)).toMatchObject({ status: "FAILED" });
+  });
+});
+
+describe("options", () => {
+  it.each([
+    [{ historyShown: -1 }, "historyShown"],
+    [{ limits: { maxContextBytes: 0 } }, "limits.maxContextBytes"],
+    [{ limits: { maxAttempts: 0 } }, "limits.maxAttempts"],
+  ])("are checked: %j", (options, field) => {
+    expect(() => routed(new Script(), options)).toThrow(field);
+  });
+
+  it("may show a decider no history, and bound how many operations run", async () => {
+    const decider = new Script("Sow", "Sow");
+    const { engine } = routed(decider, { historyShown: 0, limits: { maxConcurrent: 1 } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await engine.advance(instanceId, DONE);
+    await engine.advance(instanceId, DONE);
+    expect(decider.requests[1]?.history).toEqual([]);
+    const [, busy] = await Promise.allSettled([engine.status(instanceId), engine.status(instanceId)]);
+    expect(busy).toMatchObject({ status: "rejected", reason: { code: "BUSY" } });
+  });
+});
