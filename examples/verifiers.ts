@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
+import type { JsonObject, JsonValue } from "phasegate/verify";
 // #region create
 import { createVerifiers } from "phasegate/verify";
 
@@ -20,7 +21,7 @@ const session = { id: "release_parser_1", workflowType: "release", target: "pars
 const options = { signal: AbortSignal.timeout(30_000) };
 
 /** What a verifier says to params and to the value of the field that names it. */
-function ask(name: keyof typeof verifiers, params: Record<string, string | number | string[]>, value = "") {
+function ask(name: keyof typeof verifiers, params: JsonObject, value: JsonValue = "") {
   return verifiers[name].verify({ params, value, evidence: {}, session }, options);
 }
 
@@ -55,5 +56,16 @@ await writeFile(
 const tests = await ask("command", { argv: ["node", "--test", "parser.test.mjs"] });
 assert.ok(tests.ok, JSON.stringify(tests));
 assert.throws(() => verifiers.command.check?.({ argv: ["rm", "-rf", "."] }), /not on the host's list/);
+
+// #region rule
+await writeFile("project/report.json", '{"total": {"passed": 12, "failed": 0}}');
+const counts = { path: "report.json", pointer: "/total", rule: "value.failed == 0 && value.passed >= claimed" };
+assert.ok((await ask("json_value", counts, 12)).ok);
+assert.equal((await ask("json_value", counts, 13)).ok, false); // the agent claims more than there are
+const quiet = { argv: ["node", "parser.mjs"], output: { rule: 'exit == 0 && !output.contains("warning")' } };
+assert.ok((await ask("command", quiet)).ok);
+// A wrong rule is found when the workflow is started, not at the gate.
+assert.throws(() => verifiers.json_value.check?.({ ...counts, rule: "valu.failed == 0" }), /Did you mean value/);
+// #endregion rule
 
 console.log("The lies were refused, and what was true went through.");

@@ -11,6 +11,5 @@ export {
   type VerifierName,
   type VerifiersOptions,
 } from "./adapters/verifiers/create-verifiers.js";
-export type { RuleEvaluator } from "./adapters/verifiers/rules.js";
 export type { JsonObject, JsonValue } from "./definition/json.js";
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";

@@ -8,6 +8,7 @@ import { isPhasegateError } from "../errors.js";
 import { openWall } from "../walls/open-wall.js";
 import type { Wall } from "../walls/wall.js";
 import { unknownVerifiers } from "./unknown-verifiers.js";
+import { verifierRuleFaults } from "./verifier-rule-faults.js";
 
 /** A workflow's folder, read. */
 export interface FoundWorkflow {
@@ -40,9 +41,11 @@ export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
 async function readFolder(wall: Wall, type: string, folder: string): Promise<FoundWorkflow | undefined> {
   const read = await new WorkflowFolder(wall, type).read();
   if (read === undefined) return undefined;
-  const unknown = read.definition === undefined ? [] : unknownVerifiers(read.definition.structure);
-  const diagnostics = [...read.diagnostics, ...unknown];
-  return { type, folder, read: { ...read, diagnostics }, source: (file) => sourceOf(wall, `${type}/${file}`) };
+  const source = (file: string) => sourceOf(wall, `${type}/${file}`);
+  const { structure } = read.definition ?? {};
+  const ofVerifiers =
+    structure === undefined ? [] : [...unknownVerifiers(structure), ...(await verifierRuleFaults(structure, source))];
+  return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, source };
 }
 
 async function sourceOf(wall: Wall, path: string): Promise<string | undefined> {

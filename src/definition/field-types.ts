@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue } from "./json.js";
-import type { FieldType } from "./structure.js";
+import type { FieldDefinition, FieldType } from "./structure.js";
+import { saysNothing, visibleText } from "./visible-text.js";
 
 /** The words that authors have for the types of fields. */
 export const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map([
@@ -18,6 +19,22 @@ export const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map([
   ["any", "any"],
 ]);
 
+/** A value of each type that any field of it would take, unless it has rules. */
+export const USUAL_EXAMPLES: Readonly<Record<FieldType, JsonValue>> = {
+  boolean: true,
+  integer: 3,
+  number: 0.95,
+  string: "what was done, in words",
+  object: { key: "value" },
+  list: ["first item"],
+  any: true,
+};
+
+/** A value that a field would take: the author's example, one that was made for its rules, or one of its type. */
+export function exampleOf(field: FieldDefinition): JsonValue {
+  return field.example ?? field.sample ?? USUAL_EXAMPLES[field.type];
+}
+
 const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {
   boolean: (value) => typeof value === "boolean",
   integer: (value) => Number.isSafeInteger(value),
@@ -31,6 +48,15 @@ const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {
 /** Whether a value is of a field's type. */
 export function isOfType(value: JsonValue, type: FieldType): boolean {
   return HOLDS[type](value);
+}
+
+/**
+ * Whether a value is none, in a required field: blank text says nothing; where only a name is known, nor does
+ * a list or an object in which nothing is said.
+ */
+export function isBlank(value: JsonValue, type: FieldType): boolean {
+  if (typeof value === "string") return visibleText(value) === "";
+  return type === "any" && typeof value === "object" && saysNothing(value);
 }
 
 /** The narrowest type that a value is of; undefined for `null`. */

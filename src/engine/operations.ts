@@ -1,5 +1,5 @@
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
-import type { EvidenceLimits } from "../gate/evidence-safety.js";
+import type { EvidenceLimits } from "../gate/evidence-walk.js";
 import type { EngineContext } from "./engine-context.js";
 import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";

@@ -1,7 +1,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
-import type { EvidenceLimits } from "../gate/evidence-safety.js";
+import type { EvidenceLimits } from "../gate/evidence-walk.js";
 import type { Enforcement } from "../gate/verdict.js";
 import type { Clock } from "../ports/clock.js";
 import type { ContentProvider } from "../ports/content-provider.js";

@@ -1,25 +1,9 @@
-import { isOfType } from "../definition/field-types.js";
+import { exampleOf, isBlank, isOfType } from "../definition/field-types.js";
 import type { JsonObject, JsonValue } from "../definition/json.js";
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { FieldDefinition, FieldType } from "../definition/structure.js";
-import { visibleText } from "../definition/visible-text.js";
 import type { Problem } from "./verdict.js";
-
-const EXAMPLES: Record<FieldType, JsonValue> = {
-  boolean: true,
-  integer: 3,
-  number: 0.95,
-  string: "what was done, in words",
-  object: { key: "value" },
-  list: ["first item"],
-  any: true,
-};
-
-/** A value that a field would take: the author's example, or one of its type. */
-export function exampleOf(field: FieldDefinition): JsonValue {
-  return field.example ?? EXAMPLES[field.type];
-}
 
 /**
  * What is wrong with one field of evidence; undefined if nothing is. `strangers` gives the keys of
@@ -39,7 +23,7 @@ export function checkField(
   if (value === false) {
     return problem(field, "claimed_false", `'${field.name}' is claimed false: it must be done before this gate`, value);
   }
-  if (isEmpty(value, field.type)) {
+  if (isBlank(value, field.type)) {
     return problem(field, "empty", `'${field.name}' is empty`, value);
   }
   return undefined;
@@ -71,10 +55,4 @@ function problem(
 function article(type: FieldType): string {
   if (type === "any") return "any value that is not empty";
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
-}
-
-/** Blank text says nothing; where only a name is known, nor does a list or an object without anything in it. */
-function isEmpty(value: JsonValue, type: FieldType): boolean {
-  if (typeof value === "string") return visibleText(value) === "";
-  return type === "any" && typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

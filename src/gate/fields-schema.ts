@@ -32,15 +32,16 @@ export function fieldsSchema({ fields, rules = [], verify = [] }: FieldGate): Js
 }
 
 function fieldSchema(
-  { type, required, description, example, rules = [] }: FieldDefinition,
+  { type, required, description, example, sample, rules = [] }: FieldDefinition,
   checks: string[],
 ): JsonObject {
+  const shownExample = example ?? sample;
   return {
     ...TYPES[type],
     // A claim must be true to count.
     ...(type === "boolean" && required ? { const: true } : {}),
     ...(description === undefined ? {} : { description }),
-    ...(example === undefined ? {} : { examples: [example] }),
+    ...(shownExample === undefined ? {} : { examples: [shownExample] }),
     ...inWords(rules, checks),
   };
 }

@@ -1,6 +1,6 @@
+import { exampleOf } from "../definition/field-types.js";
 import { isJsonObject, type JsonObject } from "../definition/json.js";
 import type { GateDefinition, PlanGate } from "../definition/structure.js";
-import { exampleOf } from "./check-field.js";
 import { planGateExample } from "./check-plan-gate.js";
 import { ITEMS_FIELD } from "./check-plan-items.js";
 import { TASKS_FIELD } from "./claimed-ids.js";

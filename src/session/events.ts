@@ -3,8 +3,9 @@
  * old logs don't fit needs a new `SESSION_SCHEMA`, and an upcast in the machine of phased sessions that reads them.
  */
 import * as z from "zod";
+import { approvalSchema } from "../definition/gate-structure.js";
 import { storedObjectSchema } from "../definition/json.js";
-import { approvalSchema, structureSchema } from "../definition/structure.js";
+import { structureSchema } from "../definition/structure.js";
 import { problemSchema } from "../gate/verdict.js";
 import { signatureSchema } from "./approval-message.js";
 import { planChangesSchema } from "./plan-changes.js";

@@ -89,6 +89,25 @@ describe("phasegate serve with verifiers", () => {
     expect(await ask(START)).toMatchObject({ code: "DEFINITION_INVALID", error: expect.stringContaining("checker") });
   });
 
+  it("has rules looked at when the workflow is started, and run at the gate", async () => {
+    const rule = (text: string) =>
+      `evidence_schema: {done: {type: boolean}}\nverify: {verifier: json_value, path: r.json, pointer: "", rule: "${text}"}\n`;
+    const sound = await host(rule("value.failed == 0"));
+    await writeFile(join(sound.project, "r.json"), '{"failed": 1}');
+    const { ask } = await connectToBin([...sound.flags, "--project", sound.project]);
+    const { session_id } = await ask(START);
+    const complete = { action: "complete_phase", session_id, phase: 1, evidence: { done: true } };
+    expect(await ask(complete)).toMatchObject({ code: "GATE_FAILED" });
+    await writeFile(join(sound.project, "r.json"), '{"failed": 0}');
+    expect(await ask(complete)).toMatchObject({ checkpoint_passed: true });
+    const wrong = await host(rule("valu.failed == 0"));
+    const other = await connectToBin([...wrong.flags, "--project", wrong.project]);
+    expect(await other.ask(START)).toMatchObject({
+      code: "DEFINITION_INVALID",
+      error: expect.stringContaining('phase 1: "json_value": rule of json_value: the rule'),
+    });
+  });
+
   it.each([
     ["--allow-command", "=/bin/true", "Write it as NAME or NAME=/absolute/path."],
     ["--allow-command", "npm=", "Write it as NAME or NAME=/absolute/path."],
@@ -103,6 +122,28 @@ describe("phasegate serve with verifiers", () => {
 });
 
 describe("phasegate validate", () => {
+  it("finds wrong rules of verifiers, with their line", async () => {
+    const { root } = await host(
+      [
+        "evidence_schema: {done: {type: boolean}}",
+        "verify:",
+        '  - {verifier: json_value, path: r.json, pointer: "", rule: "valu > 1"}',
+        '  - {verifier: json_value, path: r.json, pointer: "", rule: "value > 1"}',
+        "  - {verifier: command, argv: [node], output: {rule: exits == 0}}",
+        '  - {verifier: command, argv: [node], output: {rule: "output == \\"a\\" && x"}}',
+      ].join("\n"),
+    );
+    const { code, stdout } = await run("validate", join(root, "workflows"));
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /gate-definition\.yaml:3:62: error: rule of json_value: the rule "valu > 1".*Did you mean value\?/,
+    );
+    expect(stdout).toMatch(/gate-definition\.yaml:5:54: error: output\.rule of command: .*Did you mean exit\?/);
+    // Written in another way than it is read, it has no line of its own.
+    expect(stdout).toMatch(/gate-definition\.yaml: error: output\.rule of command/);
+    expect(stdout).toContain("3 errors");
+  });
+
   it("warns of verifiers that serve doesn't have", async () => {
     const { root } = await host("evidence_schema: {done: {type: boolean}}\nverify: [file_exist, git_clean]\n");
     const { code, stdout } = await run("validate", join(root, "workflows"));

@@ -34,17 +34,14 @@ describe("a gate file", () => {
 
   it("is strict, and its fields are required, unless it says otherwise", async () => {
     const { structure } = await readGate(
-      gateFile(
-        'a: {type: str, description: "why", example: {b: [1]}, validator: null}',
-        "b: {type: int, required: false}",
-      ),
+      gateFile('a: {type: str, description: "why", example: "so", validator: null}', "b: {type: int, required: false}"),
     );
     expect(structure?.phases[0]?.gate).toEqual({
       kind: "fields",
       strict: true,
       allowOverride: false,
       fields: [
-        { name: "a", type: "string", required: true, description: "why", example: { b: [1] } },
+        { name: "a", type: "string", required: true, description: "why", example: "so" },
         { name: "b", type: "integer", required: false },
       ],
       source: "gate-file",

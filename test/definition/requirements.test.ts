@@ -249,6 +249,7 @@ describe("the gate of a phase without a gate file", () => {
           required: true,
           description: "must provide depth, a number greater than 20",
           rules: [{ source: "value > 20", cel: "value > 20" }],
+          sample: 21,
         },
       ],
     });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { exampleOf } from "../../src/definition/field-types.js";
+import { FIELD_TYPES, type FieldType } from "../../src/definition/gate-structure.js";
 import type { JsonValue } from "../../src/definition/json.js";
-import { FIELD_TYPES, type FieldType } from "../../src/definition/structure.js";
-import { checkField, exampleOf } from "../../src/gate/check-field.js";
+import { checkField } from "../../src/gate/check-field.js";
 import { field } from "./fields.js";
 
 /** One value of each kind that JSON has, and which types take it. */
@@ -14,7 +15,9 @@ const VALUES: readonly (readonly [JsonValue, readonly FieldType[]])[] = [
   ["true", ["string", "any"]],
   ["3", ["string", "any"]],
   [{}, ["object"]],
-  [{ key: null }, ["object", "any"]],
+  [{ key: null }, ["object"]],
+  [{ key: 0 }, ["object", "any"]],
+  [["", null, [" "]], ["list"]],
   [[], ["list"]],
   [[1], ["list", "any"]],
 ];

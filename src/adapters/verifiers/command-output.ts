@@ -3,8 +3,9 @@ import type { JsonObject } from "../../definition/json.js";
 import { isOftenEnough } from "./how-often.js";
 import { checkPattern, countMatches, patternParams } from "./line-matcher.js";
 import { textParam } from "./parse-params.js";
-import { checkRule, type RuleEvaluator, ruleHolds } from "./rules.js";
+import { COMMAND_VARIABLES } from "./rule-params.js";
 import { harmless, shownPath } from "./shown-text.js";
+import type { VerifierRules } from "./verifier-rules.js";
 
 /** What the output of a command must show: a pattern so often, or a rule. */
 export const outputParams = z.union([
@@ -16,8 +17,8 @@ export const outputParams = z.union([
 type OutputParams = z.infer<typeof outputParams>;
 
 /** Throws `INVALID_INPUT` for a pattern or a rule that can't be used. */
-export function checkOutput(verifier: string, params: OutputParams, rules: RuleEvaluator): void {
-  if ("rule" in params) checkRule(verifier, params.rule, ["output", "exit", "evidence"], rules);
+export function checkOutput(verifier: string, params: OutputParams, rules: VerifierRules): void {
+  if ("rule" in params) rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES);
   else checkPattern(verifier, params);
 }
 
@@ -26,12 +27,12 @@ export async function judgeOutput(
   verifier: string,
   params: OutputParams,
   variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
-  rules: RuleEvaluator,
+  rules: VerifierRules,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if ("rule" in params) {
-    const holds = await ruleHolds(verifier, params.rule, { ...variables }, rules);
-    return holds ? undefined : `its output does not satisfy ${harmless(params.rule)}`;
+    const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
+    return fault === undefined ? undefined : `of its output the rule ${harmless(params.rule)} ${fault}`;
   }
   const found = await countMatches(verifier, params, variables.output, signal);
   const { ok, wanted } = isOftenEnough(found, params);

@@ -9,10 +9,10 @@ import type { CommandHost } from "./command-host.js";
 import { checkOutput, judgeOutput, outputParams } from "./command-output.js";
 import { defineVerifier } from "./define-verifier.js";
 import { textParam, wrongParam } from "./parse-params.js";
-import type { RuleEvaluator } from "./rules.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 import { outputLines, shownCommand } from "./shown-text.js";
 import { sha256 } from "./subject.js";
+import type { VerifierRules } from "./verifier-rules.js";
 
 const params = z.strictObject({
   /** The command and its arguments, each an element of its own: no shell reads them. */
@@ -33,7 +33,7 @@ type Params = z.infer<typeof params>;
 const NAME = "command";
 
 /** How a command ends, and what it writes. Only commands on the host's list are run. */
-export function command(host: CommandHost, rules: RuleEvaluator): Verifier {
+export function command(host: CommandHost, rules: VerifierRules): Verifier {
   return defineVerifier({
     name: NAME,
     params,

@@ -15,10 +15,10 @@ import { gitCommitExists } from "./git-commit-exists.js";
 import { httpOk } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { markdownHeadings } from "./markdown-headings.js";
-import type { RuleEvaluator } from "./rules.js";
+import { loadVerifierRules } from "./verifier-rules.js";
 
 /** What verifiers may look at and run. */
-export interface VerifiersOptions extends RuleEvaluator {
+export interface VerifiersOptions {
   /** The folder that all paths are relative to, and that none leads out of. */
   readonly projectRoot: string;
   /** The executables that `command` may run; none without it. */
@@ -86,16 +86,17 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
     executable === undefined
       ? undefined
       : { executable, env: { PATH: ["/usr/bin", "/bin"].join(delimiter) }, timeoutMs, maxOutputBytes };
+  const rules = await loadVerifierRules();
   return {
     file_exists: fileExists(wall, maxFileBytes),
     directory_exists: directoryExists(wall),
     file_matches: fileMatches(wall, maxFileBytes),
     markdown_headings: markdownHeadings(wall, maxFileBytes),
-    json_value: jsonValue(wall, maxFileBytes, options),
+    json_value: jsonValue(wall, maxFileBytes, rules),
     changed_since_phase_start: changedSincePhaseStart(wall),
     git_clean: gitClean(root, git),
     git_commit_exists: gitCommitExists(root, git),
-    command: command(host, options),
+    command: command(host, rules),
     http_ok: httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes }),
   };
 }

@@ -1,3 +1,4 @@
+import type { JsonPlace } from "../../definition/folder/scan-json.js";
 import { isJsonObject, type JsonValue } from "../../definition/json.js";
 import { wrongParam } from "./parse-params.js";
 
@@ -19,6 +20,14 @@ export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | 
     if (Array.isArray(at)) at = /^(?:0|[1-9]\d{0,8})$/.test(key) ? at[Number(key)] : undefined;
     else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }
+  return at;
+}
+
+/** Where it stands in the text; see {@link valueAt}. */
+export function placeAt(root: JsonPlace, keys: readonly string[]): JsonPlace | undefined {
+  let at: JsonPlace | undefined = root;
+  // The elements of a list stand there by number, the members of an object by name.
+  for (const key of keys) at = at?.entries.get(key) ?? at?.entries.get(Number(key));
   return at;
 }
 

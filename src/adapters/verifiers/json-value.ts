@@ -1,15 +1,18 @@
 import * as z from "zod";
+import type { JsonPlace } from "../../definition/folder/scan-json.js";
 import { type JsonValue, storedValueSchema } from "../../definition/json.js";
 import { shown } from "../../definition/names.js";
 import type { Verifier, VerifyRequest } from "../../ports/verifier.js";
 import type { Wall } from "../../walls/wall.js";
 import { defineVerifier } from "./define-verifier.js";
-import { isEqualJson, parsePointer, valueAt } from "./json-pointer.js";
+import { roundedNumber, roundedValue } from "./exact-numbers.js";
+import { isEqualJson, parsePointer, placeAt, valueAt } from "./json-pointer.js";
 import { textParam, wrongParam } from "./parse-params.js";
 import { readJsonText } from "./read-json-text.js";
-import { checkRule, type RuleEvaluator, ruleHolds } from "./rules.js";
+import { JSON_VARIABLES } from "./rule-params.js";
 import { harmless, shownPath } from "./shown-text.js";
 import { checkSubject, readSubject, subjectParams } from "./subject.js";
+import type { VerifierRules } from "./verifier-rules.js";
 
 const params = z.strictObject({
   ...subjectParams,
@@ -23,13 +26,12 @@ const params = z.strictObject({
 type Params = z.infer<typeof params>;
 
 const NAME = "json_value";
-const VARIABLES = ["value", "claimed", "evidence"];
 
 /**
  * What stands at a place of a JSON file: equal to `equals`, by a rule, or else what the evidence field
  * says. Files of up to `maxBytes` are read.
  */
-export function jsonValue(wall: Wall, maxBytes: number, rules: RuleEvaluator): Verifier {
+export function jsonValue(wall: Wall, maxBytes: number, rules: VerifierRules): Verifier {
   return defineVerifier({
     name: NAME,
     params,
@@ -37,32 +39,72 @@ export function jsonValue(wall: Wall, maxBytes: number, rules: RuleEvaluator): V
     checkParams(given) {
       checkSubject(given);
       parsePointer(NAME, given.pointer);
-      if (given.rule === undefined) return;
-      if (given.equals !== undefined) throw wrongParam(NAME, "rule", "equals says what is wanted: one of the two");
-      checkRule(NAME, given.rule, VARIABLES, rules);
+      if (given.equals !== undefined) checkEquals(given.equals, given.rule);
+      if (given.rule !== undefined) rules.read(NAME, "rule", given.rule, JSON_VARIABLES);
     },
     async verify(given, request) {
       const { path, text, digest } = await readSubject(wall, given, request.value, maxBytes);
-      const found = valueAt(readJsonText(path, text), parsePointer(NAME, given.pointer));
-      const { ok, wanted } = await judge(found, given, request, rules);
-      const place = given.pointer === "" ? "it" : harmless(given.pointer);
+      const { value, place } = readJsonText(path, text);
+      const keys = parsePointer(NAME, given.pointer);
+      const found = valueAt(value, keys);
+      const { ok, wanted } = judge(found, placeAt(place, keys), given, request, rules);
+      const where = given.pointer === "" ? "it" : harmless(given.pointer);
       const got = found === undefined ? "is not there" : `is ${shown(found)}`;
-      return { ok, message: `${shownPath(path)}: ${place} ${got}; wanted: ${wanted}`, ran: shownPath(path), digest };
+      return { ok, message: `${shownPath(path)}: ${where} ${got}; wanted: ${wanted}`, ran: shownPath(path), digest };
     },
   });
 }
 
-async function judge(found: JsonValue | undefined, given: Params, request: VerifyRequest, rules: RuleEvaluator) {
-  const { value: claimed = null, evidence } = request;
-  if (given.rule !== undefined) {
-    const holds =
-      found !== undefined && (await ruleHolds(NAME, given.rule, { value: found, claimed, evidence }, rules));
-    return { ok: holds, wanted: harmless(given.rule) };
-  }
+/** Throws `INVALID_INPUT` for what can't be compared with, or not beside a rule. */
+function checkEquals(equals: JsonValue, rule: string | undefined): void {
+  if (rule !== undefined) throw wrongParam(NAME, "rule", "equals says what is wanted: one of the two");
+  const rounded = roundedValue(equals);
+  if (rounded === undefined) return;
+  throw wrongParam(
+    NAME,
+    "equals",
+    `${rounded} is too large to be compared exactly: write it as a text, in the file too`,
+  );
+}
+
+interface Judgement {
+  readonly ok: boolean;
+  readonly wanted: string;
+}
+
+function judge(
+  found: JsonValue | undefined,
+  place: JsonPlace | undefined,
+  given: Params,
+  request: VerifyRequest,
+  rules: VerifierRules,
+): Judgement {
   // A field that names the file can't also say what stands in it.
-  const wanted = given.equals ?? (given.path === undefined ? null : claimed);
-  if (given.equals === undefined && wanted === null) {
+  const claimed = given.path === undefined && given.rule === undefined ? null : (request.value ?? null);
+  const wanted = given.equals ?? claimed;
+  if (given.rule === undefined && given.equals === undefined && wanted === null) {
     return { ok: found !== undefined && found !== null, wanted: "any value but null" };
   }
-  return { ok: isEqualJson(found, wanted), wanted: shown(wanted) };
+  const rounded = (place === undefined ? undefined : roundedNumber(place)) ?? roundedValue(wanted);
+  if (rounded !== undefined) {
+    return { ok: false, wanted: `numbers that can be compared exactly, and ${rounded} has too many digits` };
+  }
+  if (given.rule === undefined) return { ok: found !== undefined && isEqualJson(found, wanted), wanted: shown(wanted) };
+  return judgeRule(found, claimed, given.rule, request, rules);
+}
+
+function judgeRule(
+  found: JsonValue | undefined,
+  claimed: JsonValue,
+  rule: string,
+  { evidence }: VerifyRequest,
+  rules: VerifierRules,
+): Judgement {
+  const wanted = harmless(rule);
+  if (found === undefined) return { ok: false, wanted };
+  const fault = rules.read(NAME, "rule", rule, JSON_VARIABLES).fault({ value: found, claimed, evidence });
+  return {
+    ok: fault === undefined,
+    wanted: fault?.startsWith("doesn't") === false ? `${wanted}, which ${fault}` : wanted,
+  };
 }

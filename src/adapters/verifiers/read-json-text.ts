@@ -1,17 +1,24 @@
-import { JsonFailure, scanJson } from "../../definition/folder/scan-json.js";
+import { JsonFailure, type JsonPlace, scanJson } from "../../definition/folder/scan-json.js";
 import { type JsonValue, storedValueSchema } from "../../definition/json.js";
 import { shown } from "../../definition/names.js";
 import { PhasegateError } from "../../errors.js";
 import { shownPath } from "./shown-text.js";
 
+/** What a JSON file says, and where. */
+export interface JsonText {
+  readonly value: JsonValue;
+  readonly place: JsonPlace;
+}
+
 /**
  * Reads a JSON file's text. Throws `INVALID_INPUT` for what isn't JSON, nests too deep, or has a key twice:
  * readers differ in which of the two they take.
  */
-export function readJsonText(path: string, text: string): JsonValue {
-  const [twice] = scanned(path, text).duplicates;
+export function readJsonText(path: string, text: string): JsonText {
+  const { duplicates, root } = scanned(path, text);
+  const [twice] = duplicates;
   if (twice !== undefined) throw notJson(path, `the key ${shown(twice.key)} is there twice`);
-  return storedValueSchema.parse(JSON.parse(text));
+  return { value: storedValueSchema.parse(JSON.parse(text)), place: root };
 }
 
 function scanned(path: string, text: string) {

@@ -96,7 +96,8 @@ function requiredNames(
 
 function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
   const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
-  return { definition: { name, type: "any", required: true }, place, validators: [], params: {}, verify: [] };
+  const definition = { name, type: "any", required: true } as const;
+  return { definition, place, validators: [], params: {}, verify: [] };
 }
 
 /** The phase's gate file. */

@@ -54,6 +54,8 @@ export const DIAGNOSTIC_CODES = {
   FIELD_TYPE_UNKNOWN: "a field of evidence has a type that isn't known",
   RULE_MISPLACED: "a field asks for what only a gate can ask for",
   RULE_INVALID: "a rule that can't be read, or doesn't fit the evidence that it is about",
+  EXAMPLE_WRONG: "a field's example doesn't pass its own gate",
+  EXAMPLE_MISSING: "no example was found that a field's rules take",
   VALIDATOR_UNKNOWN: "a field names a validator that there isn't",
   VALIDATOR_UNUSED: "a validator is defined that no field names",
   // routed workflows

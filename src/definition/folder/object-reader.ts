@@ -12,7 +12,7 @@ import { FLAG, LABEL, LIST, OBJECT, TEXT, TEXTS, type ValueKind, WHOLE } from ".
  * Keys that nobody asked for are unknown.
  */
 export class ObjectReader {
-  private readonly asked = new Set<string>();
+  private readonly known = new Set<string>();
 
   private readonly source: ParsedSource;
   private readonly entries: JsonObject;
@@ -34,9 +34,17 @@ export class ObjectReader {
 
   /** Any value; undefined for none, which is what `null` and a blank text are, too. */
   value(key: string): JsonValue | undefined {
-    this.asked.add(key);
+    this.known.add(key);
     const value = Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
     if (value === null || (typeof value === "string" && value.trim() === "")) return undefined;
+    return value;
+  }
+
+  /** Like `value`, but a blank text is wrong: for what a gate asks for, which must not be passed over. */
+  asked(key: string, hint: string): JsonValue | undefined {
+    const value = this.value(key);
+    const given = Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
+    if (typeof given === "string" && value === undefined) this.wrong([key], given, "something", hint);
     return value;
   }
 
@@ -117,9 +125,9 @@ export class ObjectReader {
 
   /** The keys that nobody has asked for, each with a warning; undefined if there are none. */
   rest(): JsonObject | undefined {
-    const unknown = Object.entries(this.entries).filter(([key]) => !this.asked.has(key));
+    const unknown = Object.entries(this.entries).filter(([key]) => !this.known.has(key));
     for (const [key] of unknown) {
-      const meant = nearest(key, this.asked);
+      const meant = nearest(key, this.known);
       const hint =
         meant === undefined ? "Check its spelling, or remove it: nothing reads it." : `Did you mean ${shown(meant)}?`;
       this.report.warn("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, hint);

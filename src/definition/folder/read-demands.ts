@@ -1,7 +1,7 @@
+import { type ApprovalDefinition, REVEALS, type Reveal, type VerifyDefinition } from "../gate-structure.js";
 import { isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
 import { nearest } from "../nearest.js";
-import { type ApprovalDefinition, REVEALS, type Reveal, type VerifyDefinition } from "../structure.js";
 import type { ObjectReader } from "./object-reader.js";
 
 /** What a gate asks for beside evidence. */
@@ -23,7 +23,7 @@ const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its paramete
 
 /** Reads `verify`: a verifier's name, an object with it and its parameters, or a list of these. */
 export function readVerify(reader: ObjectReader): VerifyDefinition[] {
-  const value = reader.value("verify");
+  const value = reader.asked("verify", VERIFY_HINT);
   if (value === undefined || value === false) return [];
   const items = Array.isArray(value) ? value : [value];
   return items.flatMap((item, index) => {
@@ -44,10 +44,10 @@ function verifyOf(item: JsonValue): VerifyDefinition | undefined {
 
 /** Reads `approval`: what the person is asked, alone or with who may answer. */
 function readApproval(reader: ObjectReader): ApprovalDefinition | undefined {
-  const value = reader.value("approval");
+  const hint = 'Write approval: {prompt: "what the person is asked"}.';
+  const value = reader.asked("approval", hint);
   if (value === undefined || value === false) return undefined;
   if (typeof value === "string") return { prompt: value };
-  const hint = 'Write approval: {prompt: "what the person is asked"}.';
   if (!isJsonObject(value)) {
     reader.wrong(["approval"], value, "an object with a prompt", hint);
     return undefined;
@@ -63,7 +63,7 @@ function readApproval(reader: ObjectReader): ApprovalDefinition | undefined {
 }
 
 function readReveal(reader: ObjectReader): Reveal | undefined {
-  const value = reader.value("reveal");
+  const value = reader.asked("reveal", `Write one of ${REVEALS.join(", ")}`);
   if (value === undefined) return undefined;
   const reveal = REVEALS.find((candidate) => candidate === value);
   if (reveal !== undefined) return reveal;

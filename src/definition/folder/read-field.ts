@@ -18,6 +18,8 @@ export interface FieldSeed {
   readonly definition: FieldDefinition;
   /** Where its validators stand. */
   readonly place: SourcePosition;
+  /** Where its example stands, if its author wrote one for it: what a text shows is told where it is read. */
+  readonly examplePlace?: SourcePosition;
   /** What its validators are called, or say. */
   readonly validators: readonly string[];
   readonly params: JsonObject;
@@ -53,12 +55,16 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
     ...(description === undefined ? {} : { description }),
     ...(example === undefined ? {} : { example }),
   };
-  return { definition, place: reader.place("validator"), validators, params, verify };
+  return {
+    ...{ definition, validators, params, verify },
+    ...{ place: reader.place("validator"), examplePlace: reader.place("example") },
+  };
 }
 
 /** One validator, or a list of them. */
 function readValidators(reader: ObjectReader): readonly string[] {
-  if (Array.isArray(reader.value("validator"))) return reader.texts("validator") ?? [];
+  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: nothing is checked by it.")))
+    return reader.texts("validator") ?? [];
   const one = reader.text("validator");
   return one === undefined ? [] : [one];
 }

@@ -1,17 +1,15 @@
 /** The rules of a gate: what its fields' validators say, and what must hold between fields. */
-import type { SourcePosition } from "../../errors.js";
-import type { JsonObject } from "../json.js";
 import { shown } from "../names.js";
-import { nearest } from "../nearest.js";
-import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../rules/named-validators.js";
-import { readRuleText } from "../rules/read-rule.js";
+import { VERIFYING_VALIDATORS } from "../rules/named-validators.js";
 import { loadRuleLanguage } from "../rules/rule-language.js";
-import type { RuleCompiler, RuleField, RuleSubject } from "../rules/rule-types.js";
+import { trialRule } from "../rules/try-example.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
+import { type CheckedRule, checked, checkTable, fieldRules } from "./field-rules.js";
 import type { ObjectReader } from "./object-reader.js";
 import type { FieldSeed } from "./read-field.js";
-import { readCrossRules, readValidatorTable, type WrittenRule } from "./read-validators.js";
+import { readCrossRules, readValidatorTable } from "./read-validators.js";
 import type { Report } from "./report.js";
+import { type RuledField, settleExamples } from "./settle-examples.js";
 
 /** What came of reading rules. */
 export interface ReadRules {
@@ -19,13 +17,6 @@ export interface ReadRules {
   readonly rules: readonly RuleDefinition[];
   /** Checks that validators stand for. */
   readonly verify: readonly VerifyDefinition[];
-}
-
-interface Reading {
-  readonly compiler: RuleCompiler;
-  readonly fields: readonly RuleField[];
-  readonly table: ReadonlyMap<string, WrittenRule>;
-  readonly report: Report;
 }
 
 /** Reads and checks all rules of a gate. `readers` are the top of the gate and its checkpoint. */
@@ -39,15 +30,37 @@ export async function readRules(
   const bare = seeds.map(({ definition }) => definition);
   const isPlain = seeds.every(({ validators }) => validators.every((name) => VERIFYING_VALIDATORS.has(name)));
   const verify = seeds.flatMap(verifyOf);
-  if (isPlain && table.size === 0 && cross.length === 0) return { fields: bare, rules: [], verify };
+  for (const seed of seeds) refuseUnverifiable(seed, report);
+  if (isPlain && table.size === 0 && cross.length === 0) {
+    return { fields: settleExamples(seeds.map(withoutRules), report), rules: [], verify };
+  }
   const compiler = (await loadRuleLanguage()).forFields(bare);
   const reading = { compiler, fields: bare, table, report };
   const sound = checkTable(seeds, reading);
-  const fields = seeds.map((seed) => {
-    const rules = fieldRules(seed, sound, reading);
-    return rules.length === 0 ? seed.definition : { ...seed.definition, rules };
-  });
-  return { fields, rules: cross.flatMap((rule) => checked(rule, {}, "evidence", reading)), verify };
+  const ruled = seeds.map((seed) => withRules(seed, fieldRules(seed, sound, reading)));
+  const rules = cross.flatMap((rule) => checked(rule, {}, "evidence", reading)).map(({ definition }) => definition);
+  return { fields: settleExamples(ruled, report), rules, verify };
+}
+
+function withoutRules(seed: FieldSeed): RuledField {
+  return { seed, definition: seed.definition, trials: [], isPlain: true, checks: checksOfSeed(seed) };
+}
+
+function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
+  if (rules.length === 0) return withoutRules(seed);
+  const { definition, params } = seed;
+  return {
+    seed,
+    definition: { ...definition, rules: rules.map((rule) => rule.definition) },
+    trials: rules.flatMap((rule) => trialRule(rule.definition.source, rule.compiled, params) ?? []),
+    isPlain: rules.every(({ isNamed }) => isNamed),
+    checks: checksOfSeed(seed),
+  };
+}
+
+/** What a field's `verify` and its validators ask verifiers. */
+function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
+  return [...verifyOf(seed), ...seed.verify];
 }
 
 function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
@@ -55,86 +68,15 @@ function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefiniti
   return named.map((verifier) => ({ verifier, params, field: definition.name }));
 }
 
-/** Checks each validator that the gate defines, used or not; gives those that can be used. */
-function checkTable(seeds: readonly FieldSeed[], { table, report, ...reading }: Reading): ReadonlySet<string> {
-  const used = new Set(seeds.flatMap(({ validators }) => validators));
-  const sound = new Set<string>();
-  for (const [name, rule] of table) {
-    // Of which type the value is, and which parameters there are, is for the fields to say.
-    const subject: RuleSubject = { value: "any", params: "any" };
-    if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
-    if (used.has(name)) continue;
-    const hint = `Write validator: ${name} at the field that it is for, or remove it.`;
-    report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}: nothing runs it`, hint);
+/** A verifier looks up what a field names, and only texts and lists of them can name anything. */
+function refuseUnverifiable(
+  { definition: { name, type }, params, validators, place }: FieldSeed,
+  report: Report,
+): void {
+  if (type === "string" || type === "list" || type === "any" || params.path !== undefined) return;
+  for (const validator of validators.filter((candidate) => VERIFYING_VALIDATORS.has(candidate))) {
+    const message = `the validator ${shown(validator)} doesn't go with ${shown(name)}: a field of type ${type} names no path`;
+    const hint = "Make the field a string, or name the path: validator_params: {path: …}.";
+    report.error("RULE_INVALID", place, message, hint);
   }
-  return sound;
-}
-
-function fieldRules(
-  { definition, place, validators, params }: FieldSeed,
-  sound: ReadonlySet<string>,
-  reading: Reading,
-) {
-  const subject = { value: definition.type, params };
-  return validators.flatMap((text): RuleDefinition[] => {
-    const defined = reading.table.get(text);
-    if (defined !== undefined) {
-      // One that is wrong in itself has been reported where it is defined.
-      return sound.has(text) ? checked({ ...defined, place }, params, subject, reading, text) : [];
-    }
-    if (VERIFYING_VALIDATORS.has(text)) return [];
-    const named = namedValidator(text, definition.type);
-    if (named === undefined && isValidatorName(text)) return unknownValidator(text, place, reading);
-    if (named === undefined) return checked({ text, place }, params, subject, reading);
-    if (named.cel !== undefined) return checked({ text: named.cel, place }, params, subject, reading, text);
-    const message = `the validator ${shown(text)} doesn't go with a field of type ${definition.type}`;
-    reading.report.error("RULE_INVALID", place, message, "Give the field another type, or write a rule.");
-    return [];
-  });
-}
-
-/** A rule as it is pinned, where it is sound. `name` is what its author called it. */
-function checked(
-  rule: WrittenRule,
-  params: JsonObject,
-  subject: RuleSubject | "evidence",
-  reading: Reading,
-  name?: string,
-): RuleDefinition[] {
-  const cel = compiled(rule, subject, reading);
-  if (cel === undefined) return [];
-  const { text, message } = rule;
-  return [
-    {
-      source: name ?? text.trim(),
-      cel,
-      ...(Object.keys(params).length === 0 ? {} : { params }),
-      ...(message === undefined ? {} : { message }),
-    },
-  ];
-}
-
-/** A rule's text in CEL; undefined, with an error, if it can't be run. */
-function compiled(
-  { text, place }: WrittenRule,
-  subject: RuleSubject | "evidence",
-  { compiler, fields, report }: Reading,
-) {
-  const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
-  const read = readRuleText(text, about, fields);
-  const result = read.ok ? compiler.compile(read.cel, subject === "evidence" ? {} : subject) : read;
-  if (!result.ok) report.error("RULE_INVALID", place, result.message, result.hint);
-  return read.ok && result.ok ? read.cel : undefined;
-}
-
-function unknownValidator(name: string, place: SourcePosition, { table, report, fields }: Reading): [] {
-  const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
-  const isField = fields.some((field) => field.name === name);
-  const other = isField ? `evidence.${name}` : "value != 0";
-  const hint =
-    meant === undefined
-      ? `Define it below "validators:", or write a rule, such as ${other}.`
-      : `Did you mean ${meant}?`;
-  report.error("VALIDATOR_UNKNOWN", place, `there is no validator ${shown(name)}`, hint);
-  return [];
 }

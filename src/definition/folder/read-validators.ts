@@ -20,7 +20,7 @@ function writtenRule(item: JsonValue, place: SourcePosition): WrittenRule | unde
 
 /** Reads `validators`: rules by the names that fields call them by. */
 export function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
-  const value = reader.value("validators");
+  const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
   if (value === false || (Array.isArray(value) && value.length === 0)) return [];
   return Object.entries(reader.fields("validators") ?? {}).flatMap(([name, item]) => {
     const rule = writtenRule(item, reader.place("validators", name));
@@ -31,17 +31,18 @@ export function readValidatorTable(reader: ObjectReader): (readonly [string, Wri
   });
 }
 
+const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
+
 /** Reads `cross_field_validation`: rules about the evidence as a whole. */
 export function readCrossRules(reader: ObjectReader): WrittenRule[] {
-  const value = reader.value("cross_field_validation");
+  const value = reader.asked("cross_field_validation", CROSS_HINT);
   if (value === undefined || value === false || (isJsonObject(value) && Object.keys(value).length === 0)) return [];
   const items = Array.isArray(value) ? value : [value];
   return items.flatMap((item, index) => {
     const keys = Array.isArray(value) ? ["cross_field_validation", index] : ["cross_field_validation"];
     const rule = writtenRule(item, reader.place(...keys));
     if (rule !== undefined) return [rule];
-    const hint = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
-    reader.wrong(keys, item, "a rule, or an object with one", hint);
+    reader.wrong(keys, item, "a rule, or an object with one", CROSS_HINT);
     return [];
   });
 }

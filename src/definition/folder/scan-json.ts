@@ -7,6 +7,8 @@
 export interface JsonPlace {
   readonly offset: number;
   readonly entries: ReadonlyMap<string | number, JsonPlace>;
+  /** The number that stands there, digit by digit: read as a value it may be rounded. */
+  readonly number?: string;
 }
 
 /** What a scan has found. */
@@ -61,9 +63,13 @@ class Scanner {
     const first = this.text[this.at];
     if (first === "{") return { offset, entries: this.object(depth + 1) };
     if (first === "[") return { offset, entries: this.array(depth + 1) };
-    if (first === '"') this.string();
-    else if (this.match(LITERAL) === "") this.fail("expected a value");
-    return { offset, entries: NONE };
+    if (first === '"') {
+      this.string();
+      return { offset, entries: NONE };
+    }
+    const literal = this.match(LITERAL);
+    if (literal === "") this.fail("expected a value");
+    return /[tfn]/.test(literal.charAt(0)) ? { offset, entries: NONE } : { offset, entries: NONE, number: literal };
   }
 
   end(): void {

@@ -2,6 +2,7 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import { shown } from "../names.js";
 import { nearest } from "../nearest.js";
 import { explainFault, RULES_PAGE } from "./explain-fault.js";
+import { keepFinite } from "./finite.js";
 import { LINEAR_MATCHES, type Patterns } from "./patterns.js";
 import { literalText, memberOf, nodesOf } from "./rule-tree.js";
 import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
@@ -21,6 +22,7 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
     return { ok: false, message, hint: `Compare it with something: ${cel.length < 40 ? cel : "…"} == true, say.` };
   }
   parsed.check();
+  keepFinite(nodes);
   return { ok: true, tree: parsed.ast, names: namesIn(nodes), run: (variables) => parsed(variables) };
 }
 
@@ -38,7 +40,8 @@ function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope)
 }
 
 /** The keys that there can be under a name; undefined where there can be any. */
-function keysOf(name: string, { fields, subject }: RuleScope): readonly string[] | undefined {
+function keysOf(name: string, { fields, subject, variables }: RuleScope): readonly string[] | undefined {
+  if (variables !== undefined) return undefined;
   if (name === "evidence") return fields.map((field) => field.name);
   if (name === "session") return Object.keys(SESSION_TYPES);
   return name === "params" && subject.params !== "any" ? Object.keys(subject.params ?? {}) : undefined;

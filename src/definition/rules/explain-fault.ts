@@ -50,10 +50,12 @@ function hintFor(code: string | undefined, summary: string, scope: RuleScope): s
   }
 }
 
-function variableHint(name: string, { fields, subject }: RuleScope): string {
+function variableHint(name: string, { fields, subject, variables: given }: RuleScope): string {
   if (fields.some((field) => field.name === name)) return `Write evidence.${name}.`;
-  if (name === "value") return "A rule of the whole gate has no value: write evidence. and the field's name.";
-  const variables = subject.value === undefined ? VARIABLES : ["value", ...VARIABLES];
+  if (name === "value" && given === undefined)
+    return "A rule of the whole gate has no value: write evidence. and the field's name.";
+  const usual = subject.value === undefined ? VARIABLES : ["value", ...VARIABLES];
+  const variables = given === undefined ? usual : Object.keys(given);
   const meant = nearest(name, variables);
   if (meant !== undefined) return `Did you mean ${meant}?`;
   const field = nearest(

@@ -1,22 +1,21 @@
 import type { FieldType } from "../structure.js";
-import { constantToCel } from "./python-to-cel.js";
+import { constantToCel } from "./cel-constant.js";
 
 /** How a named validator reads, for a field of a type; undefined where it doesn't go with that type. */
 type Template = (type: FieldType) => string | undefined;
 
-/** A text is as long as what is seen of it; of a field of any type it shows only at the gate whether it is one. */
-const TEXTS: ReadonlySet<FieldType> = new Set(["string", "any"]);
-const SIZED: ReadonlySet<FieldType> = new Set(["list", "object"]);
+/** Types of what has a size: characters that are seen, elements and members that say something. */
+const SIZED: ReadonlySet<FieldType> = new Set(["string", "list", "object", "any"]);
 const isNumber = (type: FieldType) => type === "integer" || type === "number" || type === "any";
 
-const SIZE_ABOVE_0: Template = (type) => {
-  if (TEXTS.has(type)) return "size(visible(value)) > 0";
-  return SIZED.has(type) ? "size(value) > 0" : undefined;
-};
+const NON_EMPTY: Template = (type) => (SIZED.has(type) ? "size(visible(value)) > 0" : undefined);
 
 const ABOVE_0: Template = (type) => {
-  if (type === "any") return "type(value) in [int, double] ? value > 0 : size(visible(value)) > 0";
-  return isNumber(type) ? "value > 0" : SIZE_ABOVE_0(type);
+  // Of which type the value is shows at the gate, and a text is no number: "0" least of all.
+  if (type === "any") {
+    return "type(value) in [int, double] ? value > 0 : type(value) in [list, map] && size(visible(value)) > 0";
+  }
+  return isNumber(type) ? "value > 0" : NON_EMPTY(type);
 };
 
 /** The validators whose names are whole. */
@@ -24,7 +23,7 @@ const PLAIN: ReadonlyMap<string, Template> = new Map([
   ["is_true", (type) => (type === "boolean" || type === "any" ? "value == true" : undefined)],
   ["greater_than_0", ABOVE_0],
   ["positive", ABOVE_0],
-  ["non_empty", SIZE_ABOVE_0],
+  ["non_empty", NON_EMPTY],
   ["in_range", (type) => (isNumber(type) ? "value >= params.min && value <= params.max" : undefined)],
 ]);
 
@@ -33,10 +32,7 @@ const PATTERNED: readonly (readonly [name: string, pattern: RegExp, template: (e
   [
     "min_length_N",
     /^min_length_(\d{1,9})$/,
-    (n) => (type) => {
-      if (TEXTS.has(type)) return `size(visible(value)) >= ${Number(n)}`;
-      return SIZED.has(type) ? `size(value) >= ${Number(n)}` : undefined;
-    },
+    (n) => (type) => (SIZED.has(type) ? `size(visible(value)) >= ${Number(n)}` : undefined),
   ],
   [
     "percent_gte_N",

@@ -1,5 +1,6 @@
 import type { Environment } from "@marcbachmann/cel-js";
-import { visibleText } from "../visible-text.js";
+import type { JsonValue } from "../json.js";
+import { saysNothing, visibleText } from "../visible-text.js";
 
 type Numeric = bigint | number;
 
@@ -26,7 +27,7 @@ export function registerOperators(environment: Environment): void {
 /**
  * Functions beside the language's own. Lambdas are read as these where Python means something else than CEL:
  * a division that has no remainder, a remainder with the divisor's sign, whole numbers that JSON can't tell
- * from others. Named validators ask for what is visible of a text.
+ * from others. Named validators ask for what is visible of a value.
  */
 export function registerFunctions(environment: Environment): void {
   for (const left of ["int", "double"]) {
@@ -47,8 +48,8 @@ export function registerFunctions(environment: Environment): void {
     environment.registerFunction(`isInteger(${type}): bool`, is, SYNC);
   }
   environment.registerFunction("visible(string): string", visibleText, SYNC);
-  environment.registerFunction("visible(list): list", (list: unknown) => list, SYNC);
-  environment.registerFunction("visible(map): map", (map: unknown) => map, SYNC);
+  environment.registerFunction("visible(list): list", visibleItems, SYNC);
+  environment.registerFunction("visible(map): map", visibleEntries, SYNC);
 }
 
 /** Told so, the language doesn't look whether there is something to wait for. */
@@ -62,4 +63,13 @@ function divide(a: Numeric, b: Numeric): number {
 function floorMod(a: Numeric, b: Numeric): number {
   if (Number(b) === 0) throw new RangeError("division by zero");
   return ((Number(a) % Number(b)) + Number(b)) % Number(b);
+}
+
+/** Without what says nothing: `["", null]` is as good as empty. */
+function visibleItems(list: readonly JsonValue[]): JsonValue[] {
+  return list.filter((item) => !saysNothing(item));
+}
+
+function visibleEntries(map: Readonly<Record<string, JsonValue>>): Map<string, JsonValue> {
+  return new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
 }

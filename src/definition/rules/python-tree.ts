@@ -39,3 +39,19 @@ export interface PythonLambda {
   readonly parameters: readonly string[];
   readonly body: PythonNode;
 }
+
+/** What a part is called where it has no twin. */
+export function nameOf(node: PythonNode): string {
+  switch (node.kind) {
+    case "name":
+      return node.name;
+    case "attribute":
+      return `.${node.name}`;
+    case "each":
+      return "for … in";
+    case "dict":
+      return "a dict";
+    default:
+      return "this";
+  }
+}

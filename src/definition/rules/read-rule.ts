@@ -1,7 +1,8 @@
 /** A rule's text, in CEL or as a Python lambda, made into one that can be run. */
 import { shown } from "../names.js";
+import type { PythonScope } from "./python-calls.js";
 import { parseLambda } from "./python-parser.js";
-import { type PythonScope, pythonToCel } from "./python-to-cel.js";
+import { pythonToCel } from "./python-to-cel.js";
 import { PythonFault } from "./python-tokens.js";
 import type { RuleField } from "./rule-types.js";
 

@@ -16,7 +16,11 @@ let loaded: Promise<RuleLanguage> | undefined;
 
 /** Loads the language once. */
 export function loadRuleLanguage(): Promise<RuleLanguage> {
-  loaded ??= load();
+  loaded ??= load().catch((error: unknown) => {
+    // What could not be loaded now may be there the next time.
+    loaded = undefined;
+    throw error;
+  });
   return loaded;
 }
 
@@ -27,19 +31,30 @@ async function load(): Promise<RuleLanguage> {
   registerOperators(base);
   registerFunctions(base);
   patterns.register(base);
-  base.registerType("session", { ctor: SessionValue, fields: SESSION_TYPES });
-  base.registerVariable("session", "session");
-  base.registerVariable("artifacts", "map<dyn, dyn>");
-  base.registerVariable("plan", "map<string, dyn>");
+  const gates = withSession(base.clone());
   return {
     forFields(fields) {
-      const environment = withEvidence(base.clone(), fields);
+      const environment = withEvidence(gates.clone(), fields);
       return {
         compile: (text, subject) =>
           compileRule(text, { environment: withSubject(environment.clone(), subject), fields, subject }, patterns),
       };
     },
+    forVariables(variables) {
+      const environment = base.clone();
+      for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, RULE_TYPES[type]);
+      return {
+        compile: (text) => compileRule(text, { environment, fields: [], subject: {}, variables }, patterns),
+      };
+    },
   };
+}
+
+function withSession(environment: Environment): Environment {
+  environment.registerType("session", { ctor: SessionValue, fields: SESSION_TYPES });
+  environment.registerVariable("session", "session");
+  environment.registerVariable("artifacts", "map<dyn, dyn>");
+  return environment.registerVariable("plan", "map<string, dyn>");
 }
 
 function withEvidence(environment: Environment, fields: readonly RuleField[]) {

@@ -18,10 +18,15 @@ export interface RuleCompiler {
   compile(cel: string, subject: RuleSubject): CompiledRule | RuleFault;
 }
 
+/** What a rule that belongs to no gate can use, by name, each with its type. */
+export type RuleVariables = Readonly<Record<string, FieldType>>;
+
 /** The language, loaded. */
 export interface RuleLanguage {
   /** For a gate with these fields. */
   forFields(fields: readonly RuleField[]): RuleCompiler;
+  /** For rules that see these variables and nothing else. */
+  forVariables(variables: RuleVariables): { compile(cel: string): CompiledRule | RuleFault };
 }
 
 /** A rule that can be run. */
@@ -46,4 +51,6 @@ export interface RuleScope {
   readonly environment: Environment;
   readonly fields: readonly RuleField[];
   readonly subject: RuleSubject;
+  /** All that it can use, where that isn't what a gate's rules can. */
+  readonly variables?: RuleVariables;
 }

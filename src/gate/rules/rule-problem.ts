@@ -1,7 +1,7 @@
+import { exampleOf } from "../../definition/field-types.js";
 import type { JsonObject } from "../../definition/json.js";
 import { shown } from "../../definition/names.js";
 import type { FieldDefinition, RuleDefinition } from "../../definition/structure.js";
-import { exampleOf } from "../check-field.js";
 import type { Problem } from "../verdict.js";
 
 /** A rule that does not hold; or, with `because`, one that could not be worked out. */
@@ -17,6 +17,7 @@ export function ruleProblem(
     because === undefined
       ? `${about} ${shown(rule.source)} doesn't hold${said}`
       : `${about} ${shown(rule.source)} ${because}${said}`;
+  const isKnown = field?.example !== undefined || field?.sample !== undefined;
   const value = field === undefined ? undefined : evidence?.[field.name];
   return {
     field: field?.name ?? "",
@@ -24,6 +25,6 @@ export function ruleProblem(
     message,
     ...(value === undefined ? {} : { got: shown(value) }),
     expected: rule.source,
-    ...(field?.example === undefined ? {} : { example: exampleOf(field) }),
+    ...(field !== undefined && isKnown ? { example: exampleOf(field) } : {}),
   };
 }

@@ -1,16 +1,12 @@
 import type { JsonObject, JsonValue } from "../../definition/json.js";
+import { boundedRule, type RuleOutcome } from "../../definition/rules/bounded-rule.js";
 import { loadRuleLanguage } from "../../definition/rules/rule-language.js";
 import type { CompiledRule } from "../../definition/rules/rule-types.js";
 import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../../definition/rules/values.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../../definition/structure.js";
 import type { Problem } from "../verdict.js";
-import { ruleCost } from "./rule-cost.js";
-import { type Growth, growthOf, quickBound } from "./rule-growth.js";
 import { ruleProblem } from "./rule-problem.js";
 import { type CompiledRules, type RuleSession, type RuleSurroundings, rulesOf } from "./rule-set.js";
-
-/** How many steps one rule may take: some tens of milliseconds. */
-const STEPS_MAX = 1_000_000;
 
 /** A rule with all that it is run with but the evidence. */
 interface ReadyRule {
@@ -18,8 +14,7 @@ interface ReadyRule {
   readonly field: FieldDefinition | undefined;
   readonly params: ParamsValue;
   readonly compiled: CompiledRule;
-  /** Where its cost depends on how large the evidence is: how. */
-  readonly growth: Growth | undefined;
+  readonly run: (variables: Variables) => RuleOutcome;
 }
 
 /** What rules see, by its names; `value` and `params` are another rule's with each. */
@@ -35,7 +30,7 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
     const params = rule.params ?? {};
     const compiled = compiler.compile(rule.cel, field === undefined ? { params } : { value: field.type, params });
     if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.message}`));
-    else ready.push({ rule, field, params: ruleParams(params).value, compiled, growth: growthOf(compiled.tree) });
+    else ready.push({ rule, field, params: ruleParams(params).value, compiled, run: boundedRule(compiled) });
   }
   const named = fieldsNamed(gate, ready);
   return {
@@ -89,7 +84,7 @@ function handedIn(evidence: JsonObject, name: string): JsonValue | undefined {
 }
 
 function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, faulty: ReadonlySet<string>) {
-  const { rule, field, params, compiled, growth } = one;
+  const { rule, field, params, run } = one;
   if (faulty.size > 0 && isFaulty(one, faulty)) return undefined;
   if (field !== undefined) {
     const value = handedIn(evidence, field.name);
@@ -97,31 +92,11 @@ function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, f
     variables.value = ruleValue(value, field.type);
   }
   variables.params = params;
-  if (growth !== undefined && !isAffordable(growth, compiled, variables)) {
-    const message = `was not run: on evidence of this size it could take more than ${STEPS_MAX} steps`;
-    return ruleProblem(rule, field, evidence, message);
-  }
-  try {
-    return compiled.run(variables) === true ? undefined : ruleProblem(rule, field, evidence, undefined);
-  } catch (error) {
-    return ruleProblem(rule, field, evidence, `can't be worked out: ${reasonOf(error)}`);
-  }
+  const outcome = run(variables);
+  return outcome.holds ? undefined : ruleProblem(rule, field, evidence, outcome.because);
 }
 
 /** Whether a problem with what a rule looks at has been told. */
 function isFaulty({ field, compiled: { names } }: ReadyRule, faulty: ReadonlySet<string>): boolean {
   return (field !== undefined && faulty.has(field.name)) || [...faulty].some((name) => names?.has(name));
-}
-
-function isAffordable(growth: Growth, { tree }: CompiledRule, variables: Variables): boolean {
-  if (growth.byValue && quickBound(growth, variables.value) <= STEPS_MAX) return true;
-  return ruleCost(tree, variables) <= STEPS_MAX;
-}
-
-/** What the language says, without the picture of the rule that it draws below. */
-function reasonOf(error: unknown): string {
-  return String(error)
-    .replace(/\n[\s\S]*$/, "")
-    .replace(/^\w*Error: /, "")
-    .replace(/dyn<(\w+)>/g, "$1");
 }

@@ -62,15 +62,29 @@ describe("command", () => {
   });
 
   it("wants of the output what the gate says", async () => {
-    const evaluateRule = (rule: string, variables: JsonObject) =>
-      rule === "many" && variables.output === "1 passed\n2 passed\n" && variables.exit === 0;
-    const { run } = await withNode({ evaluateRule });
+    const { run } = await withNode();
     const script = 'console.log("1 passed\\n2 passed")';
     expect(await run(script, { output: { pattern: "^\\d passed$", count: 2 } })).toMatchObject({ ok: true });
     expect(refused(await run(script, { output: { pattern: "failed" } }))).toContain("matches failed 0 times");
     expect(await run(script, { output: { pattern: "failed", max: 0 } })).toMatchObject({ ok: true });
-    expect(await run(script, { output: { rule: "many" } })).toMatchObject({ ok: true });
-    expect(refused(await run(script, { output: { rule: "few" } }))).toContain("does not satisfy few");
+    for (const rule of [
+      'output.contains("2 passed") && exit == 0',
+      'output.matches("(?m)^2 passed$")',
+      'output.split("\\n").exists_one(line, line.startsWith("1"))',
+      "size(evidence) == 0",
+    ]) {
+      expect(await run(script, { output: { rule } })).toMatchObject({ ok: true });
+    }
+    const failed = 'output.contains("failed")';
+    expect(refused(await run(script, { output: { rule: failed } }))).toContain(`the rule ${failed} doesn't hold`);
+    expect(refused(await run(script, { output: { rule: "int(output) > 1" } }))).toContain(
+      "can't be made a whole number",
+    );
+    const long = 'console.log("passed\\n".repeat(9000) + "12 in all")';
+    const lines = 'output.split("\\n").exists(line, line.startsWith("12 in"))';
+    expect(await run(long, { output: { rule: lines } })).toMatchObject({ ok: true });
+    const nested = 'output.split("\\n").all(a, output.split("\\n").all(b, a != b))';
+    expect(refused(await run(long, { output: { rule: nested } }))).toContain("was not run");
     // Output can't make up for the exit code.
     expect(refused(await run(`${script}; process.exitCode = 1`, { output: { pattern: "passed" } }))).toContain(
       "code 1",
@@ -94,7 +108,10 @@ describe("command", () => {
     expect(() => check("command", { argv: ["node"], cwd: ".." })).toThrow("refused");
     expect(() => check("command", { argv: ["node"], timeout_ms: 1_000_000 })).toThrow("allows 600000 ms");
     expect(() => check("command", { argv: ["node"], output: { pattern: "(" } })).toThrow("missing closing");
-    expect(() => check("command", { argv: ["node"], output: { rule: "true" } })).toThrow("evaluates no rules");
+    const rule = (text: string) => () => check("command", { argv: ["node"], output: { rule: text } });
+    expect(rule("outputs == 'x'")).toThrow("output.rule of command: the rule");
+    expect(rule("exit == '0'")).toThrow("no such overload");
+    expect(rule("value == 1")).toThrow("can't be run");
     check("command", { argv: ["node", "{evidence.file}"], cwd: "{target_file}", output: { pattern: "{name}" } });
   });
 

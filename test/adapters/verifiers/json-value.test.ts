@@ -3,6 +3,16 @@ import { describe, expect, it } from "vitest";
 import { isEqualJson, parsePointer, valueAt } from "../../../src/adapters/verifiers/json-pointer.js";
 import { aProject, refused } from "./a-project.js";
 
+/** What a call throws. */
+function catchError(call: () => unknown): Error | undefined {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : undefined;
+  }
+}
+
 const REPORT = JSON.stringify({ total: { failed: 0, passed: 12 }, "a/b": { "m~n": [true, null] }, name: "x" });
 
 describe("json_value", () => {
@@ -27,32 +37,87 @@ describe("json_value", () => {
     expect(await verify("json_value", named, { value: "report.json" })).toMatchObject({ ok: true });
   });
 
-  it("asks the host's evaluator of rules, and takes only true for true", async () => {
-    const asked: unknown[] = [];
-    const rules = {
-      evaluateRule: (rule: string, variables: object) => {
-        asked.push([rule, variables]);
-        return rule === "value == 12";
-      },
-      checkRule: (rule: string, names: readonly string[]) => {
-        if (rule === "nonsense") throw new Error(`no such name; there are ${names.join(", ")}`);
-      },
-    };
-    const { verify, check } = await aProject({ "r.json": REPORT }, rules);
-    const ask = (rule: string, pointer = "/total/passed") =>
-      verify("json_value", { path: "r.json", pointer, rule }, { value: 3, evidence: { n: 3 } });
-    expect(await ask("value == 12")).toMatchObject({ ok: true });
-    expect(asked).toEqual([["value == 12", { value: 12, claimed: 3, evidence: { n: 3 } }]]);
-    expect(refused(await ask("value > 12"))).toContain("wanted: value > 12");
+  it("asks a rule over value, claimed and evidence", async () => {
+    const { verify } = await aProject({ "r.json": REPORT });
+    const ask = (rule: string, pointer = "/total/passed", value: JsonValue = 12) =>
+      verify("json_value", { path: "r.json", pointer, rule }, { value, evidence: { n: 3, names: ["a"] } });
+    for (const rule of [
+      "value == 12",
+      "value == claimed",
+      "value > evidence.n && value / 4.0 == 3.0",
+      "size(evidence.names) == 1 && !has(evidence.other)",
+    ]) {
+      expect(await ask(rule)).toMatchObject({ ok: true });
+    }
+    expect(await ask("value.failed == 0 && value.passed > 0", "/total")).toMatchObject({ ok: true });
+    expect(refused(await ask("value > 12"))).toBe("r.json: /total/passed is 12; wanted: value > 12");
+    expect(refused(await ask("value == claimed", "/total/passed", "12"))).toContain("wanted: value == claimed");
     expect(refused(await ask("value == 12", "/none"))).toContain("is not there");
-    expect(() => check("json_value", { pointer: "", rule: "nonsense" })).toThrow("value, claimed, evidence");
+    expect(refused(await ask("value > 3", "/name"))).toContain("a text can't be compared with a whole number (>)");
+    expect(refused(await ask("value / 0.0 > 80.0"))).toContain("division by zero");
+  });
+
+  it.each([
+    ["valu > 12", "Did you mean value?"],
+    ["output == 'x'", "A rule can use value, claimed, evidence"],
+    ["session.phase == 1", "A rule can use value, claimed, evidence"],
+    ["value.matches('(')", "linear time"],
+    ["len(value) > 1", "Write size(…)"],
+    ["size(value)", "must be true or false"],
+    ["value >", "can't be run"],
+    [`${"value == 1 || ".repeat(300)}true`, "can't be run"],
+  ])("refuses the rule %.40s when the definition is checked", async (rule, says) => {
+    const { check, verify } = await aProject({ "r.json": REPORT });
+    const params = { path: "r.json", pointer: "/total/passed", rule };
+    const fault = catchError(() => check("json_value", params));
+    expect(fault).toMatchObject({ code: "INVALID_INPUT", details: { field: "json_value.rule" } });
+    expect(fault?.message).toContain(says);
+    expect(refused(await verify("json_value", params))).toContain(says);
     expect(() => check("json_value", { pointer: "", rule: "true", equals: 1 })).toThrow("one of the two");
   });
 
-  it("refuses rules at load where the host has no evaluator", async () => {
-    const { check } = await aProject();
-    expect(() => check("json_value", { pointer: "/a", rule: "true" })).toThrow("this host evaluates no rules");
-    expect(() => check("command", { argv: ["x"], output: { rule: "true" } })).toThrow("not on the host's list");
+  it("doesn't run a rule that would take too long on the file at hand", async () => {
+    const list = JSON.stringify(Array.from({ length: 3000 }, (_, index) => index));
+    const { check, verify } = await aProject({ "r.json": list });
+    const params = { path: "r.json", pointer: "", rule: "value.all(a, value.exists(b, a == b))" };
+    check("json_value", params);
+    expect(refused(await verify("json_value", params))).toContain("was not run: on values of this size");
+  });
+
+  it.each([
+    ["9007199254740993", 9007199254740992],
+    ["9007199254740992", 9007199254740992],
+    ["-9007199254740993", -9007199254740992],
+    ["1e21", 1e21],
+    ["1e400", 1],
+    ["1e-400", 0],
+    ["1.00000000000000000001", 1],
+    ["123456789012345678901234567890.5", 3],
+    ["0.1234567890123456789", 0.12345678901234568],
+  ])("claims nothing of %s: it can't be told from its neighbours", async (text, value) => {
+    const { verify } = await aProject({ "r.json": `{"n": [${text}], "other": 1}` });
+    const ask = (params: object, claim: JsonValue) =>
+      verify("json_value", { path: "r.json", ...params }, { value: claim });
+    const says = "has too many digits";
+    expect(refused(await ask({ pointer: "/n/0" }, value))).toContain(says);
+    expect(refused(await ask({ pointer: "/n" }, [value]))).toContain(says);
+    expect(refused(await ask({ pointer: "/n/0", rule: "value > 0 || true" }, 1))).toContain(says);
+    // What isn't looked at may be as large as it likes.
+    expect(await ask({ pointer: "/other", equals: 1 }, 1)).toMatchObject({ ok: true });
+  });
+
+  it("compares numbers in whatever way they are written", async () => {
+    const { verify, check } = await aProject({
+      "r.json": "[1e2, 0.10, 0.10000000000000001, -0.0, 9007199254740991, 5e-324]",
+    });
+    const ask = (at: number, claim: JsonValue) =>
+      verify("json_value", { path: "r.json", pointer: `/${at}` }, { value: claim });
+    for (const [at, value] of [100, 0.1, 0.1, 0, 9007199254740991, 5e-324].entries()) {
+      expect(await ask(at, value)).toMatchObject({ ok: true });
+    }
+    expect(refused(await ask(4, 9007199254740992))).toContain("9007199254740992 has too many digits");
+    expect(refused(await ask(4, { n: [2 ** 60] }))).toContain("has too many digits");
+    expect(() => check("json_value", { pointer: "", equals: [2 ** 53] })).toThrow("too large to be compared exactly");
   });
 
   it.each([

@@ -4,31 +4,11 @@
  * followed through, or a text doubled forty times over would cost nothing.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import {
-  type Binding,
-  bindingOf,
-  type Comprehension,
-  childrenOf,
-  comprehensionOf,
-  literalText,
-} from "../../definition/rules/rule-tree.js";
-import { type Extent, eitherOf, extentOf, inside, SCALAR, textExtent, together } from "./extent.js";
-
-interface Costed {
-  readonly steps: number;
-  readonly extent: Extent;
-}
+import { type Costed, costOfCall, costOfOperator, stepsOf } from "./call-cost.js";
+import { type Extent, eitherOf, extentOf, inside, SCALAR, together } from "./extent.js";
+import { type Binding, bindingOf, type Comprehension, childrenOf, comprehensionOf, literalText } from "./rule-tree.js";
 
 type Scope = (name: string) => Extent;
-
-/** How much slower a linear-time pattern is than a search for a text. */
-const PATTERN_FACTOR = 8;
-/** Of functions that give back no text and no list. */
-const GIVES_SCALAR: ReadonlySet<string> = new Set(
-  "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration".split(
-    " ",
-  ),
-);
 
 /** An upper bound of the steps that a rule takes. */
 export function ruleCost(tree: ASTNode, variables: Readonly<Record<string, unknown>>): number {
@@ -57,9 +37,9 @@ function costOf(node: ASTNode, scope: Scope): Costed {
       return member(costOf(node.args[0], scope), costOf(key, scope).steps + 1, literalText(key));
     }
     case "rcall":
-      return costOfCall(node.args[0], childrenOf(node), scope);
+      return costOfCall(node.args[0], costsOf(childrenOf(node), scope));
     case "call":
-      return costOfCall(node.args[0], node.args[1], scope);
+      return costOfCall(node.args[0], costsOf(node.args[1], scope));
     case "?:": {
       const [test, yes, no] = node.args;
       const [one, other] = [costOf(yes, scope), costOf(no, scope)];
@@ -68,12 +48,12 @@ function costOf(node: ASTNode, scope: Scope): Costed {
     }
     case "list":
     case "map": {
-      const parts = childrenOf(node).map((part) => costOf(part, scope));
+      const parts = costsOf(childrenOf(node), scope);
       const { weight } = together(parts.map(({ extent }) => extent));
-      return { steps: sum(parts), extent: { size: parts.length, weight } };
+      return { steps: stepsOf(parts), extent: { size: parts.length, weight } };
     }
     default:
-      return costOfOperator(node, scope);
+      return costOfOperator(node.op, costsOf(childrenOf(node), scope));
   }
 }
 
@@ -82,8 +62,8 @@ function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Sco
   const times = over.extent.size;
   const item = elementsOf(over.extent);
   const inner: Scope = (name) => (name === variable ? item : scope(name));
-  const parts = body.map((part) => costOf(part, inner));
-  const steps = over.steps + times * (sum(parts) + 1);
+  const parts = costsOf(body, inner);
+  const steps = over.steps + times * (stepsOf(parts) + 1);
   if (gives === "bool") return { steps, extent: SCALAR };
   if (gives === "elements") return { steps, extent: over.extent };
   // The last part is what is made of each; the one before it, if there is one, says of which.
@@ -106,48 +86,10 @@ function costOfBinding({ variable, value, body }: Binding, scope: Scope): Costed
   return { steps: bound.steps + costed.steps + 1, extent: costed.extent };
 }
 
-function costOfCall(name: string, args: readonly ASTNode[], scope: Scope): Costed {
-  const parts = args.map((part) => costOf(part, scope));
-  const all = together(parts.map(({ extent }) => extent));
-  const factor = name === "matches_linear" ? PATTERN_FACTOR : 1;
-  // `size` of a list looks at no element.
-  const work = name === "size" || name === "has" ? 1 : all.weight * factor;
-  const steps = sum(parts) + work + 1;
-  if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
-  // What stands between the parts of a list that are joined is there once for each.
-  const [list, between] = parts.map(({ extent }) => extent);
-  if (name === "join" && list !== undefined) {
-    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
-  }
-  const most = textExtent(32 * all.weight);
-  // A text is split into as many parts as it has characters.
-  return { steps, extent: name === "split" ? { size: most.size, weight: 1 + 2 * most.size } : most };
-}
-
-function costOfOperator(node: ASTNode, scope: Scope): Costed {
-  const parts = childrenOf(node).map((part) => costOf(part, scope));
-  const extents = parts.map(({ extent }) => extent);
-  const own = sum(parts) + 1;
-  const [left = SCALAR, right = SCALAR] = extents;
-  switch (node.op) {
-    case "+":
-      return { steps: own + left.size + right.size, extent: together(extents) };
-    case "in":
-      return { steps: own + right.weight, extent: SCALAR };
-    case "&&":
-    case "||":
-    case "!_":
-    case "-_":
-      return { steps: own, extent: SCALAR };
-    default:
-      return { steps: own + Math.min(left.weight, right.weight), extent: SCALAR };
-  }
-}
-
 function member(of: Costed, steps: number, key: string | undefined): Costed {
   return { steps: of.steps + steps, extent: inside(of.extent, key) };
 }
 
-function sum(parts: readonly Costed[]): number {
-  return parts.reduce((total, { steps }) => total + steps, 0);
+function costsOf(nodes: readonly ASTNode[], scope: Scope): Costed[] {
+  return nodes.map((node) => costOf(node, scope));
 }

@@ -1,5 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { childrenOf, comprehensionOf, nodesOf } from "../../definition/rules/rule-tree.js";
+import { childrenOf, comprehensionOf, nodesOf } from "./rule-tree.js";
 
 /** Operators and functions whose time doesn't grow with the evidence, or no faster than comparing a text does. */
 const FLAT = named(

@@ -1,0 +1,71 @@
+import { type Extent, extentOf, SCALAR, textExtent, together } from "./extent.js";
+
+/** How many steps something takes at most, and how large what it gives can be. */
+export interface Costed {
+  readonly steps: number;
+  readonly extent: Extent;
+}
+
+/** How much slower a linear-time pattern is than a search for a text. */
+const PATTERN_FACTOR = 8;
+/** Of functions that give back no text and no list. */
+const GIVES_SCALAR: ReadonlySet<string> = new Set(
+  "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration".split(
+    " ",
+  ),
+);
+
+/** Of a function, by the costs of its arguments. */
+export function costOfCall(name: string, parts: readonly Costed[]): Costed {
+  const all = together(parts.map(({ extent }) => extent));
+  const factor = name === "matches_linear" ? PATTERN_FACTOR : 1;
+  // `size` of a list looks at no element.
+  const work = name === "size" || name === "has" ? 1 : all.weight * factor;
+  const steps = stepsOf(parts) + work + 1;
+  if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
+  // What stands between the parts of a list that are joined is there once for each.
+  const [list, between] = parts.map(({ extent }) => extent);
+  if (name === "join" && list !== undefined) {
+    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
+  }
+  if (name === "split") return { steps, extent: splitExtent(list, between) ?? ofAnyParts(all.weight) };
+  return { steps, extent: textExtent(32 * all.weight) };
+}
+
+/** The parts of texts that are known, by a text between them that is known. */
+function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
+  const [by, ...others] = between?.values ?? [];
+  if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
+  return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
+}
+
+/** A text is split into as many parts as it has characters, each of which may be all of it. */
+function ofAnyParts(weight: number): Extent {
+  const { size } = textExtent(32 * weight);
+  return { size, weight: 1 + 2 * size };
+}
+
+/** Of an operator, by the costs of its operands. */
+export function costOfOperator(operator: string, parts: readonly Costed[]): Costed {
+  const extents = parts.map(({ extent }) => extent);
+  const own = stepsOf(parts) + 1;
+  const [left = SCALAR, right = SCALAR] = extents;
+  switch (operator) {
+    case "+":
+      return { steps: own + left.size + right.size, extent: together(extents) };
+    case "in":
+      return { steps: own + right.weight, extent: SCALAR };
+    case "&&":
+    case "||":
+    case "!_":
+    case "-_":
+      return { steps: own, extent: SCALAR };
+    default:
+      return { steps: own + Math.min(left.weight, right.weight), extent: SCALAR };
+  }
+}
+
+/** All of them together. */
+export function stepsOf(parts: readonly Costed[]): number {
+  return parts.reduce((total, { steps }) => total + steps, 0);
+}

@@ -1,0 +1,77 @@
+/**
+ * Why a rule could not be worked out on what was handed in, for an agent that has not written it: the language
+ * speaks of overloads and predicates.
+ */
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ["string", "a text"],
+  ["int", "a whole number"],
+  ["uint", "a whole number"],
+  ["double", "a number"],
+  ["bool", "true or false"],
+  ["null", "null"],
+  ["list", "a list"],
+  ["map", "an object"],
+  ["dyn", "a value"],
+  ["evidence", "the evidence"],
+  ["params", "the parameters"],
+  ["session", "the session"],
+  ["type", "a type"],
+]);
+
+type Say = (parts: readonly string[]) => string;
+
+/** What the language says, by its beginning, and the same in plain words. */
+const WORDS: readonly (readonly [RegExp, Say])[] = [
+  [/^no such overload: !(.+)$/, ([of = ""]) => `"not" (!) is for true or false, not for ${typeInWords(of)}`],
+  [/^no such overload: -(.+)$/, ([of = ""]) => `${typeInWords(of)} has no minus`],
+  [/^no such overload: (.+) in (.+)$/, ([, of = ""]) => `nothing can be looked for in ${typeInWords(of)}`],
+  [
+    /^no such overload: (.+?) (==|!=|<=?|>=?) (.+)$/,
+    ([a = "", sign, b = ""]) => `${typeInWords(a)} can't be compared with ${typeInWords(b)} (${sign})`,
+  ],
+  [
+    /^no such overload: (.+?) ([-+*/%]) (.+)$/,
+    ([a = "", sign, b = ""]) => `${typeInWords(a)} and ${typeInWords(b)} don't go together (${sign})`,
+  ],
+  [/^found no matching overload for '(?:(.+)\.)?(\w+)\((.*)\)'$/, ([of, name, args = ""]) => unfit(of, name, args)],
+  [/^No such key: index out of bounds, index (-?\d+)/, ([at]) => `the list has no element ${at}, counted from 0`],
+  [/^No such key: (.*)$/s, ([key = ""]) => `there is no key ${JSON.stringify(key)}`],
+  [/must be bool, got '(.+)'$/, ([of = ""]) => wantsBool(of)],
+  [/must return bool, got '(.+)'$/, ([of = ""]) => wantsBool(of)],
+  [/requires bool operands, got '(.+)'$/, ([of = ""]) => wantsBool(of)],
+  [/^Expression of type '(.+)' cannot be range/, ([of = ""]) => `${typeInWords(of)} is no list to go through`],
+  [/^(int|uint)\(\) type error/, () => "it can't be made a whole number"],
+  [/^double\(\) type error/, () => "it can't be made a number"],
+  [/^bool\(\) /, () => "it can't be made true or false"],
+  [/^integer overflow/, () => "a whole number becomes too large"],
+  [/^modulo by zero/, () => "division by zero"],
+  [/^string\.join.*must contain only strings/, () => "only a list of texts can be joined"],
+  [/^string\.\w+\(.*index out of range/, () => "the text is shorter than the part that is asked for"],
+];
+
+/** What went wrong, as part of a sentence. */
+export function failureInWords(error: unknown): string {
+  // Below its first line the language draws a picture of the rule.
+  const said = (error instanceof Error ? error.message : String(error)).replace(/\n\n>[\s\S]*$/, "");
+  for (const [pattern, say] of WORDS) {
+    const found = pattern.exec(said);
+    if (found !== null) return say(found.slice(1));
+  }
+  return said.replace(/\n[\s\S]*$/, "").replace(/dyn<(\w+)>/g, "$1");
+}
+
+function unfit(of: string | undefined, name: string | undefined, args: string): string {
+  const types = [...(of === undefined ? [] : [of]), ...args.split(/, (?![^<]*>)/)].filter((type) => type !== "");
+  return types.length === 0 ? `${name} wants something` : `${name} is not for ${types.map(typeInWords).join(" and ")}`;
+}
+
+function wantsBool(of: string): string {
+  return `true or false is wanted where there is ${typeInWords(of)}`;
+}
+
+/** `dyn<list<string>>` is a list. */
+function typeInWords(type: string): string {
+  const name = /^(?:dyn<)?(\w+)/.exec(type)?.[1] ?? type;
+  return TYPES.get(name) ?? type;
+}

@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { failureInWords } from "../../src/definition/rules/explain-failure.js";
+
+const CEL = "@marcbachmann/cel-js";
+
+describe("a language that can't be loaded", () => {
+  afterEach(() => {
+    vi.doUnmock(CEL);
+    vi.resetModules();
+  });
+
+  it("is looked for again by whoever asks next", async () => {
+    vi.resetModules();
+    vi.doMock(CEL, () => {
+      throw new Error("no such package");
+    });
+    const { loadRuleLanguage } = await import("../../src/definition/rules/rule-language.js");
+    await expect(loadRuleLanguage()).rejects.toThrow();
+    vi.doUnmock(CEL);
+    const language = await loadRuleLanguage();
+    expect(language.forVariables({ n: "integer" }).compile("n > 1")).toMatchObject({ ok: true });
+    expect(loadRuleLanguage()).toBe(loadRuleLanguage());
+  });
+});
+
+describe("what a rule failed by", () => {
+  it.each([
+    ["no such overload: !double", '"not" (!) is for true or false, not for a number'],
+    ["no such overload: -string", "a text has no minus"],
+    ["no such overload: int in dyn<double>", "nothing can be looked for in a number"],
+    ["no such overload: dyn<null> >= int", "null can't be compared with a whole number (>=)"],
+    ["no such overload: list<string> + string", "a list and a text don't go together (+)"],
+    ["found no matching overload for 'size(double)'", "size is not for a number"],
+    [
+      "found no matching overload for 'map<string, dyn>.startsWith(string)'",
+      "startsWith is not for an object and a text",
+    ],
+    ["found no matching overload for 'now()'", "now wants something"],
+    ["No such key: a b", 'there is no key "a b"'],
+    ["No such key: index out of bounds, index 3 >= size 1", "the list has no element 3, counted from 0"],
+    ["Ternary condition must be bool, got 'double'", "true or false is wanted where there is a number"],
+    ["Logical operator requires bool operands, got 'list<dyn>'", "true or false is wanted where there is a list"],
+    ["all(var, predicate) predicate must return bool, got 'string'", "true or false is wanted where there is a text"],
+    ["Expression of type 'double' cannot be range of a comprehension", "a number is no list to go through"],
+    ["int() type error: cannot convert to int", "it can't be made a whole number"],
+    ["double() type error: cannot convert to double", "it can't be made a number"],
+    ["bool() conversion error", "it can't be made true or false"],
+    ["integer overflow: 9223372036854775812", "a whole number becomes too large"],
+    ["modulo by zero", "division by zero"],
+    ["string.join(separator): list must contain only strings", "only a list of texts can be joined"],
+    ["string.substring(start, end): start index out of range", "the text is shorter than the part that is asked for"],
+    ["no such overload: -google.protobuf.Duration", "google.protobuf.Duration has no minus"],
+    ["something else of dyn<string>\nand more", "something else of string"],
+  ])("%s, in words", (said, words) => {
+    expect(failureInWords(new Error(`${said}\n\n>    1 | value\n           ^`))).toBe(words);
+  });
+
+  it("may be anything that is thrown", () => {
+    expect(failureInWords("gone")).toBe("gone");
+  });
+});

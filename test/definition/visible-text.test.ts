@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { saysNothing, visibleText } from "../../src/definition/visible-text.js";
+
+/** Classes of Unicode that nobody sees. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/u;
+/** Blanks that Unicode counts as letters, marks or symbols. */
+const BLANK = [0x2800, 0x1d159, 0x16fe4, 0x13441, 0x13442, 0x3164, 0xffa0, 0x115f, 0x1160, 0x17b4, 0x034f];
+
+describe("visibleText", () => {
+  it("sees none of the characters that have no look, alone or side by side", () => {
+    const unseen: string[] = BLANK.map((code) => String.fromCodePoint(code));
+    for (let code = 0; code <= 0x10ffff; code += 1) {
+      const character = String.fromCodePoint(code);
+      if (UNSEEN.test(character)) unseen.push(character);
+    }
+    expect(unseen.length).toBeGreaterThan(900_000);
+    expect(unseen.filter((character) => visibleText(character) !== "")).toEqual([]);
+    expect(visibleText(unseen.join(""))).toBe("");
+  });
+
+  it("sees letters, digits, signs and emoji of all scripts, and keeps blanks between them", () => {
+    for (const text of ["a", "0", "é", "مرحبا", "日本", "हिन्दी", "🎉", "-", "_", "a b", "e\u0301"]) {
+      expect(visibleText(` ${text}\u200b\u00a0`)).toBe(text);
+    }
+  });
+
+  it("takes time that grows with the text alone", () => {
+    expect(visibleText(`a${" \u200b".repeat(500_000)}b`)).toHaveLength(500_002);
+  });
+});
+
+describe("saysNothing", () => {
+  it("looks into lists and objects", () => {
+    for (const nothing of [
+      null,
+      undefined,
+      "",
+      "\u2800",
+      [],
+      {},
+      [""],
+      [null, " "],
+      [[], {}],
+      { a: "" },
+      { a: [{}] },
+    ]) {
+      expect(saysNothing(nothing), JSON.stringify(nothing)).toBe(true);
+    }
+    for (const something of [0, false, "x", [0], ["", "x"], { a: false }, [[["x"]]]]) {
+      expect(saysNothing(something), JSON.stringify(something)).toBe(false);
+    }
+  });
+});
