@@ -4,8 +4,8 @@
  */
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../decision/decision-request.js";
-import { storedObjectSchema } from "../../definition/json.js";
 import { approvalSchema } from "../../definition/gate-structure.js";
+import { storedObjectSchema } from "../../definition/json.js";
 import { problemSchema } from "../../gate/verdict.js";
 import { signatureSchema } from "../../session/approval-message.js";
 import { snapshotSchema, verificationSchema } from "../../session/verification.js";

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { FINISH, type RoutedDefinition } from "../../definition/routed-definition.js";
 import { fieldGateSchema } from "../../definition/gate-structure.js";
+import { FINISH, type RoutedDefinition } from "../../definition/routed-definition.js";
 
 /** Checks what a session pins of a routed workflow: what may follow what, and what must be shown. */
 export const routedStructureSchema = z.object({
