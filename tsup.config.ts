@@ -4,6 +4,7 @@ import { defineConfig } from "tsup";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    ai: "src/ai.ts",
     fs: "src/fs.ts",
     mcp: "src/mcp.ts",
     postgres: "src/postgres.ts",

@@ -36,17 +36,22 @@ export function decisionJsonSchema(allowed: readonly string[]): JsonObject {
         type: "array",
         items: {
           type: "object",
-          properties: { key: { type: "string" }, value: { type: ["string", "number", "boolean", "null"] } },
+          properties: { key: { type: "string" }, value: oneOf("string", "number", "boolean", "null") },
           required: ["key", "value"],
           additionalProperties: false,
         },
       },
-      status_suggestion: { type: ["string", "null"], enum: [...ROUTED_STATUSES, null] },
-      reasoning: { type: ["string", "null"] },
+      status_suggestion: { anyOf: [{ type: "string", enum: [...ROUTED_STATUSES] }, { type: "null" }] },
+      reasoning: oneOf("string", "null"),
     },
     required: ["next_step_name", "updated_context", "status_suggestion", "reasoning"],
     additionalProperties: false,
   };
+}
+
+/** Not a list of types, nor null in an enum: some providers refuse both, and none refuses this. */
+function oneOf(...types: readonly string[]): JsonObject {
+  return { anyOf: types.map((type) => ({ type })) };
 }
 
 /** Reads a model's text: one JSON object, which may stand in a code fence. */

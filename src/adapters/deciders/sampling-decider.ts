@@ -1,0 +1,80 @@
+import type { DecisionPrompt } from "../../decision/build-decision-prompt.js";
+import type { DeciderAnswer, DecisionRequest } from "../../decision/decision-request.js";
+import { PhasegateError } from "../../errors.js";
+import type { StepDecider } from "../../ports/step-decider.js";
+import { decideByModel } from "./decide-by-model.js";
+import type { ModelReply } from "./model-client.js";
+import { type ModelDeciderOptions, type ModelSettings, modelSettings } from "./model-settings.js";
+import { readSamplingResult, samplingFailure } from "./sampling-reply.js";
+
+/** What a client's model is asked: the parameters of `sampling/createMessage`. */
+export interface SamplingParams {
+  messages: { role: "user"; content: { type: "text"; text: string } }[];
+  systemPrompt: string;
+  maxTokens: number;
+}
+
+/** The part of an MCP server that asks its client: `server.server` of an `McpServer` has it. */
+export interface SamplingServer {
+  getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
+  createMessage(params: SamplingParams, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
+}
+
+/** How the client's model is asked. */
+export interface SamplingDeciderOptions extends ModelDeciderOptions {
+  /** The server, or, where one engine serves several clients, what finds the one whose call is under way. */
+  readonly server: SamplingServer | (() => SamplingServer | undefined);
+  /** How long an answer may be. Default 2,000. */
+  readonly maxTokens?: number;
+}
+
+/**
+ * Asks the model of the MCP client that is connected, by a sampling request: no key, and the client's user pays. Most
+ * clients ask their user first, so give it time (`timeoutMs`, and the engine's `limits.deciderDeadlineMs`). There is
+ * sampling up to protocol version 2025-11-25: from 2026-07-28 on servers send clients no requests.
+ */
+export class SamplingDecider implements StepDecider {
+  readonly #options: SamplingDeciderOptions;
+  readonly #settings: ModelSettings;
+
+  /** Throws `INVALID_INPUT`. */
+  constructor(options: SamplingDeciderOptions) {
+    this.#options = options;
+    this.#settings = modelSettings(options, []);
+  }
+
+  /** Throws `DECIDER_FAILED`, also where the client has no sampling, and `TOO_LARGE` for a prompt. */
+  decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
+    const ask = (prompt: DecisionPrompt, own: AbortSignal) => this.#ask(prompt, own);
+    const client = { name: "sampling", label: "the client's model", ask };
+    return decideByModel({ client, request, signal, settings: this.#settings });
+  }
+
+  async #ask({ system, user }: DecisionPrompt, signal: AbortSignal): Promise<ModelReply> {
+    const { server: given, maxTokens = 2000 } = this.#options;
+    const server = typeof given === "function" ? given() : given;
+    const capabilities = server?.getClientCapabilities();
+    if (server === undefined || capabilities === undefined) throw cannotAsk("no MCP client is connected");
+    if (capabilities.sampling === undefined) throw cannotAsk("the MCP client has no sampling");
+    const params: SamplingParams = {
+      messages: [{ role: "user", content: { type: "text", text: user } }],
+      systemPrompt: system,
+      maxTokens,
+    };
+    try {
+      // The deadline is ours; the SDK's own must not come before it.
+      const options = { signal, timeout: this.#settings.timeoutMs + 1000 };
+      return readSamplingResult(await server.createMessage(params, options));
+    } catch (error) {
+      throw samplingFailure(error) ?? cannotAsk("the MCP client's protocol has no sampling requests");
+    }
+  }
+}
+
+function cannotAsk(what: string): PhasegateError<"DECIDER_FAILED"> {
+  return new PhasegateError("DECIDER_FAILED", `${what}: its model can't be asked`, {
+    remedy:
+      "Connect a client with the capability sampling, or give the engine another decider: LinearDecider, GeminiDecider, AiSdkDecider. The report is kept: retry goes on with it.",
+    details: { reason: "unavailable", retryable: false, requests: 0 },
+  });
+}
