@@ -45,3 +45,11 @@ export function logLevelOption(): Option {
     .choices(LOG_LEVELS)
     .default("info");
 }
+
+/** Where routed workflows may include files from, beside their own folders. */
+export function includeRootOption(): Option {
+  return new Option(
+    "--include-root <folder...>",
+    "folders that routed workflows may include files from, relative to the one that holds the workflows; '.' for all",
+  ).argParser((value: string, before: readonly string[] = []) => [...before, notEmpty(value)]);
+}

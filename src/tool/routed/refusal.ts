@@ -23,6 +23,8 @@ const UNDECIDED: Partial<Record<RoutedCall, string>> = {
   resume: "Failed to reconcile state or get next step from AI service.",
 };
 
+const NO_DECISION = "Failed to get decision from AI service after potential retry.";
+
 /** A request that can't be carried out. */
 export function badRequest({ errorCode, message, remedy, field }: BadRequest): Refusal {
   const about = field === undefined ? {} : { field };
@@ -39,7 +41,7 @@ const STATUS: Record<RequestErrorCode, number> = {
 /** An error as it is told: seed 003's code and sentence, our finer code and what to do next beside it. */
 export function refusalOf(face: RoutedFace, call: RoutedCall, params: WireObject, error: unknown): Refusal {
   if (!isPhasegateError(error)) return INTERNAL;
-  const { status, code } = WIRE_ERRORS[error.code];
+  const { status, code } = isFile(error) ? WIRE_ERRORS.FILE_NOT_FOUND : WIRE_ERRORS[error.code];
   const said = shorten(error.message);
   const message = sentence(call, params, error) ?? said;
   const details = compact({
@@ -51,6 +53,11 @@ export function refusalOf(face: RoutedFace, call: RoutedCall, params: WireObject
     status,
     body: { error_code: code, message, details: { ...details, remedy: remedyOf(face, error) } },
   };
+}
+
+/** What is too large may be a prompt, or a file of the definitions. */
+function isFile(error: AnyPhasegateError): boolean {
+  return error.code === "TOO_LARGE" && error.details.file !== undefined;
 }
 
 const INTERNAL: Refusal = {
@@ -75,9 +82,10 @@ function sentence(call: RoutedCall, params: WireObject, error: AnyPhasegateError
       return `Workflow definition '${error.details.workflowType}' could not be loaded.`;
     case "SESSION_NOT_FOUND":
       return `Workflow instance with ID ${String(params.instance_id)} not found.`;
-    case "DECIDER_FAILED":
     case "TOO_LARGE":
-      return UNDECIDED[call] ?? "Failed to get decision from AI service after potential retry.";
+      return isFile(error) ? undefined : (UNDECIDED[call] ?? NO_DECISION);
+    case "DECIDER_FAILED":
+      return UNDECIDED[call] ?? NO_DECISION;
     case "STORAGE_FAILED":
       return call === "start"
         ? "Failed to create workflow instance state."
