@@ -5,6 +5,11 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] 
 /** A level of the log. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Whether a text is a level of the log. */
+export function isLogLevel(level: string): level is LogLevel {
+  return LOG_LEVELS.some((one) => one === level);
+}
+
 /** Reads a whole number of at least `least`. */
 export function wholeNumber(least: number): (value: string) => number {
   return (value) => {
