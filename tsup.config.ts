@@ -10,6 +10,7 @@ export default defineConfig({
     postgres: "src/postgres.ts",
     rag: "src/rag.ts",
     remark: "src/remark.ts",
+    routed: "src/routed.ts",
     sqlite: "src/sqlite.ts",
     verify: "src/verify.ts",
     testing: "src/testing.ts",

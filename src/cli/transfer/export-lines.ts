@@ -4,6 +4,7 @@ import { checkCommit, withPayloads } from "../../engine/logs/check-log.js";
 import { chosenSessions, type SessionChoice } from "../../engine/logs/chosen-sessions.js";
 import { asRefusal, LogRefusal } from "../../engine/logs/log-refusal.js";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
+import { KINDS } from "./kinds.js";
 import { commitLine, endLine, headerLine } from "./log-lines.js";
 
 /** What is exported, and who is told of what is not. */
@@ -51,7 +52,7 @@ async function* checked(
 ): AsyncGenerator<Commit> {
   let previous: Commit | undefined;
   for await (const commit of storage.log(sessionId, { limit })) {
-    const hashes = checkCommit(sessionId, commit, previous, hashKey);
+    const hashes = checkCommit(sessionId, commit, previous, hashKey, KINDS);
     yield withPayloads(commit, hashes, (id, hash) => storage.payload(id, hash));
     previous = commit;
   }

@@ -1,14 +1,12 @@
 import type { SessionId } from "../../definition/names.js";
 import type { Receipt } from "../../kernel/audit.js";
 import { checkPayload, tampered } from "../../kernel/commit-body.js";
-import type { Machine } from "../../kernel/machine.js";
-import { readCommit } from "../../kernel/read-commit.js";
-import type { Commit, Payload, SessionSummary } from "../../ports/storage-adapter.js";
+import type { Commit, Payload } from "../../ports/storage-adapter.js";
 import { phasedMachine } from "../phased-machine.js";
 import { LogRefusal } from "./log-refusal.js";
+import { type SessionKind, sessionKind } from "./session-kind.js";
 
-/** What a list filters on: a summary that lies in one of these would show a session in the wrong place. */
-const LISTED = ["kind", "workflowType", "target", "status", "createdAt", "updatedAt"] as const;
+const PHASED = sessionKind(phasedMachine);
 
 /**
  * Checks that a commit is what was written, and that it follows the one before it; gives the digests of the payloads that
@@ -19,13 +17,15 @@ export function checkCommit(
   commit: Commit,
   previous: Receipt | undefined,
   hashKey: Uint8Array | undefined,
+  kinds: readonly SessionKind[] = [],
 ): readonly string[] {
   const { version, previousHash, summary } = commit;
   if (version !== (previous?.version ?? 0) + 1 || previousHash !== (previous?.hash ?? "")) {
     throw tampered({ sessionId, version }, "it does not follow the one before it");
   }
   const { kind } = summary;
-  if (kind === phasedMachine.kind) return namedPayloads(phasedMachine, sessionId, commit, hashKey);
+  const known = [PHASED, ...kinds].find(({ name }) => name === kind);
+  if (known !== undefined) return known.check(sessionId, commit, hashKey);
   throw new LogRefusal("unknown_kind", `sessions of the kind ${kind} can't be read here`);
 }
 
@@ -43,25 +43,4 @@ export async function withPayloads(
     payloads.push({ hash, body });
   }
   return payloads.length === 0 ? bare : { ...bare, payloads };
-}
-
-function namedPayloads<Event, Head>(
-  machine: Machine<never, Event, Head>,
-  sessionId: SessionId,
-  commit: Commit,
-  hashKey: Uint8Array | undefined,
-): readonly string[] {
-  const { newest, events } = readCommit(machine, sessionId, commit, hashKey);
-  checkSummary(commit, newest.summary);
-  return events.flatMap((event) => machine.payloadsOf(event));
-}
-
-/** No hash covers a summary: it must say what the head says. */
-function checkSummary(commit: Commit, made: SessionSummary): void {
-  const { summary, version } = commit;
-  const isSince = Number.isInteger(summary.activeSince) && summary.activeSince >= 1 && summary.activeSince <= version;
-  const differs = LISTED.some((field) => summary[field] !== made[field]);
-  if (summary.sessionId !== made.sessionId || differs || !isSince) {
-    throw tampered(commit, "its summary is not that of its body");
-  }
 }

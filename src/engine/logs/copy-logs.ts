@@ -57,7 +57,7 @@ async function copyOne(
   from: StorageAdapter,
   to: StorageAdapter,
   id: SessionId,
-  { hashKey, signal }: CopyOptions,
+  { hashKey, signal, kinds }: CopyOptions,
 ): Promise<Appended> {
   signal?.throwIfAborted();
   const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
@@ -68,7 +68,7 @@ async function copyOne(
     from.log(id, { after: version - 1, limit: Math.max(0, newest.version - version + 1) });
   const prepare = async (commit: Commit, previous: Commit | undefined) => {
     signal?.throwIfAborted();
-    const hashes = checkCommit(id, commit, previous, key);
+    const hashes = checkCommit(id, commit, previous, key, kinds);
     return withPayloads(commit, hashes, (session, hash) => from.payload(session, hash));
   };
   const appended = await appendLog(id, read, prepare, to);

@@ -1,6 +1,7 @@
 import type { SessionId } from "../../definition/names.js";
 import type { SessionChoice } from "./chosen-sessions.js";
 import type { RefusalReason } from "./log-refusal.js";
+import type { SessionKind } from "./session-kind.js";
 
 /** Which sessions are copied, and how. */
 export interface CopyOptions extends SessionChoice {
@@ -11,6 +12,8 @@ export interface CopyOptions extends SessionChoice {
    * working in the source.
    */
   readonly passes?: number;
+  /** Kinds of sessions beside phased ones: `ROUTED_SESSIONS` of `phasegate/routed`. Others are refused. */
+  readonly kinds?: readonly SessionKind[];
   /** After each session. What it throws ends the copying. */
   readonly onProgress?: (progress: CopyProgress) => void;
   /** Ends the copying between two commits, with the signal's reason. What is copied stays, and another call goes on. */

@@ -4,7 +4,8 @@ import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import type { ApprovalSignature } from "../../session/approval-message.js";
 import type { RoutedCommand } from "../session/commands.js";
-import type { RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedContext } from "./routed-context.js";
+import type { RoutedSession } from "./routed-session.js";
 import type { RoutedKeyed, RoutedView } from "./types.js";
 import { questionOf, requireFound, viewInstance } from "./view.js";
 

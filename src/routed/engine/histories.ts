@@ -1,6 +1,6 @@
 import { RecentMap } from "../../kernel/recent-map.js";
 import { type RoutedEntry, withCommit } from "../session/entries.js";
-import type { RoutedCommit, RoutedKernel } from "./routed-context.js";
+import type { RoutedCommit, RoutedKernel } from "./routed-session.js";
 
 /** How many sessions' last entries are kept. */
 const KEPT = 256;

@@ -9,7 +9,8 @@ import type { Payload } from "../../ports/storage-adapter.js";
 import { hashEvidence } from "../../session/approval-message.js";
 import type { Snapshot, Verification } from "../../session/verification.js";
 import { type PinnedStep, type RoutedStructure, stepOf } from "../session/structure.js";
-import type { RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedContext } from "./routed-context.js";
+import type { RoutedSession } from "./routed-session.js";
 
 /** What a step's gate says to a report. */
 export interface Judged {

@@ -2,7 +2,7 @@ import type { SessionId } from "../../definition/names.js";
 import type { ErrorCode } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import { Notifier } from "../../kernel/notifier.js";
-import type { RoutedCommit } from "./routed-context.js";
+import type { RoutedCommit } from "./routed-session.js";
 
 /** Whose notification it is. */
 export interface InstanceNotification {

@@ -1,6 +1,6 @@
 import { RecentMap } from "../../kernel/recent-map.js";
 import type { RoutedStructure } from "../session/structure.js";
-import type { RoutedCommit, RoutedKernel } from "./routed-context.js";
+import type { RoutedCommit, RoutedKernel } from "./routed-session.js";
 
 /** How many structures are kept in memory. */
 const KEPT = 256;

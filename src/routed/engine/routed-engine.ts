@@ -1,9 +1,11 @@
 import { parseSessionId } from "../../definition/names.js";
 import { Metrics, type OperationMetrics } from "../../engine/metrics.js";
+import { type WatchQuery, watchKind } from "../../engine/watch-commits.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { AuditReport, Receipt } from "../../kernel/audit.js";
 import { Kernel } from "../../kernel/kernel.js";
 import type { Listener } from "../../kernel/notifier.js";
+import { readCommit, recordedOf } from "../../kernel/read-commit.js";
 import type { RoutedListing } from "../../ports/routed-source.js";
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
 import { type RoutedEntry, withCommit, withReveal } from "../session/entries.js";
@@ -22,6 +24,7 @@ import type { RoutedEngineOptions } from "./options.js";
 import { PinnedWays } from "./pinned-ways.js";
 import { resolveRoutedOptions } from "./resolve-options.js";
 import type { RoutedContext } from "./routed-context.js";
+import type { RoutedCommit as RoutedSessionCommit } from "./routed-session.js";
 import { startRouted } from "./start.js";
 import type {
   AdvanceRequest,
@@ -150,6 +153,22 @@ export class RoutedEngine {
   /** Checks an instance's log, against a receipt kept elsewhere if there is one. */
   audit(instanceId: string, receipt?: Receipt): Promise<AuditReport> {
     return this.#run("audit", ({ kernel }) => kernel.audit(parseSessionId(instanceId), receipt));
+  }
+
+  /**
+   * Commits of routed sessions as any process appends them, each checked and read. Begins with the call; ends without an
+   * error when the signal aborts. Throws `UNSUPPORTED` where the storage can't be watched.
+   */
+  watch(
+    query: WatchQuery = {},
+    { signal }: { readonly signal?: AbortSignal } = {},
+  ): AsyncIterableIterator<RoutedSessionCommit, undefined> {
+    const { storage, hashKey } = this.#context.options;
+    return watchKind(storage, { ...query, kind: routedMachine.kind }, signal, async (next) => {
+      const commit = await next();
+      if (commit === undefined) return undefined;
+      return recordedOf(readCommit(routedMachine, commit.sessionId, commit, hashKey));
+    });
   }
 
   /** Counts and durations of every operation since the engine was made; a decider's time is in them. */

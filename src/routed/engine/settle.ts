@@ -7,7 +7,8 @@ import { allowedNext, type RoutedStructure, stepOf } from "../session/structure.
 import { askDecider, type Decided } from "./ask-decider.js";
 import { beginStep } from "./judge-report.js";
 import { loadTexts } from "./load-texts.js";
-import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedContext } from "./routed-context.js";
+import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 
 /** Somebody else has answered the question meanwhile. */
 class AnsweredError extends Error {}

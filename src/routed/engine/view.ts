@@ -7,7 +7,8 @@ import type { RoutedHead } from "../session/head.js";
 import { allowedOperations } from "../session/refusals.js";
 import { stepOf } from "../session/structure.js";
 import { instructionsOf, loadTexts } from "./load-texts.js";
-import type { RoutedCommit, RoutedContext, RoutedSession } from "./routed-context.js";
+import type { RoutedContext } from "./routed-context.js";
+import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
 
 /** An instance as it stands. Throws `SESSION_NOT_FOUND`. */

@@ -175,13 +175,11 @@ describe("command", () => {
     "ends with all that it has started (%s)",
     async (options) => {
       const { run } = await withNode();
-      const started = performance.now();
       const result = await run(FORK(options));
       expect(result).toMatchObject({ ok: true });
       const pid = Number(result.output?.[0]);
       expect(pid).toBeGreaterThan(1);
       await expect.poll(() => isRunning(pid)).toBe(false);
-      expect(performance.now() - started).toBeLessThan(10_000);
     },
   );
 

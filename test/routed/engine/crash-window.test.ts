@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryRoots } from "../../adapters/fs/temporary-root.js";
+import { newSchema, postgresUrl } from "../../support/postgres.js";
+import { workersOf } from "../../support/worker-process.js";
+import { routed, Script } from "./garden.js";
+import { openPlace } from "./open-place.js";
+
+const newRoot = temporaryRoots();
+const startWorker = workersOf(join(import.meta.dirname, "crash-worker.ts"));
+
+const PLACES: Readonly<Record<string, () => Promise<string>>> = {
+  files: async () => join(await newRoot(), "state"),
+  SQLite: async () => join(await newRoot(), "state.db"),
+  PostgreSQL: async () => `${await postgresUrl()}#${newSchema()}`,
+};
+
+/** A session whose report was written by a process that was killed before anything was decided. */
+async function killed(place: string, ...moves: ConstructorParameters<typeof Script>) {
+  const decider = new Script(...moves);
+  const storage = await openPlace(place);
+  const { engine } = routed(decider, { storage });
+  const { instanceId } = await engine.start({ workflow: "GARDEN", context: { bed: "north" } });
+  const worker = startWorker(place, instanceId);
+  await new Promise<void>((resolve) => {
+    worker.process.stdout?.once("data", () => resolve());
+    worker.process.once("close", () => resolve());
+  });
+  worker.process.kill("SIGKILL");
+  const { errors } = await worker.ended;
+  expect(errors).toBe("");
+  return { engine, decider, id: instanceId };
+}
+
+describe.each(Object.entries(PLACES))("a process that is killed between report and decision, on %s", (_, newPlace) => {
+  it("has lost nothing: the repeated call goes on with its report", { timeout: 120_000 }, async () => {
+    const { engine, decider, id } = await killed(await newPlace(), "Sow");
+    expect(await engine.status(id)).toMatchObject({
+      status: "RUNNING",
+      pending: { operation: "advance" },
+      context: { bed: "north", depth: 20 },
+    });
+    const request = {
+      report: { status: "success", message: "dug" },
+      contextUpdates: { depth: 20 },
+      idempotencyKey: "dig",
+    };
+    expect(await engine.advance(id, request)).toMatchObject({
+      currentStep: "Sow",
+      context: { bed: "north", depth: 20 },
+    });
+    expect(decider.requests).toMatchObject([{ report: { message: "dug" } }]);
+    expect(await engine.history(id)).toHaveLength(1);
+    expect(await engine.audit(id)).toMatchObject({ intact: true });
+    await engine.close();
+  });
+
+  it("is resumed by a client that comes back", { timeout: 120_000 }, async () => {
+    const { engine, decider, id } = await killed(await newPlace(), "Water");
+    const next = await engine.resume(id, { assumedStep: "Sow", report: { status: "resuming" } });
+    expect(next).toMatchObject({ currentStep: "Water", nextStep: { instructions: "Water them." } });
+    expect(decider.requests).toMatchObject([{ operation: "resume", history: [{ report: { message: "dug" } }] }]);
+    await engine.close();
+  });
+});

@@ -1,0 +1,31 @@
+/** A host of routed sessions whose decider never answers: it says so once the report has been written. */
+import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
+import { openPlace } from "./open-place.js";
+
+const [place = "", instanceId = ""] = process.argv.slice(2);
+
+const garden = defineRoutedWorkflow({
+  name: "GARDEN",
+  steps: [
+    { name: "Dig", guidance: "Then sow.", instructions: "Dig a bed." },
+    { name: "Sow", guidance: "Then water.", instructions: "Sow peas." },
+  ],
+});
+
+const engine = createRoutedEngine({
+  storage: await openPlace(place),
+  workflows: routedWorkflows(garden),
+  decider: {
+    decide: () => {
+      console.log("asked");
+      return new Promise(() => {});
+    },
+  },
+});
+// Nothing but this keeps the process alive while the decider is silent.
+setInterval(() => {}, 1000);
+await engine.advance(instanceId, {
+  report: { status: "success", message: "dug" },
+  contextUpdates: { depth: 20 },
+  idempotencyKey: "dig",
+});

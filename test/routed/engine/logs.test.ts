@@ -1,0 +1,52 @@
+import { copySessions, MemoryStorage } from "phasegate";
+import { ROUTED_SESSIONS } from "phasegate/routed";
+import { describe, expect, it } from "vitest";
+import { DONE, routed, Script } from "./garden.js";
+
+async function worked(storage = new MemoryStorage()) {
+  const { engine } = routed(new Script("Sow", "FINISH"), { storage, hashKey: "a key" });
+  const { instanceId } = await engine.start({ workflow: "GARDEN" });
+  await engine.advance(instanceId, DONE);
+  await engine.advance(instanceId, DONE);
+  return { engine, storage, id: instanceId };
+}
+
+describe("logs of routed sessions", () => {
+  it("can be watched", async () => {
+    const storage = new MemoryStorage();
+    const { engine } = routed(new Script("Sow"), { storage });
+    const end = new AbortController();
+    const commits = engine.watch({}, { signal: end.signal });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    await engine.advance(instanceId, DONE);
+    const seen: string[][] = [];
+    for await (const { sessionId, events } of commits) {
+      expect(sessionId).toBe(instanceId);
+      seen.push(events.map(({ type }) => type));
+      if (seen.length === 3) end.abort();
+    }
+    expect(seen).toEqual([["started"], ["reported"], ["decided"]]);
+  });
+
+  it("move house to the letter, where their kind is named", async () => {
+    const { storage, id } = await worked();
+    const house = new MemoryStorage();
+    const refused = await copySessions(storage, house, { hashKey: "a key" });
+    expect(refused.refused).toMatchObject([{ sessionId: id, reason: "unknown_kind" }]);
+    const copied = await copySessions(storage, house, { hashKey: "a key", kinds: [ROUTED_SESSIONS] });
+    expect(copied).toMatchObject({ sessions: 1, commits: 5, refused: [], settled: true });
+    const there = routed(new Script(), { storage: house, hashKey: "a key" }).engine;
+    expect(await there.audit(id)).toMatchObject({ intact: true });
+    expect(await there.status(id)).toMatchObject({ status: "COMPLETED" });
+  });
+
+  it("that were changed are refused", async () => {
+    const { storage, id } = await worked();
+    const security: string[] = [];
+    const other = routed(new Script(), { storage, hashKey: "another key" }).engine;
+    other.on("security", ({ code }) => security.push(code));
+    await expect(other.status(id)).rejects.toMatchObject({ code: "TAMPERED" });
+    await expect(other.advance(id, DONE)).rejects.toMatchObject({ code: "TAMPERED" });
+    expect(security).toEqual(["TAMPERED", "TAMPERED"]);
+  });
+});

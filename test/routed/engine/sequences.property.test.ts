@@ -1,0 +1,250 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
+import type { JsonObject } from "../../../src/definition/json.js";
+import { isPhasegateError } from "../../../src/errors.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
+import type { RoutedEngine } from "../../../src/routed/engine/routed-engine.js";
+import { type Move, routed, Script } from "./garden.js";
+
+/** Sequences that are tried; by hand with PHASEGATE_PROPERTY_RUNS=10000. */
+const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? 300);
+
+const WAYS: Readonly<Record<string, readonly string[]>> = {
+  Dig: ["Dig", "Sow"],
+  Sow: ["Dig", "Sow", "Water", "FINISH"],
+  Water: ["Sow", "FINISH"],
+};
+const STEPS = Object.keys(WAYS);
+
+const GARDEN = defineRoutedWorkflow({
+  name: "GARDEN",
+  steps: [
+    { name: "Dig", guidance: "g", instructions: "i", next: ["Dig", "Sow"] },
+    { name: "Sow", guidance: "g", instructions: "i" },
+    { name: "Water", guidance: "g", instructions: "i", next: ["Sow", "FINISH"] },
+  ],
+});
+
+type Act =
+  | {
+      readonly type: "advance" | "resume";
+      readonly answer: Answer;
+      readonly update?: readonly [string, number];
+      readonly again: boolean;
+    }
+  | { readonly type: "suspend" | "cancel" | "retry" | "status" }
+  | { readonly type: "crash"; readonly answer: Answer };
+
+/** What the decider does: go to a step, nearly name it, err once or twice, throw, or suggest a status. */
+interface Answer {
+  readonly to: string;
+  readonly how: "right" | "nearly" | "wrong once" | "wrong twice" | "throws" | "SUSPENDED" | "FAILED" | "COMPLETED";
+  readonly writes?: readonly [string, number] | undefined;
+}
+
+const key = fc.constantFrom("bed", "depth");
+const entry = fc.option(fc.tuple(key, fc.nat(9)), { nil: undefined });
+const answer: fc.Arbitrary<Answer> = fc.record({
+  to: fc.constantFrom(...STEPS, "FINISH"),
+  how: fc.constantFrom(
+    "right",
+    "right",
+    "right",
+    "nearly",
+    "wrong once",
+    "wrong twice",
+    "throws",
+    "SUSPENDED",
+    "FAILED",
+    "COMPLETED",
+  ),
+  writes: entry,
+});
+const act: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record(
+      { type: fc.constantFrom("advance" as const, "advance" as const, "resume" as const), answer, again: fc.boolean() },
+      { requiredKeys: ["type", "answer", "again"] },
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constantFrom("suspend", "retry", "status", "cancel" as const),
+    }) as fc.Arbitrary<Act>,
+  },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant("crash" as const), answer }) },
+);
+
+/** What an instance must be, in a few lines. */
+interface Model {
+  status: "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
+  step: string;
+  context: JsonObject;
+  pending: boolean;
+  over: boolean;
+  reports: number;
+}
+
+/** What a decider's answer makes of the model; false where nothing usable comes. */
+function follow(model: Model, { to, how, writes }: Answer): boolean {
+  const allowed = WAYS[model.step] ?? [];
+  if (how === "throws" || how === "wrong twice" || !allowed.includes(to)) {
+    model.status = "FAILED";
+    return false;
+  }
+  model.pending = false;
+  if (writes !== undefined && how !== "wrong once") model.context = { ...model.context, [writes[0]]: writes[1] };
+  if (how === "FAILED") {
+    model.status = "FAILED";
+    if (to !== "FINISH") model.step = to;
+    return true;
+  }
+  const ends = to === "FINISH" || (how === "COMPLETED" && allowed.includes("FINISH"));
+  model.status = ends ? "COMPLETED" : how === "SUSPENDED" ? "SUSPENDED" : "RUNNING";
+  model.step = ends ? "FINISH" : to;
+  return true;
+}
+
+/** The same answer as a script for one call: what can't be used is asked about once more. */
+function script(model: Model, { to, how, writes }: Answer): Move[] {
+  const contextUpdates = writes === undefined ? {} : { [writes[0]]: writes[1] };
+  const right: Move = {
+    nextStep: to,
+    contextUpdates,
+    ...(["SUSPENDED", "FAILED", "COMPLETED"].includes(how) ? { statusSuggestion: how } : {}),
+  };
+  if (!(WAYS[model.step] ?? []).includes(to)) return how === "throws" ? [new Error("no")] : [right, right];
+  switch (how) {
+    case "throws":
+      return [new Error("no")];
+    case "nearly":
+      return [{ nextStep: ` ${to.toUpperCase()}`, contextUpdates }];
+    case "wrong once":
+      return ["Weed", { nextStep: to }];
+    case "wrong twice":
+      return ["Weed", "Weed"];
+    default:
+      return [right];
+  }
+}
+
+async function play(acts: readonly Act[]): Promise<void> {
+  const storage = new MemoryStorage();
+  const decider = new Script();
+  const make = () =>
+    routed(decider, { storage, workflows: routedWorkflows(GARDEN), limits: { maxAttempts: 1000 } }).engine;
+  let engine = make();
+  const { instanceId } = await engine.start({ workflow: "GARDEN" });
+  const model: Model = { status: "RUNNING", step: "Dig", context: {}, pending: false, over: false, reports: 0 };
+  for (const [index, one] of acts.entries()) {
+    engine = (await perform(engine, instanceId, one, index, { model, decider, make })) ?? engine;
+    const seen = await engine.status(instanceId);
+    expect({
+      status: seen.status,
+      step: seen.currentStep,
+      context: seen.context,
+      pending: seen.pending !== undefined,
+    }).toEqual({
+      status: model.status,
+      step: model.step,
+      context: model.context,
+      pending: model.pending,
+    });
+    expect("completedAt" in seen).toBe(model.status === "COMPLETED" || model.status === "FAILED");
+  }
+  expect(await engine.audit(instanceId)).toMatchObject({ intact: true });
+  const entries = await engine.history(instanceId);
+  expect(entries.filter(({ report }) => report !== undefined)).toHaveLength(model.reports);
+}
+
+interface Stage {
+  readonly model: Model;
+  readonly decider: Script;
+  readonly make: () => RoutedEngine;
+}
+
+async function perform(engine: RoutedEngine, id: string, one: Act, index: number, { model, decider, make }: Stage) {
+  const { moves } = decider;
+  moves.length = 0;
+  switch (one.type) {
+    case "status":
+      return;
+    case "suspend":
+    case "cancel":
+    case "retry":
+      return move(engine, id, one.type, { model, decider, make });
+    case "crash": {
+      // The report is written, and the process ends before its decision.
+      if (model.status !== "RUNNING" || model.pending) return;
+      moves.push(() => new Promise(() => {}));
+      void engine.advance(id, { report: { status: `report ${index}` } });
+      while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setImmediate(resolve));
+      model.pending = true;
+      model.reports += 1;
+      return make();
+    }
+    default: {
+      const { type, answer: said, again } = one;
+      const report = { status: `report ${index}` };
+      const request = { report, idempotencyKey: `k${index}` };
+      const call = () =>
+        type === "advance" ? engine.advance(id, request) : engine.resume(id, { ...request, assumedStep: "Dig" });
+      if (model.status === "COMPLETED" || model.status === "FAILED") {
+        expect(await call()).toMatchObject({ status: model.status });
+        return;
+      }
+      if (model.status === "SUSPENDED" && type === "advance") {
+        await expect(call()).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+        return;
+      }
+      const goesOn = model.pending && type === "advance";
+      if (!goesOn) model.reports += 1;
+      model.status = "RUNNING";
+      moves.push(...script(model, said));
+      const outcome = await call().catch((error: unknown) => error);
+      model.pending = true;
+      const decided = follow(model, said);
+      if (!decided) expect(isPhasegateError(outcome, "DECIDER_FAILED")).toBe(true);
+      else if (goesOn) expect(isPhasegateError(outcome, "CONFLICT")).toBe(true);
+      else expect(outcome).toMatchObject({ status: model.status, replayed: false });
+      if (again && decided && !goesOn) expect(await call()).toMatchObject({ status: model.status, replayed: true });
+    }
+  }
+}
+
+async function move(engine: RoutedEngine, id: string, type: "suspend" | "cancel" | "retry", { model, decider }: Stage) {
+  const isRunning = model.status === "RUNNING";
+  const isPossible =
+    type === "suspend"
+      ? isRunning
+      : type === "cancel"
+        ? isRunning || model.status === "SUSPENDED"
+        : model.status === "FAILED" && !model.over;
+  if (!isPossible) {
+    await expect(engine[type](id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+    return;
+  }
+  if (type === "suspend") model.status = "SUSPENDED";
+  if (type === "cancel") {
+    model.status = "FAILED";
+    model.over = true;
+  }
+  if (type === "retry") {
+    model.status = "RUNNING";
+    if (model.pending) {
+      const said: Answer = { to: WAYS[model.step]?.[0] ?? "", how: "right" };
+      decider.moves.push(...script(model, said));
+      follow(model, said);
+    }
+  }
+  await engine[type](id);
+}
+
+describe("any sequence of calls", () => {
+  it("leads where a model of a few lines says", { timeout: 600_000 }, async () => {
+    await fc.assert(fc.asyncProperty(fc.array(act, { maxLength: 12 }), play), { numRuns: RUNS });
+  });
+});
