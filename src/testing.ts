@@ -1,7 +1,8 @@
 /**
  * What adapter authors and hosts test themselves with: contract suites for the ports, as cases for
  * any test runner or as one call; adapters that are broken on purpose; a storage that fails when it
- * is told to, a clock that stands still, and an agent that follows a script.
+ * is told to, a clock that stands still, an agent that follows a script, and a server that speaks like
+ * a provider of models.
  *
  * @packageDocumentation
  */
@@ -12,6 +13,13 @@ export type { ContractCase } from "./testing/contract-case.js";
 export { FakeClock } from "./testing/fake-clock.js";
 export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
 export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/make-commit.js";
+export {
+  type ModelServer,
+  type ModelServerReplies,
+  type ModelServerReply,
+  type ModelServerRequest,
+  startModelServer,
+} from "./testing/model-server.js";
 export { type PlanContractOptions, planContract } from "./testing/plan-contract.js";
 export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/run-contract.js";
 export {

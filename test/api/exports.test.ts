@@ -29,6 +29,7 @@ const EXPORTS = {
     "tickTask",
     "verifierNames",
   ],
+  "phasegate/ai": ["AiSdkDecider", "GeminiDecider", "LinearDecider", "SamplingDecider", "ScriptedDecider"],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "createProjectRoot"],
   "phasegate/mcp": ["registerWorkflowTool"],
   "phasegate/postgres": ["PostgresStorage"],
@@ -66,6 +67,7 @@ const EXPORTS = {
     "planContract",
     "runContentContract",
     "runStorageContract",
+    "startModelServer",
     "storageContract",
   ],
 };

@@ -16,6 +16,8 @@ export interface SamplingParams {
 
 /** The part of an MCP server that asks its client: `server.server` of an `McpServer` has it. */
 export interface SamplingServer {
+  /** Undefined while nobody is connected. Who has no such property is connected. */
+  readonly transport?: object | undefined;
   getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
   createMessage(params: SamplingParams, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
 }
@@ -53,9 +55,13 @@ export class SamplingDecider implements StepDecider {
   async #ask({ system, user }: DecisionPrompt, signal: AbortSignal): Promise<ModelReply> {
     const { server: given, maxTokens = 2000 } = this.#options;
     const server = typeof given === "function" ? given() : given;
-    const capabilities = server?.getClientCapabilities();
-    if (server === undefined || capabilities === undefined) throw cannotAsk("no MCP client is connected");
-    if (capabilities.sampling === undefined) throw cannotAsk("the MCP client has no sampling");
+    const alone = server !== undefined && "transport" in server && server.transport === undefined;
+    if (server === undefined || alone) throw cannotAsk("no MCP client is connected");
+    // Missing on connections of later protocols: to ask tells.
+    const capabilities = server.getClientCapabilities();
+    if (capabilities !== undefined && capabilities.sampling === undefined) {
+      throw cannotAsk("the MCP client has no sampling");
+    }
     const params: SamplingParams = {
       messages: [{ role: "user", content: { type: "text", text: user } }],
       systemPrompt: system,

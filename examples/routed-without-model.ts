@@ -1,0 +1,53 @@
+/**
+ * A routed workflow without any model: steps in their order, or by a decider of one's own. Reports are durable before
+ * anybody decides; what a decider answers is checked before it is written.
+ */
+import assert from "node:assert/strict";
+import { MemoryStorage } from "phasegate";
+import { LinearDecider, type StepDecider } from "phasegate/ai";
+import { createRoutedEngine, defineRoutedWorkflow, FINISH, routedWorkflows } from "phasegate/routed";
+
+const garden = defineRoutedWorkflow({
+  name: "GARDEN",
+  goal: "A bed with peas.",
+  steps: [
+    { name: "Dig", guidance: "Dig again if there are stones. Then sow.", instructions: "Dig a bed." },
+    { name: "Sow", guidance: "Then finish.", instructions: "Sow peas.", next: ["Dig", FINISH] },
+  ],
+});
+
+// #region linear
+const engine = createRoutedEngine({
+  storage: new MemoryStorage(),
+  workflows: routedWorkflows(garden),
+  decider: new LinearDecider(),
+});
+const { instanceId, nextStep } = await engine.start({ workflow: "GARDEN" });
+// #endregion linear
+assert.equal(nextStep.name, "Dig");
+const names: string[] = [];
+for (let turn = 0; turn < 2; turn += 1) {
+  names.push((await engine.advance(instanceId, { report: { status: "success" } })).nextStep.name);
+}
+assert.deepEqual(names, ["Sow", FINISH]);
+
+// #region own
+const byReport: StepDecider = {
+  async decide({ workflow, allowed, currentStep, report }) {
+    const names = workflow.steps.map(({ name }) => name);
+    const again = report?.status !== "success" && currentStep !== undefined;
+    const next = again ? currentStep : names[names.indexOf(currentStep ?? "") + 1];
+    const nextStep = next !== undefined && allowed.includes(next) ? next : FINISH;
+    return { nextStep, contextUpdates: {}, reasoning: again ? "it isn't done yet" : "it is done" };
+  },
+};
+// #endregion own
+const careful = createRoutedEngine({
+  storage: new MemoryStorage(),
+  workflows: routedWorkflows(garden),
+  decider: byReport,
+});
+const { instanceId: bed } = await careful.start({ workflow: "GARDEN" });
+assert.equal((await careful.advance(bed, { report: { status: "failure", message: "stones" } })).nextStep.name, "Dig");
+assert.equal((await careful.advance(bed, { report: { status: "success" } })).nextStep.name, "Sow");
+console.log(`${bed}: dug twice, sowing now`);
