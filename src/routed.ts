@@ -11,6 +11,9 @@ export type {
 } from "./decision/decision-request.js";
 export { definitionText } from "./decision/definition-text.js";
 export { FINISH, type RoutedDefinition, type RoutedStep } from "./definition/routed-definition.js";
+export type { CorsOptions } from "./http/cors.js";
+export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/create-http-api.js";
+export { type OpenApiOptions, openApiDocument } from "./http/openapi.js";
 export type { Listener } from "./kernel/notifier.js";
 export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
 export type { StepDecider } from "./ports/step-decider.js";
@@ -47,3 +50,6 @@ export type {
 export type { RoutedDecision, RoutedEntry } from "./routed/session/entries.js";
 export type { RoutedOperation } from "./routed/session/refusals.js";
 export { ROUTED_SESSIONS } from "./routed/session/routed-sessions.js";
+export { createRoutedTools, type RoutedToolsOptions } from "./tool/routed/create-routed-tools.js";
+export type { RoutedCall } from "./tool/routed/requests.js";
+export type { RoutedCallOptions, RoutedTool, RoutedToolAnswer } from "./tool/routed/routed-tool.js";
