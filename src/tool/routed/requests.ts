@@ -17,9 +17,14 @@ const NAME_MAX = 200;
  */
 const objectSchema = z.custom<JsonObject>(isJsonObject).meta({ type: "object", additionalProperties: true });
 
+/** Some clients write `null` for what they leave out; published is the object that is meant. */
+const detailsSchema = z
+  .custom<JsonObject | null>((value) => value === null || isJsonObject(value))
+  .meta({ type: "object", additionalProperties: true });
+
 const reportShape = z.looseObject({
   status: z.string().min(1).describe("How it went: success, failure, in_progress, …"),
-  details: objectSchema.nullish().describe("What was made or found, as data; evidence where the step has a gate"),
+  details: detailsSchema.optional().describe("What was made or found, as data; evidence where the step has a gate"),
   message: z.string().nullish().describe("What was done, in words"),
   error: z.string().nullish().describe("What went wrong, for a failure"),
   step_id: z.string().nullish().describe("The step that it is on: refused if that isn't the current one"),
@@ -37,7 +42,7 @@ const reportSchema = z
 const instanceId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,127}$/)
-  .describe("The instance, as start_workflow named it");
+  .describe("The instance, as its start named it");
 const idempotencyKey = z
   .string()
   .min(1)
@@ -55,7 +60,7 @@ export const cursorSchema = z.string().max(1000).describe("Where the page before
 export const REQUESTS = {
   list: z.strictObject({}),
   start: z.strictObject({
-    workflow_name: z.string().min(1).max(NAME_MAX).describe("One that list_workflows names"),
+    workflow_name: z.string().min(1).max(NAME_MAX).describe("The name of one, from the list of workflows"),
     context: objectSchema.optional().describe("What the context begins with"),
     idempotency_key: idempotencyKey,
   }),
