@@ -30,8 +30,9 @@ const MAY_IMPORT = {
   // What contract suites and fakes are made of.
   testing: ["definition", "ports", "adapters/memory", "kernel", "engine"],
   mcp: [...TOOL, "tool", "walls", "workspace"],
+  http: [...TOOL, "tool"],
   // The bin is a host of its own: it chooses adapters, it serves MCP, and it runs the contract over adapters of others.
-  cli: [...TOOL, "tool", "walls", "workspace", "adapters", "mcp", "testing"],
+  cli: [...TOOL, "tool", "walls", "workspace", "adapters", "mcp", "http", "testing"],
 };
 
 /** Where `node:` is allowed. What runs in a browser or an edge worker has none of it. */

@@ -10,14 +10,19 @@ import type { Wall } from "../walls/wall.js";
 import { unknownVerifiers } from "./unknown-verifiers.js";
 import { verifierRuleFaults } from "./verifier-rule-faults.js";
 
-/** A workflow's folder, read. */
-export interface FoundWorkflow {
+/** A workflow of either kind, with what its files say. */
+export interface FoundFiles {
   readonly type: string;
   /** Its folder below the one that was asked for; `""` if that is the workflow itself. */
   readonly folder: string;
-  readonly read: ReadWorkflow;
+  readonly read: Pick<ReadWorkflow, "diagnostics" | "inferred">;
   /** A file of it as text; undefined where it can't be read. */
   source(file: string): Promise<string | undefined>;
+}
+
+/** A workflow's folder, read. */
+export interface FoundWorkflow extends FoundFiles {
+  readonly read: ReadWorkflow;
 }
 
 /** The workflow that a folder is, or all of those in it, by type. */

@@ -5,6 +5,11 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] 
 /** A level of the log. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Whether a text is a level of the log. */
+export function isLogLevel(level: string): level is LogLevel {
+  return LOG_LEVELS.some((one) => one === level);
+}
+
 /** Reads a whole number of at least `least`. */
 export function wholeNumber(least: number): (value: string) => number {
   return (value) => {
@@ -44,4 +49,12 @@ export function logLevelOption(): Option {
     .env("PHASEGATE_LOG_LEVEL")
     .choices(LOG_LEVELS)
     .default("info");
+}
+
+/** Where routed workflows may include files from, beside their own folders. */
+export function includeRootOption(): Option {
+  return new Option(
+    "--include-root <folder...>",
+    "folders that routed workflows may include files from, relative to the one that holds the workflows; '.' for all",
+  ).argParser((value: string, before: readonly string[] = []) => [...before, notEmpty(value)]);
 }

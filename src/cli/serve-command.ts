@@ -1,13 +1,21 @@
 import { delimiter } from "node:path";
+import process from "node:process";
 import { Command } from "commander";
+import { complete, type GivenOptions } from "./complete-options.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { type ServeOptions, serveOptions } from "./serve-options.js";
+import { serveOptions } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
 
 const HELP = `
 Answers on stdout are protocol and nothing else; the log goes to stderr, a JSON object a line. The
 server ends in order, with exit code 0, on SIGTERM, on SIGINT and when its client closes stdin. Flags
 win over the environment; PHASEGATE_WORKFLOWS holds folders joined by '${delimiter}'.
+
+Of routed workflows these variables are read, too: WORKFLOW_DB_PATH (an SQLite file, where --state isn't given),
+LOG_LEVEL, USE_STUB_AI_CLIENT=true (--decider linear), GEMINI_API_KEY, GEMINI_MODEL_NAME,
+GEMINI_REQUEST_TIMEOUT_SECONDS; and ORCHESTRATOR_LOG_FILE and AI_INTERACTIONS_LOG_FILE, the names of the log
+files. Setting one of these two, or --log-dir, has log files written, beside stderr; the second holds what
+models were asked and have answered.
 
 Example, as an MCP client's configuration:
   { "mcpServers": { "workflows": {
@@ -18,14 +26,13 @@ Example, as an MCP client's configuration:
 /** `phasegate serve`. */
 export function serveCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("serve")
-    .summary("serve the workflow tool over MCP on stdio")
-    .description("Serves the workflow tool over MCP (Model Context Protocol) on stdin and stdout.");
+    .summary("serve workflows over MCP on stdio, or over HTTP")
+    .description("Serves phased and routed workflows over MCP (Model Context Protocol) on stdin and stdout.");
   for (const option of serveOptions()) command.addOption(option);
-  return command.addHelpText("after", HELP).action(async (given: ServeOptions) => {
-    const fromEnvironment = command.getOptionValueSource("workflows") === "env";
-    const workflows = fromEnvironment ? given.workflows.flatMap((paths) => paths.split(delimiter)) : given.workflows;
+  return command.addHelpText("after", HELP).action(async (given: GivenOptions) => {
+    const options = complete(given, (name) => command.getOptionValueSource(name), process.env);
     const serve = await loadServe();
-    setExitCode(await serve({ ...given, workflows: workflows.filter((path) => path !== "") }, terminal));
+    setExitCode(await serve(options, terminal));
   });
 }
 

@@ -2,10 +2,12 @@ import { InvalidArgumentError, Option } from "commander";
 import { ACTION_NAMES, type Action, isAction } from "../tool/actions.js";
 import { type TrustOptions, trustOptions } from "./approval-options.js";
 import { type LogLevel, logLevelOption, notEmpty, stateOption, toolName, wholeNumber } from "./option-values.js";
+import { type RoutedOptions, routedOptions } from "./routed-options.js";
 import { type VerifierOptions, verifierOptions } from "./verifier-options.js";
 
 /** What `serve` was asked for, by flags or by the environment. */
-export interface ServeOptions extends TrustOptions, VerifierOptions {
+export interface ServeOptions extends TrustOptions, VerifierOptions, RoutedOptions {
+  /** Empty where only routed workflows are served. */
   readonly workflows: readonly string[];
   readonly state: string;
   readonly project?: string;
@@ -25,16 +27,22 @@ export interface ServeOptions extends TrustOptions, VerifierOptions {
 
 /** The options of `serve`, in the order in which its help lists them. */
 export function serveOptions(): Option[] {
-  return [...folderOptions(), ...verifierOptions(), ...toolOptions(), ...approvalOptions(), ...limitOptions()];
+  return [
+    ...folderOptions(),
+    ...routedOptions(),
+    ...verifierOptions(),
+    ...toolOptions(),
+    ...approvalOptions(),
+    ...limitOptions(),
+  ];
 }
 
 function folderOptions(): Option[] {
   return [
     new Option("--workflows <dir...>", "folders of workflows; the first one that has a workflow wins")
       .env("PHASEGATE_WORKFLOWS")
-      .argParser((value: string, before: readonly string[] = []) => [...before, notEmpty(value)])
-      .makeOptionMandatory(),
-    stateOption().makeOptionMandatory(),
+      .argParser((value: string, before: readonly string[] = []) => [...before, notEmpty(value)]),
+    stateOption(),
     new Option("--project <dir>", "folder that targets lie in, and that gates have looked at")
       .env("PHASEGATE_PROJECT")
       .argParser(notEmpty),

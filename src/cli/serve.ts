@@ -1,22 +1,19 @@
 import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { FileContent } from "../adapters/fs/content/file-content.js";
-import { FilePlans } from "../adapters/fs/plans/file-plans.js";
-import { createEngine, type Engine } from "../engine/engine.js";
-import { registerWorkflowTool, type WorkflowRegistration } from "../mcp/register-workflow-tool.js";
-import { type StdioConnection, serveOverStdio } from "../mcp/serve-over-stdio.js";
-import { createProjectRoot } from "../walls/project-root.js";
-import { readTrust } from "./approval-options.js";
-import { createLogger } from "./create-logger.js";
+import type { WorkflowRegistration } from "../mcp/register-workflow-tool.js";
+import { serveOverStdio } from "../mcp/serve-over-stdio.js";
+import { type Logs, openLogs } from "./create-logger.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import { logEngine, logWorkflows } from "./log-engine.js";
 import { openState } from "./open-state.js";
 import { packageVersion } from "./package-version.js";
-import { requireFolder } from "./require-folder.js";
+import { logFilesOf } from "./routed-options.js";
+import { serveHttp } from "./serve-http.js";
 import type { ServeOptions } from "./serve-options.js";
+import { openPhased, type ServedPhased } from "./serve-phased.js";
+import { openRouted, type ServedRouted } from "./serve-routed.js";
+import { sharedOptions } from "./serve-shared.js";
 import type { Terminal } from "./terminal.js";
-import { openVerifiers } from "./verifier-options.js";
 
 /** A message carries evidence, and JSON may write a character in six bytes. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;
@@ -24,90 +21,83 @@ const BYTES_FOR_ONE = 6;
 /** How long calls under way may take once the end has come. */
 const DRAIN_MS = 10_000;
 
+/** What is served: one of them, or both. */
+interface Served {
+  readonly phased?: ServedPhased;
+  readonly routed?: ServedRouted;
+}
+
+/** Something that is being served. */
+interface Serving {
+  readonly ended: Promise<string>;
+  close(): void;
+}
+
 /** Serves until the client or a signal ends it, and ends in order: answers first, then the storage. */
 export async function serve(options: ServeOptions, terminal: Terminal): Promise<ExitCode> {
-  const log = createLogger(options.logLevel, terminal);
-  const content = await openContent(options);
-  const engine = await openEngine(options, content);
+  const logs = openLogs(options.logLevel, terminal, logFilesOf(options, process.env));
   try {
-    logEngine(engine, log);
-    await logWorkflows(content, log);
-    const connection = connect(engine, content, options, terminal, log);
-    const release = endOnSignals(connection, log);
-    const reason = await connection.ended;
-    release();
-    log.info({ reason }, "stopped");
-    return reason === "broken" ? EXIT.environment : EXIT.ok;
+    return await serveLogged(options, terminal, logs);
   } finally {
-    await engine.close();
+    logs.close();
     // Or an open pipe on the other side would keep the process alive.
     terminal.stdin.destroy();
   }
 }
 
-async function openContent({ workflows }: ServeOptions): Promise<FileContent> {
-  const roots = await Promise.all(workflows.map((path) => requireFolder(path, "the workflows folder")));
-  return new FileContent({ roots });
-}
-
-async function openEngine(options: ServeOptions, content: FileContent): Promise<Engine> {
-  const { state, project, enforcement, agentSync, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
-  const targets =
-    project === undefined ? undefined : await createProjectRoot(await requireFolder(project, "the project folder"));
-  return createEngine({
-    storage: await openState(state, { create: true }),
-    content,
-    enforcement,
-    ...(await readTrust(options)),
-    verifiers: await openVerifiers(options, process.env),
-    allowUnsignedApprovals: options.allowUnsignedApprovals === true,
-    agentSync,
-    limits: {
-      maxAttempts,
-      maxAttemptsTotal,
-      maxEvidenceBytes: maxEvidence,
-      maxActiveSessions: maxSessions === 0 ? Number.POSITIVE_INFINITY : maxSessions,
-    },
-    // Plans lie where targets do: without a project folder, workflows whose phases come out of one can't be started.
-    ...(targets === undefined || project === undefined ? {} : { targets, plans: new FilePlans({ root: project }) }),
-  });
+async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<ExitCode> {
+  const { log } = logs;
+  const storage = await openState(options.state, { create: true });
+  try {
+    const shared = await sharedOptions(options, storage);
+    const { workflows, routed: folder, http } = options;
+    const phased = workflows.length === 0 ? undefined : await openPhased(options, shared, log);
+    const routed = folder === undefined ? undefined : await openRouted(options, folder, shared, logs);
+    const served = { ...(phased === undefined ? {} : { phased }), ...(routed === undefined ? {} : { routed }) };
+    const serving =
+      http === undefined || routed === undefined
+        ? connect(served, options, terminal, log)
+        : await serveHttp(routed.engine, http, log);
+    const release = endOnSignals(serving, log);
+    const reason = await serving.ended;
+    release();
+    log.info({ reason }, "stopped");
+    return reason === "broken" ? EXIT.environment : EXIT.ok;
+  } finally {
+    await storage.close?.();
+  }
 }
 
 function connect(
-  engine: Engine,
-  content: FileContent,
-  options: ServeOptions,
+  { phased, routed }: Served,
+  { maxEvidence }: ServeOptions,
   { stdin, stdout }: Terminal,
   log: Logger,
-): StdioConnection {
+): Serving {
   let registration: WorkflowRegistration | undefined;
   const factory = () => {
     // The server before it was made to answer a probe, and is gone.
     registration?.dispose();
     const server = new McpServer({ name: "phasegate", version: packageVersion() });
-    registration = registerWorkflowTool(server, engine, {
-      name: options.toolName,
-      maxTokens: options.maxTokens,
-      ...(options.actions === undefined ? {} : { actions: options.actions }),
-      ...(options.poll === 0 ? {} : { poll: { content, everyMs: options.poll * 1000 } }),
-    });
+    registration = phased?.register(server);
+    routed?.register(server);
     return server;
   };
   return serveOverStdio(factory, {
     input: stdin,
     output: stdout,
-    maxMessageBytes: Math.max(MESSAGE_BYTES, options.maxEvidence * BYTES_FOR_ONE),
+    maxMessageBytes: Math.max(MESSAGE_BYTES, maxEvidence * BYTES_FOR_ONE),
     drainMs: DRAIN_MS,
     onError: (err) => log.warn({ err }, "connection"),
   });
 }
 
 /** A second signal ends the process at once, as it would without us. */
-function endOnSignals(connection: StdioConnection, log: Logger): () => void {
+function endOnSignals(serving: Serving, log: Logger): () => void {
   const end = (signal: NodeJS.Signals) => {
     release();
     log.info({ signal }, "ending");
-    connection.close();
+    serving.close();
   };
   const release = () => {
     process.off("SIGTERM", end).off("SIGINT", end);

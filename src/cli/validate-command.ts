@@ -4,22 +4,33 @@ import { hasErrors } from "../definition/diagnostic.js";
 import { counted } from "./counted.js";
 import { diagnosticLines } from "./diagnostic-lines.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { type FoundWorkflow, findWorkflows } from "./find-workflows.js";
-import { jsonOption, logLevelOption } from "./option-values.js";
+import { findRouted } from "./find-routed.js";
+import { type FoundFiles, findWorkflows } from "./find-workflows.js";
+import { includeRootOption, jsonOption, logLevelOption } from "./option-values.js";
 import { requireFolder } from "./require-folder.js";
 import { print, printable, styled, type Terminal } from "./terminal.js";
+
+interface ValidateOptions {
+  readonly json?: true;
+  readonly includeRoot?: readonly string[];
+}
 
 /** `phasegate validate`. */
 export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   return new Command("validate")
     .summary("check workflow definitions")
-    .description("Checks the workflow in a folder, or all workflows in a folder of them.")
+    .description("Checks the workflow in a folder, or all workflows in a folder of them, phased and routed ones alike.")
     .argument("<dir>", "a workflow's folder, or a folder of workflows")
     .addOption(jsonOption())
+    .addOption(includeRootOption())
     .addOption(logLevelOption())
     .addHelpText("after", "\nExit code 1 says that there are errors. Warnings keep no workflow from being started.")
-    .action(async (folder: string, { json }: { readonly json?: true }) => {
-      const found = await findWorkflows(await requireFolder(folder, "the workflow folder"));
+    .action(async (folder: string, { json, includeRoot = [] }: ValidateOptions) => {
+      const path = await requireFolder(folder, "the workflow folder");
+      const phased = await findWorkflows(path);
+      const routed = await findRouted(path, includeRoot, new Set(phased.map(({ type }) => type)));
+      const found: FoundFiles[] = [...phased, ...routed];
+      found.sort((one, other) => (one.type < other.type ? -1 : 1));
       if (found.length === 0) throw noWorkflow(folder);
       if (json) print(terminal, JSON.stringify(asJson(found), undefined, 2));
       else await printAll(found, folder, terminal);
@@ -27,7 +38,7 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
     });
 }
 
-async function printAll(found: readonly FoundWorkflow[], folder: string, terminal: Terminal): Promise<void> {
+async function printAll(found: readonly FoundFiles[], folder: string, terminal: Terminal): Promise<void> {
   for (const workflow of found) {
     await printDiagnostics(workflow, join(folder, workflow.folder), terminal);
     printInferred(workflow, join(folder, workflow.folder), terminal);
@@ -40,7 +51,7 @@ async function printAll(found: readonly FoundWorkflow[], folder: string, termina
   print(terminal, `${counted(found.length, "workflow")}: ${problemCount(found)}`);
 }
 
-async function printDiagnostics({ read, source }: FoundWorkflow, folder: string, terminal: Terminal): Promise<void> {
+async function printDiagnostics({ read, source }: FoundFiles, folder: string, terminal: Terminal): Promise<void> {
   for (const diagnostic of read.diagnostics) {
     const { file } = diagnostic;
     const text = await source(file);
@@ -49,7 +60,7 @@ async function printDiagnostics({ read, source }: FoundWorkflow, folder: string,
 }
 
 /** What the gates of phases without a gate file rest on, by the lines that it was read from. */
-function printInferred({ read }: FoundWorkflow, folder: string, terminal: Terminal): void {
+function printInferred({ read }: FoundFiles, folder: string, terminal: Terminal): void {
   for (const { file, line, column, phase, name, type, required, validators, from, certainty } of read.inferred ?? []) {
     const place = printable(`${join(folder, file)}:${line}:${column}`);
     const asked = [type, ...(required ? [] : ["optional"]), ...validators].join(", ");
@@ -58,7 +69,7 @@ function printInferred({ read }: FoundWorkflow, folder: string, terminal: Termin
   }
 }
 
-function asJson(found: readonly FoundWorkflow[]) {
+function asJson(found: readonly FoundFiles[]) {
   const workflows = found.map(({ type, read: { diagnostics, inferred = [] } }) => ({
     type,
     status: hasErrors(diagnostics) ? "broken" : "ready",
@@ -68,15 +79,16 @@ function asJson(found: readonly FoundWorkflow[]) {
   return { workflows, errors: count(found, "error"), warnings: count(found, "warning") };
 }
 
-function problemCount(found: readonly FoundWorkflow[]): string {
+function problemCount(found: readonly FoundFiles[]): string {
   return `${counted(count(found, "error"), "error")}, ${counted(count(found, "warning"), "warning")}`;
 }
 
-function count(found: readonly FoundWorkflow[], severity: "error" | "warning"): number {
+function count(found: readonly FoundFiles[], severity: "error" | "warning"): number {
   return found.flatMap(({ read }) => read.diagnostics).filter((diagnostic) => diagnostic.severity === severity).length;
 }
 
 function noWorkflow(folder: string): CommandFailure {
-  const hint = "A workflow is a folder with a metadata.json: name one, or the folder that holds them.";
+  const hint =
+    "A workflow is a folder with a metadata.json, or with an index.md: name one, or the folder that holds them.";
   return new CommandFailure(`there is no workflow in ${folder}`, EXIT.problems, hint);
 }

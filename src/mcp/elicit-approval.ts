@@ -7,7 +7,9 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import type { ApprovalRequest } from "../engine/approval/awaited.js";
+import type { JsonObject } from "../definition/json.js";
+import type { Problem } from "../gate/verdict.js";
+import type { Verification } from "../session/verification.js";
 import type { PersonsAnswer } from "../tool/tool-context.js";
 import { brief } from "../tool/wire-object.js";
 
@@ -24,6 +26,23 @@ const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 const answerSchema = z.object({ decision: z.enum(["approve", "deny"]), note: z.string().max(2000).optional() });
 const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() });
 
+/** What a person is asked, whichever engine asks it. */
+export interface AskedApproval {
+  /** Names the question: the hash of the commit that asked. */
+  readonly request: string;
+  readonly unsignedAllowed: boolean;
+  readonly approvers?: readonly string[];
+  readonly prompt: string;
+  /** Where it is asked, in a few words. */
+  readonly about: string;
+  readonly evidence: JsonObject;
+  readonly evidenceHash: string;
+  /** What the gate's verifiers have found. */
+  readonly verification: readonly Verification[];
+  /** What the gate only warned of. */
+  readonly warnings: readonly Problem[];
+}
+
 /**
  * Asks the person at the client, by elicitation, while a call of the tool is under way. What comes back is
  * unsigned, and the client might as well have made it up: so a person is only asked where the host takes
@@ -33,7 +52,7 @@ const capabilitiesSchema = z.object({ elicitation: z.looseObject({}).optional() 
 export class ElicitedApproval {
   readonly #ctx: ServerContext;
   readonly #canAsk: boolean;
-  #open: ApprovalRequest | undefined;
+  #open: AskedApproval | undefined;
 
   constructor(server: McpServer, ctx: ServerContext) {
     this.#ctx = ctx;
@@ -41,7 +60,7 @@ export class ElicitedApproval {
   }
 
   /** What the person has answered; undefined as long as they haven't, or wouldn't. */
-  async ask(request: ApprovalRequest): Promise<PersonsAnswer | undefined> {
+  async ask(request: AskedApproval): Promise<PersonsAnswer | undefined> {
     if (!this.#canAsk || !request.unsignedAllowed || request.approvers !== undefined) return undefined;
     const response = inputResponse(this.#ctx.mcpReq.inputResponses, keyOf(request));
     if (response.kind === "missing") this.#open = request;
@@ -74,24 +93,24 @@ export class ElicitedApproval {
 }
 
 /** Names the question, so that the answer to one is never taken for the answer to another. */
-function keyOf({ request }: ApprovalRequest): string {
+function keyOf({ request }: AskedApproval): string {
   return `approval_${request.slice(0, 32)}`;
 }
 
-function messageOf(request: ApprovalRequest): string {
-  const { sessionId, workflowType, phase, prompt, evidence, evidenceHash } = request;
+function messageOf(request: AskedApproval): string {
+  const { about, prompt, evidence, evidenceHash } = request;
   const json = escaped(JSON.stringify(evidence, undefined, 2));
   const left = json.length - EVIDENCE_MAX;
   return [
     escaped(prompt),
     ...foundLines(request),
-    `Phase ${phase} of ${workflowType}, session ${sessionId}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
+    `${about}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
     left > 0 ? `${json.slice(0, EVIDENCE_MAX)}\n… and ${left} more characters that are not shown` : json,
   ].join("\n\n");
 }
 
 /** What was looked up, before the evidence, which may be long: what was met, and what the gate only warned of. */
-function foundLines({ verification, warnings }: ApprovalRequest): string[] {
+function foundLines({ verification, warnings }: AskedApproval): string[] {
   const found = verification.map(({ verifier, field, ok, message }) => {
     const about = field === undefined ? verifier : `${verifier} for ${field}`;
     return `${ok ? "✓" : "✗"} ${about}: ${message}`;

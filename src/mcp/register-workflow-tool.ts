@@ -50,7 +50,10 @@ export function registerWorkflowTool(
     },
     async (input, ctx) => {
       const person = new ElicitedApproval(server, ctx);
-      const response = await tool.dispatch(input, { askPerson: (request) => person.ask(request) });
+      const response = await tool.dispatch(input, {
+        askPerson: ({ sessionId, workflowType, phase, ...request }) =>
+          person.ask({ ...request, about: `Phase ${phase} of ${workflowType}, session ${sessionId}` }),
+      });
       return person.question() ?? callResult(response);
     },
   );

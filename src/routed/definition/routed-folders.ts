@@ -1,4 +1,5 @@
 import { formatDiagnostic, hasErrors } from "../../definition/diagnostic.js";
+import { isWorkflowType } from "../../definition/names.js";
 import type { RoutedDefinition } from "../../definition/routed-definition.js";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/routed-source.js";
@@ -42,6 +43,8 @@ export class RoutedFolders implements RoutedSource {
   }
 
   async definition(name: string): Promise<RoutedDefinition | undefined> {
+    // Names come from clients: no other one ever becomes a path.
+    if (!isWorkflowType(name)) return undefined;
     const paths = await this.#source.list(name);
     if (!paths.some((path) => folderOf(path).includes(name))) {
       this.#kept.delete(name);

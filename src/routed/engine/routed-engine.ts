@@ -8,7 +8,7 @@ import type { Listener } from "../../kernel/notifier.js";
 import { readCommit, recordedOf } from "../../kernel/read-commit.js";
 import type { RoutedListing } from "../../ports/routed-source.js";
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
-import { type RoutedEntry, withCommit } from "../session/entries.js";
+import { type RoutedEntry, withCommit, withReveal } from "../session/entries.js";
 import { routedMachine } from "../session/routed-machine.js";
 import { advance, resume } from "./advance.js";
 import { answerQuestion, type RoutedApproval } from "./approve.js";
@@ -33,8 +33,9 @@ import type {
   RoutedResult,
   RoutedView,
   StartRoutedRequest,
+  StepView,
 } from "./types.js";
-import { requireInstance, viewInstance } from "./view.js";
+import { requireInstance, stepView, viewInstance } from "./view.js";
 
 const SECURITY = new Set(["PATH_REFUSED", "TAMPERED", "EVIDENCE_UNSAFE"]);
 
@@ -101,11 +102,17 @@ export class RoutedEngine {
   /** What has happened, oldest first: reports with what was decided on them, and all else. */
   history(instanceId: string): Promise<readonly RoutedEntry[]> {
     return this.#run("history", async (context) => {
-      const { sessionId } = await requireInstance(context, instanceId);
+      const session = await requireInstance(context, instanceId);
       let entries: RoutedEntry[] = [];
-      for await (const commit of context.kernel.log(sessionId)) entries = withCommit(entries, commit);
-      return entries;
+      for await (const commit of context.kernel.log(session.sessionId)) entries = withCommit(entries, commit);
+      const structure = await context.pinned.structure(session);
+      return entries.map((entry) => withReveal(entry, structure));
     });
+  }
+
+  /** What the client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */
+  step(instanceId: string): Promise<StepView> {
+    return this.#run("step", async (context) => stepView(context, await requireInstance(context, instanceId)));
   }
 
   /** Sets an instance aside; `resume` takes it up. */
@@ -167,6 +174,11 @@ export class RoutedEngine {
   /** Counts and durations of every operation since the engine was made; a decider's time is in them. */
   metrics(): Record<string, OperationMetrics> {
     return this.#metrics.report();
+  }
+
+  /** Tells the host of a failure that happened around the engine, in a face of it. */
+  reportError(operation: string, error: unknown): void {
+    this.#context.notifications.notify("internalError", { operation, error });
   }
 
   /** Lets go of the storage. */

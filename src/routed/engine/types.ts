@@ -1,6 +1,7 @@
 import type { RoutedStatus, StepReport } from "../../decision/decision-request.js";
 import type { JsonObject } from "../../definition/json.js";
 import type { SessionId } from "../../definition/names.js";
+import type { FieldGate } from "../../definition/structure.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { ApprovalQuestion } from "../../session/approval-message.js";
 import type { Verification } from "../../session/verification.js";
@@ -37,6 +38,8 @@ export interface StepView {
   /** `FINISH` once the work is done. */
   readonly name: string;
   readonly instructions: string;
+  /** What the report's `details` must show before anybody is asked what comes next. */
+  readonly gate?: FieldGate;
 }
 
 /** What a gate says to a report, where it isn't enough yet. */
@@ -58,6 +61,8 @@ export interface RoutedQuestion extends ApprovalQuestion {
   /** What the gate's verifiers have found. */
   readonly verification: readonly Verification[];
   readonly attempt: number;
+  /** Whether this engine would take an answer that nobody has signed. */
+  readonly unsignedAllowed: boolean;
   /** ISO 8601, UTC. */
   readonly askedAt: string;
 }

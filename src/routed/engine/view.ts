@@ -5,6 +5,7 @@ import { FINISH } from "../../definition/routed-definition.js";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedHead } from "../session/head.js";
 import { allowedOperations } from "../session/refusals.js";
+import { stepOf } from "../session/structure.js";
 import { instructionsOf, loadTexts } from "./load-texts.js";
 import type { RoutedContext } from "./routed-context.js";
 import type { RoutedCommit, RoutedSession } from "./routed-session.js";
@@ -57,17 +58,20 @@ export async function resultOf(
   return { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
 }
 
-async function stepView(context: RoutedContext, { head }: RoutedSession): Promise<StepView> {
-  const { step = "" } = head;
+/** What a client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */
+export async function stepView(context: RoutedContext, session: RoutedSession): Promise<StepView> {
+  const { step = "", workflow } = session.head;
   // The end is the same in every workflow, also in one that has been taken away since.
   if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
   if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
-  return { name: step, instructions: instructionsOf(await loadTexts(context, head.workflow), step) };
+  const instructions = instructionsOf(await loadTexts(context, workflow), step);
+  const gate = stepOf(await context.pinned.structure(session), step)?.gate;
+  return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
 }
 
 /** What a person is asked in an instance; undefined while nobody is waited for. */
 export async function questionOf(
-  { kernel, pinned }: RoutedContext,
+  { kernel, pinned, options }: RoutedContext,
   session: RoutedSession,
 ): Promise<RoutedQuestion | undefined> {
   const { sessionId, head } = session;
@@ -75,10 +79,14 @@ export async function questionOf(
   if (awaiting === undefined || head.status !== "RUNNING") return undefined;
   const { steps } = await pinned.structure(session);
   const phase = steps.findIndex(({ name }) => name === head.step) + 1;
-  return questionIn(await kernel.at(sessionId, awaiting.version), phase);
+  const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
+  return asked && { ...asked, unsignedAllowed: options.approvals.unsigned };
 }
 
-function questionIn({ sessionId, hash, at, events, head }: RoutedCommit, phase: number): RoutedQuestion | undefined {
+function questionIn(
+  { sessionId, hash, at, events, head }: RoutedCommit,
+  phase: number,
+): Omit<RoutedQuestion, "unsignedAllowed"> | undefined {
   const asked = events.find(({ type }) => type === "approval_requested");
   const reported = events.find(({ type }) => type === "reported");
   if (asked?.type !== "approval_requested" || reported?.type !== "reported") return undefined;

@@ -1,8 +1,11 @@
 import type { DecisionUsage, RoutedStatus, StepReport } from "../../decision/decision-request.js";
 import type { JsonObject } from "../../definition/json.js";
+import type { Reveal } from "../../definition/structure.js";
+import { revealOf } from "../../gate/reveal.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Verification } from "../../session/verification.js";
 import type { RoutedEvent, RoutedEventOf } from "./events.js";
+import { type RoutedStructure, stepOf } from "./structure.js";
 
 /** An entry of an instance's history. */
 export interface RoutedEntry {
@@ -21,6 +24,8 @@ export interface RoutedEntry {
   /** What the step's gate found missing. */
   readonly problems?: readonly Problem[];
   readonly verification?: readonly Verification[];
+  /** How much of both an agent may see; all of it if not given. */
+  readonly reveal?: Reveal;
   /** Why it failed, or what a person has said. */
   readonly reason?: string;
 }
@@ -48,6 +53,13 @@ export interface EntryCommit {
 /** The history with one more commit. A decision belongs to the entry that it is on, and makes none of its own. */
 export function withCommit(entries: readonly RoutedEntry[], commit: EntryCommit): RoutedEntry[] {
   return commit.events.reduce<RoutedEntry[]>((before, event) => withEvent(before, event, commit), [...entries]);
+}
+
+/** An entry with how much of it an agent may see, by the gate that judged it. */
+export function withReveal(entry: RoutedEntry, structure: RoutedStructure): RoutedEntry {
+  const gate = stepOf(structure, entry.stepName)?.gate;
+  const reveal = gate === undefined ? "fields" : revealOf(gate);
+  return reveal === "fields" ? entry : { ...entry, reveal };
 }
 
 function withEvent(entries: RoutedEntry[], event: RoutedEvent, { version, at }: EntryCommit): RoutedEntry[] {

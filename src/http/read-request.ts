@@ -1,0 +1,32 @@
+import { isJsonObject } from "../definition/json.js";
+import type { Refusal } from "../tool/routed/refusal.js";
+import { type ReadBody, readBody } from "./read-body.js";
+import { refused } from "./refused.js";
+import type { Route } from "./routes.js";
+
+/** Reads what a request asks: the query of a GET, the JSON and the idempotency key of a POST. */
+export async function readRequest(request: Request, { method }: Route, maxBytes: number): Promise<ReadBody> {
+  if (method === "GET") return readQuery(new URL(request.url).searchParams);
+  const read = await readBody(request, maxBytes);
+  const key = request.headers.get("idempotency-key");
+  if (!read.ok || key === null || !isJsonObject(read.value)) return read;
+  const { idempotency_key: inBody = key } = read.value;
+  if (inBody !== key && inBody !== null) return { ok: false, refusal: TWO_KEYS };
+  return { ok: true, value: { ...read.value, idempotency_key: key } };
+}
+
+function readQuery(parameters: URLSearchParams): ReadBody {
+  const names = [...parameters.keys()];
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) return { ok: false, refusal: repeated(twice.slice(0, 80)) };
+  return { ok: true, value: Object.fromEntries(parameters) };
+}
+
+const TWO_KEYS = refused(400, "INVALID_FIELD", "Invalid value for field: idempotency_key.", {
+  field: "idempotency_key",
+  remedy: "The header Idempotency-Key says another one: give it once.",
+});
+
+function repeated(field: string): Refusal {
+  return refused(400, "INVALID_FIELD", `Invalid value for field: ${field}.`, { field, remedy: "Give it once." });
+}

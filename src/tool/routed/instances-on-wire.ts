@@ -1,0 +1,92 @@
+import type * as z from "zod";
+import type { Reveal } from "../../definition/structure.js";
+import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/required-format.js";
+import { conceal, revealOf } from "../../gate/reveal.js";
+import type { GateRefusal, RoutedQuestion, RoutedResult, RoutedView, StepView } from "../../routed/engine/types.js";
+import { verificationNews } from "../verification-on-wire.js";
+import type { resultSchema, statusSchema } from "./answers.js";
+import { type RoutedFace, toCall } from "./routed-face.js";
+
+/** What a call that moves an instance answers on the wire. */
+export type ResultOnWire = z.input<typeof resultSchema>;
+/** Where an instance stands, on the wire. */
+export type StatusOnWire = z.input<typeof statusSchema>;
+
+/** A move, and what a person has said to it while it was under way. */
+export interface Moved extends RoutedResult {
+  readonly denied?: { readonly by: string; readonly note: string };
+}
+
+/** What a call that moves an instance answers: seed 003's three keys, then how it stands. */
+export function resultOnWire(face: RoutedFace, moved: Moved): ResultOnWire {
+  const { reasoning, replayed, gate, denied, nextStep, completedAt } = moved;
+  return {
+    instance_id: moved.instanceId,
+    next_step: stepOnWire(nextStep),
+    current_context: moved.context,
+    workflow_name: moved.workflow,
+    status: moved.status,
+    ...reasonOf(moved),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(completedAt === undefined ? {} : { completed_at: completedAt }),
+    ...(gate === undefined ? {} : { gate: gateOnWire(gate, nextStep.gate ? revealOf(nextStep.gate) : "fields") }),
+    ...(denied === undefined ? {} : { approval_denied: denied }),
+    ...(replayed ? { replayed } : {}),
+    ...waitingOnWire(face, moved),
+  };
+}
+
+/** Where an instance stands; without its step where the workflow's files can't be read. */
+export function statusOnWire(face: RoutedFace, view: RoutedView, step?: StepView): StatusOnWire {
+  return {
+    instance_id: view.instanceId,
+    workflow_name: view.workflow,
+    status: view.status,
+    current_step_name: view.currentStep ?? null,
+    ...(step === undefined ? {} : { next_step: stepOnWire(step) }),
+    current_context: view.context,
+    created_at: view.createdAt,
+    updated_at: view.updatedAt,
+    completed_at: view.completedAt ?? null,
+    ...reasonOf(view),
+    ...waitingOnWire(face, view),
+  };
+}
+
+function stepOnWire({ name, instructions, gate }: StepView): ResultOnWire["next_step"] {
+  if (gate === undefined) return { step_name: name, instructions };
+  const example = exampleEvidence(gate);
+  const details = { required: [...evidenceNames(gate)], schema: requiredFormat(gate) };
+  return {
+    step_name: name,
+    instructions,
+    report_details: { ...details, ...(example === undefined ? {} : { example }) },
+  };
+}
+
+function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusal, reveal: Reveal) {
+  return {
+    passed: false as const,
+    attempt,
+    max_attempts: maxAttempts,
+    problems: [...conceal(problems, reveal)],
+    ...verificationNews(verification.length === 0 ? undefined : verification, reveal),
+  };
+}
+
+function waitingOnWire(face: RoutedFace, { awaiting, pending, allowed }: RoutedView) {
+  return {
+    ...(awaiting === undefined ? {} : { awaiting_approval: true as const, approval: questionOnWire(awaiting) }),
+    ...(pending === undefined ? {} : { pending: pending.operation }),
+    allowed: toCall(face, allowed),
+  };
+}
+
+function questionOnWire({ step, prompt, approvers, askedAt }: RoutedQuestion) {
+  const whom = approvers === undefined ? {} : { approvers: [...approvers] };
+  return { step_name: step, prompt, ...whom, asked_at: askedAt };
+}
+
+function reasonOf({ reason }: RoutedView) {
+  return reason === undefined ? {} : { reason };
+}

@@ -1,0 +1,27 @@
+import { Client, type ClientOptions } from "@modelcontextprotocol/client";
+import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
+import { onTestFinished } from "vitest";
+import { registerRoutedTools } from "../../src/mcp/register-routed-tools.js";
+import type { RoutedEngine } from "../../src/routed/engine/routed-engine.js";
+import type { RoutedToolsOptions } from "../../src/tool/routed/create-routed-tools.js";
+import { type Answer, answerOf } from "./connect-in-memory.js";
+
+/** A host's own server with the tools of routed workflows, and a client that is connected to it. */
+export async function connectRouted(
+  engine: RoutedEngine,
+  options: RoutedToolsOptions = {},
+  prepare: (client: Client, server: McpServer) => void = () => {},
+  client = new Client({ name: "agent", version: "1.0.0" }, {} satisfies ClientOptions),
+) {
+  const server = new McpServer({ name: "host", version: "1.0.0" });
+  const tools = registerRoutedTools(server, engine, options);
+  prepare(client, server);
+  const [one, other] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(other), client.connect(one)]);
+  onTestFinished(() => client.close());
+  const call = (name: string, input: Answer = {}) => client.callTool({ name, arguments: input });
+  const ask = async (name: string, input: Answer = {}) => answerOf(await call(name, input));
+  const start = async (workflow_name = "GARDEN") =>
+    String((await ask("start_workflow", { workflow_name })).instance_id);
+  return { server, client, tools, call, ask, start };
+}
