@@ -283,6 +283,12 @@ describe("what takes too long", () => {
       "size(value[0].split(value[1])) == 1",
       ["ab".repeat(99_999), "aab".repeat(30_000)],
     ],
+    [
+      "the same, in a split",
+      "object",
+      "size(value.a.split(value.b)) == 1",
+      { a: "ab".repeat(1_000_000), b: `${"ab".repeat(100_000)}a${"ab".repeat(100_000)}` },
+    ],
     ["a pattern of many steps", "string", "value.matches('(a{1,30}){1,30}$')", "a".repeat(50_000)],
     [
       "a pattern of many steps that comes with the evidence",

@@ -19,6 +19,8 @@ const STEPS_A_CHARACTER = 150;
 export const PATTERN_MAX = 1000;
 /** How many patterns are read to know their steps; of more, and of those that are made by the rule, only the length is. */
 const PATTERNS_READ = 8;
+/** The costliest split that is made to know its parts beforehand, in steps. */
+const SPLIT_MAX = 1_000_000;
 /** Functions that look for a text in another. Where both repeat themselves, each place is looked at for long. */
 const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndexOf", "split"]);
 /** Of functions that give back no text and no list. */
@@ -64,6 +66,7 @@ function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): nu
 function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
   const [by, ...others] = between?.values ?? [];
   if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
+  if (textExtent(by.length).weight * text.weight > SPLIT_MAX) return undefined;
   return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
 }
 
