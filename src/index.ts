@@ -59,6 +59,7 @@ export type { CompleteResult, GateAnswer } from "./engine/gate-answer.js";
 export type { SessionChoice } from "./engine/logs/chosen-sessions.js";
 export type { CopyOptions, CopyProgress, CopyReport, RefusedSession } from "./engine/logs/copy-report.js";
 export type { RefusalReason } from "./engine/logs/log-refusal.js";
+export type { SessionKind } from "./engine/logs/session-kind.js";
 export type { OperationMetrics } from "./engine/metrics.js";
 export type {
   EngineNotifications,

@@ -11,10 +11,12 @@ export type {
 } from "./decision/decision-request.js";
 export { definitionText } from "./decision/definition-text.js";
 export { FINISH, type RoutedDefinition, type RoutedStep } from "./definition/routed-definition.js";
+export type { SessionKind } from "./engine/logs/session-kind.js";
 export type { CorsOptions } from "./http/cors.js";
 export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/create-http-api.js";
 export { type OpenApiOptions, openApiDocument } from "./http/openapi.js";
 export type { Listener } from "./kernel/notifier.js";
+export type { Current, Recorded } from "./kernel/recorded.js";
 export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
 export type { StepDecider } from "./ports/step-decider.js";
 export type { TextSource } from "./ports/text-source.js";
@@ -48,6 +50,8 @@ export type {
   StepView,
 } from "./routed/engine/types.js";
 export type { RoutedDecision, RoutedEntry } from "./routed/session/entries.js";
+export type { RoutedEvent } from "./routed/session/events.js";
+export type { PendingDecision, RoutedHead } from "./routed/session/head.js";
 export type { RoutedOperation } from "./routed/session/refusals.js";
 export { ROUTED_SESSIONS } from "./routed/session/routed-sessions.js";
 export { createRoutedTools, type RoutedToolsOptions } from "./tool/routed/create-routed-tools.js";

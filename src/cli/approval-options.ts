@@ -33,6 +33,9 @@ export function hashKeyOption(): Option {
     .argParser(notEmpty);
 }
 
+/** Told where logs were read without a key and don't hold: nothing in them says that they are bound with one. */
+export const KEY_HINT = "logs that are bound with a key hold with that key alone: see --hash-key-file";
+
 /** Reads what they name. A name that stands in both is the flag's. */
 export async function readTrust(options: TrustOptions): Promise<Pick<EngineOptions, "approvers" | "hashKey">> {
   const fromFile = options.approvers === undefined ? {} : await readApprovers(options.approvers);

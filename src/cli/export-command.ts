@@ -1,6 +1,6 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { Command } from "commander";
-import { hashKeyOption, readHashKey } from "./approval-options.js";
+import { hashKeyOption, KEY_HINT, readHashKey } from "./approval-options.js";
 import { counted } from "./counted.js";
 import { EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
@@ -42,18 +42,20 @@ async function exportSessions(options: ExportOptions, { stdout, stderr }: Termin
   const { hashKey } = await readHashKey(options);
   const storage = await openState(options.state);
   const tell = (line: string) => void stderr.write(`${printable(line)}\n`);
-  let refused = 0;
+  let [refused, unreadable] = [0, 0];
   try {
     const lines = exportLines(storage, {
       ...choiceOf(options),
       ...(typeof hashKey === "string" ? { hashKey: utf8ToBytes(hashKey) } : {}),
-      onRefused: (sessionId, { message }) => {
+      onRefused: (sessionId, { message, reason }) => {
         refused += 1;
+        if (reason === "unreadable") unreadable += 1;
         tell(`session ${sessionId} is left out: ${message}`);
       },
       onEnd: ({ sessions, commits }) => tell(`exported ${counted(sessions, "session")}, ${counted(commits, "commit")}`),
     });
     await (options.out === undefined ? writeToStream(lines, stdout) : writeToFile(lines, options.out));
+    if (unreadable > 0 && hashKey === undefined) tell(KEY_HINT);
   } finally {
     await storage.close?.();
   }

@@ -4,7 +4,7 @@ import { matchesQuery } from "../adapters/session-query.js";
 import type { Appended } from "../engine/logs/append-log.js";
 import { LogRefusal } from "../engine/logs/log-refusal.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
-import { hashKeyOption, readHashKey } from "./approval-options.js";
+import { hashKeyOption, KEY_HINT, readHashKey } from "./approval-options.js";
 import { counted } from "./counted.js";
 import { EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
@@ -53,10 +53,11 @@ async function importFile(file: string, options: ImportOptions, terminal: Termin
   const blocks = (await checkLines(file, key)).filter(isChosen(options));
   const missing = options.session?.filter((id) => !blocks.some(({ sessionId }) => sessionId === id)) ?? [];
   for (const id of missing) print(terminal, printable(`session ${id} is not in the file`));
-  if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, terminal);
+  const to = { terminal, isKeyed: key !== undefined };
+  if (options.check === true) return await report("checked", blocks.map(asChecked), missing.length, to);
   const storage = await openState(options.state, { create: true });
   try {
-    return await report("imported", importAll(file, blocks, storage, key), missing.length, terminal);
+    return await report("imported", importAll(file, blocks, storage, key), missing.length, to);
   } finally {
     await storage.close?.();
   }
@@ -90,19 +91,23 @@ async function report(
   done: string,
   outcomes: Iterable<Outcome> | AsyncIterable<Outcome>,
   missing: number,
-  terminal: Terminal,
+  { terminal, isKeyed }: { readonly terminal: Terminal; readonly isKeyed: boolean },
 ): Promise<ExitCode> {
-  let [sessions, commits, refused] = [0, 0, missing];
+  // A file that was put together from others can have a session twice.
+  const sessions = new Set<string>();
+  let [commits, refused, unreadable] = [0, missing, 0];
   for await (const { block, line, outcome } of outcomes) {
     if (outcome instanceof LogRefusal) {
       refused += 1;
+      if (outcome.reason === "unreadable") unreadable += 1;
       print(terminal, printable(`line ${line}: session ${block.sessionId} is refused: ${outcome.message}`));
     } else {
-      sessions += 1;
+      sessions.add(block.sessionId);
       commits += outcome.commits;
     }
   }
-  print(terminal, `${done} ${counted(sessions, "session")}, ${counted(commits, "commit")}`);
+  if (unreadable > 0 && !isKeyed) print(terminal, KEY_HINT);
+  print(terminal, `${done} ${counted(sessions.size, "session")}, ${counted(commits, "commit")}`);
   return refused === 0 ? EXIT.ok : EXIT.problems;
 }
 

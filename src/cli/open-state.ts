@@ -50,18 +50,25 @@ async function openSqlite(name: string, state: string, { create = false }: OpenO
   const { SqliteStorage } = await import("../adapters/sqlite/sqlite-storage.js");
   const file = resolve(name);
   if (!create) await requireSessions(file, file);
-  return SqliteStorage.open(file);
+  return SqliteStorage.open(file, { migrate: create });
 }
 
 /** A URL as PostgreSQL's own tools take it, or one behind `postgres:`. Read commands make no tables. */
 async function openPostgres(rest: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
-  const url = rest.startsWith("//") ? state : rest;
+  const { url, schema } = withoutSchema(rest.startsWith("//") ? state : rest);
   if (!/^postgres(?:ql)?:\/\/./i.test(url)) {
     const hint = "Write postgres://USER@HOST/DATABASE; a password may stand in PGPASSWORD or in PHASEGATE_STATE.";
     throw new CommandFailure(`${withoutPasswords(state)} is no address of a database`, EXIT.usage, hint);
   }
   const { PostgresStorage } = await import("../adapters/postgres/postgres-storage.js");
-  return PostgresStorage.open({ url, migrate: create });
+  return PostgresStorage.open({ url, migrate: create, ...(schema === undefined ? {} : { schema }) });
+}
+
+/** The schema that holds the tables, as a parameter of our own in an address: the driver gets the others. */
+function withoutSchema(address: string): { readonly url: string; readonly schema?: string } {
+  const [found, before = "", schema, after] = /([?&])schema=([^&#]*)(&)?/.exec(address) ?? [];
+  if (found === undefined || schema === undefined) return { url: address };
+  return { url: address.replace(found, () => (after === undefined ? "" : before)), schema };
 }
 
 async function requireSessions(file: string, where: string): Promise<void> {

@@ -138,6 +138,11 @@ export interface StorageAdapter {
    * behind: where it is ahead of the log, commits have gone. Only audits ask.
    */
   hint?(id: SessionId): Promise<number>;
+  /**
+   * Sessions that `list` leaves out, as what it would show of them can't be read; reading one tells why. An adapter
+   * whose lists fail instead has none. Only what goes through all sessions asks, as to copy them.
+   */
+  damaged?(): AsyncIterable<SessionId>;
   /** How much a session takes, without its commits being read; undefined if there is none. */
   size?(id: SessionId): Promise<SessionSize | undefined>;
   /**

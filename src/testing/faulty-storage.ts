@@ -38,6 +38,8 @@ const DELAY_MS = 50;
 /** A storage that fails when it is told to, in front of a sound one: hosts see what they do then. */
 export class FaultyStorage implements StorageAdapter {
   readonly watch?: NonNullable<StorageAdapter["watch"]>;
+  readonly hint?: (id: SessionId) => Promise<number>;
+  readonly damaged?: () => AsyncIterable<SessionId>;
   readonly size?: (id: SessionId) => Promise<SessionSize | undefined>;
   readonly compact?: (id: SessionId) => Promise<void>;
   readonly #inner: StorageAdapter;
@@ -47,10 +49,12 @@ export class FaultyStorage implements StorageAdapter {
   constructor(inner: StorageAdapter, faults: readonly StorageFault[] = []) {
     this.#inner = inner;
     for (const fault of faults) this.inject(fault);
-    const { watch, size, compact } = inner;
+    const { watch, hint, damaged, size, compact } = inner;
     if (watch !== undefined) {
       this.watch = (query, options) => this.#through("watch", () => watch.call(inner, query, options));
     }
+    if (hint !== undefined) this.hint = (id) => this.#ask("hint", () => hint.call(inner, id));
+    if (damaged !== undefined) this.damaged = () => this.#through("damaged", () => damaged.call(inner));
     if (size !== undefined) this.size = (id) => this.#ask("size", () => size.call(inner, id));
     if (compact !== undefined) this.compact = (id) => this.#ask("compact", () => compact.call(inner, id));
   }
@@ -119,7 +123,7 @@ export class FaultyStorage implements StorageAdapter {
   }
 
   /** The iteration begins when it is called, as a watch must. */
-  #through(method: StorageMethod, call: () => AsyncIterable<Commit>): AsyncIterable<Commit> {
+  #through<T>(method: StorageMethod, call: () => AsyncIterable<T>): AsyncIterable<T> {
     const fault = this.#next(method);
     if (fault === undefined) return call();
     return altered(fault, fault.fault === "fail" ? [] : call());
@@ -133,11 +137,11 @@ export class FaultyStorage implements StorageAdapter {
   }
 }
 
-async function* altered(fault: StorageFault, commits: AsyncIterable<Commit> | []): AsyncGenerator<Commit> {
+async function* altered<T>(fault: StorageFault, items: AsyncIterable<T> | []): AsyncGenerator<T> {
   await before(fault);
-  for await (const commit of commits) {
-    yield commit;
-    if (fault.fault === "duplicate") yield commit;
+  for await (const item of items) {
+    yield item;
+    if (fault.fault === "duplicate") yield item;
     if (fault.fault === "drop-answer") throw failure(fault, "unknown");
   }
 }

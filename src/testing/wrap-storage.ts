@@ -2,7 +2,7 @@ import type { StorageAdapter } from "../ports/storage-adapter.js";
 
 /** An adapter in front of another one: what `replace` has goes before, all else goes through. */
 export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapter>): StorageAdapter {
-  const { watch, size, compact, close } = inner;
+  const { watch, hint, damaged, size, compact, close } = inner;
   return {
     capabilities: inner.capabilities,
     read: (id) => inner.read(id),
@@ -14,6 +14,8 @@ export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapt
     remove: (id) => inner.remove(id),
     // What the other one doesn't have, this one doesn't have.
     ...(watch === undefined ? {} : { watch: watch.bind(inner) }),
+    ...(hint === undefined ? {} : { hint: hint.bind(inner) }),
+    ...(damaged === undefined ? {} : { damaged: damaged.bind(inner) }),
     ...(size === undefined ? {} : { size: size.bind(inner) }),
     ...(compact === undefined ? {} : { compact: compact.bind(inner) }),
     ...(close === undefined ? {} : { close: close.bind(inner) }),

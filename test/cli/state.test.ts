@@ -1,5 +1,6 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { SessionSize, StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -49,6 +50,47 @@ describe("--state", () => {
     const again = `${lines}.again`;
     await run("export", "--state", sqlite, "--out", again);
     expect((await readFile(again)).equals(await readFile(lines))).toBe(true);
+  });
+
+  it("leaves alone a file that holds no sessions, unless it is to be created", async () => {
+    const folder = await temporaryFolder();
+    const [empty, others] = [join(folder, "empty.db"), join(folder, "others.db")];
+    await writeFile(empty, "");
+    const database = new DatabaseSync(others);
+    database.exec("CREATE TABLE mine (a)");
+    database.close();
+    const before = await readFile(others);
+    for (const file of [empty, others]) {
+      for (const command of [["sessions"], ["export"], ["compact"], ["show", "x"], ["audit", "x"]]) {
+        const { code, stderr } = await run(...command, "--state", `sqlite:${file}`);
+        expect([command, code, stderr]).toEqual([command, 3, expect.stringContaining("version 0 of the tables")]);
+      }
+    }
+    expect((await stat(empty)).size).toBe(0);
+    expect((await readFile(others)).equals(before)).toBe(true);
+    expect(await readdir(folder)).toEqual(["empty.db", "others.db"]);
+    await (await openState(`sqlite:${others}`, { create: true })).close?.();
+    expect(await run("sessions", "--state", `sqlite:${others}`)).toMatchObject({ code: 0, stdout: "0 sessions\n" });
+  });
+
+  it("names the schema of a PostgreSQL database as a parameter", async () => {
+    const { state } = await aState();
+    const [url, lines] = [await emptyDatabase(), `${state}.jsonl`];
+    await run("export", "--state", state, "--out", lines);
+    const places = [
+      `${url}?schema=acme`,
+      `${url}?schema=acme&application_name=x`,
+      `${url}?application_name=x&schema=acme`,
+    ];
+    for (const place of places) {
+      expect(await run("import", lines, "--state", place)).toMatchObject({ code: 0 });
+      expect((await run("sessions", "--state", place)).stdout).toContain("4 sessions");
+    }
+    expect(await run("sessions", "--state", url)).toMatchObject({ code: 3 });
+    expect(await run("sessions", "--state", `${url}?schema=pg_x`)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("schema is not valid"),
+    });
   });
 
   it("names a PostgreSQL database, whose tables only what writes may make", async () => {

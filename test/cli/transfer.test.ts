@@ -8,7 +8,9 @@ import { describe, expect, it } from "vitest";
 import { checkLines } from "../../src/cli/transfer/check-lines.js";
 import { exportLines } from "../../src/cli/transfer/export-lines.js";
 import { importBlock } from "../../src/cli/transfer/import-lines.js";
+import { writeToFile } from "../../src/cli/transfer/write-lines.js";
 import { commitHash } from "../../src/kernel/commit-body.js";
+import { wrapStorage } from "../../src/testing/wrap-storage.js";
 import { livedIn, logOf } from "../support/house.js";
 import { makeEngine } from "../support/make-engine.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
@@ -97,10 +99,12 @@ describe("phasegate export and import", () => {
     const blind = await run("export", "--state", state, "--out", join(root, "blind"));
     expect(blind).toMatchObject({ code: 1, stderr: expect.stringContaining("exported 0 sessions, 0 commits") });
     expect(blind.stderr.match(/is left out: commit 1 of session .* was changed/g)).toHaveLength(4);
+    expect(blind.stderr).toContain("see --hash-key-file");
     const args = ["--hash-key-file", keyFile];
     expect(await run("export", "--state", state, "--out", file, ...args)).toMatchObject({ code: 0 });
     const unkeyed = await run("import", file, "--state", join(root, "other"));
     expect(unkeyed).toMatchObject({ code: 1, stdout: expect.stringMatching(/^line 2: session \S+ is refused: /) });
+    expect(unkeyed.stdout).toContain("see --hash-key-file");
     expect(await run("import", file, "--state", join(root, "other"), ...args)).toMatchObject({ code: 0 });
   });
 
@@ -187,6 +191,8 @@ describe("a file that is not what was exported", () => {
       ["an edited body", forge(3, (commit) => ({ ...commit, body: commit.body.replace("1", "2") })), 4],
       ["a commit that was made anew", forge(3, rehashed), 5],
       ["a summary that lies", forge(2, (one) => ({ ...one, summary: { ...one.summary, status: "completed" } })), 3],
+      ["a summary in another phase", forge(2, (one) => ({ ...one, summary: { ...one.summary, current: 2 } })), 3],
+      ["a summary of more phases", forge(2, (one) => ({ ...one, summary: { ...one.summary, total: 9 } })), 3],
       ["a beginning that is missing", lines.slice(0, -1).filter((_, at) => at !== 1), 2],
       ["a commit that is missing", lines.slice(0, -1).filter((_, at) => at !== 2), 3],
       ["a commit twice", lines.slice(0, -1).flatMap((line, at) => (at === 2 ? [line, line] : [line])), 4],
@@ -244,6 +250,13 @@ describe("a file that is not what was exported", () => {
 });
 
 describe("an import into a state that has something already", () => {
+  it("counts a session once, however often the file has it", async () => {
+    const { lines, other } = await exported("--target", "done");
+    const [header = "", ...commits] = lines.slice(0, -1);
+    const imported = await piped(ended([header, ...commits, ...commits]), "import", "--state", other);
+    expect(imported).toMatchObject({ code: 0, stdout: "imported 1 session, 3 commits\n" });
+  });
+
   it("goes on with a beginning, and refuses another session of the id, one that has gone on, and one that was removed", async () => {
     const { file, ids, other, storage } = await exported();
     const there = await FileStorage.open(other);
@@ -282,6 +295,57 @@ describe("an export", () => {
     expect(await readFile(join(root, "second"), "utf8")).not.toContain(ids.odd);
   });
 
+  it.each([0, 2])("tells of a session that is removed after %i of its commits, and can be imported", async (left) => {
+    const { storage, ids, root, other } = await exported();
+    let reads = 0;
+    const removing = wrapStorage(storage, {
+      // What is left of the second reading, which writes the lines.
+      log: (id, { limit, ...rest } = {}) => {
+        const isSecond = id === ids.odd && ++reads === 2;
+        return storage.log(id, { ...rest, ...(isSecond ? { limit: left } : limit === undefined ? {} : { limit }) });
+      },
+    });
+    const told: string[] = [];
+    let counts = {};
+    const lines = exportLines(removing, {
+      query: {},
+      onRefused: (id, { reason, message }) => told.push(`${id} ${reason} ${message}`),
+      onEnd: (all) => {
+        counts = all;
+      },
+    });
+    const file = join(root, "removing");
+    await writeToFile(lines, file);
+    const sessions = left === 0 ? 3 : 4;
+    expect(counts).toEqual({ sessions, commits: 10 + left });
+    const there = left === 0 ? "" : "; the lines have its first 2 commits";
+    expect(told).toEqual([`${ids.odd} not_found it was removed while it was exported${there}`]);
+    expect(await run("import", file, "--state", other)).toMatchObject({
+      code: 0,
+      stdout: `imported ${sessions} sessions, ${10 + left} commits\n`,
+    });
+  });
+
+  it("tells of a session whose newest commit is damaged, which no list shows", async () => {
+    const { state, ids, root } = await exported();
+    const [newest = ""] = (await readdir(state, { recursive: true })).filter((name) =>
+      name.endsWith(`${ids.odd}/4.json`),
+    );
+    await writeFile(join(state, newest), "");
+    const { code, stderr } = await run("export", "--state", state, "--out", join(root, "second"));
+    expect(code).toBe(1);
+    expect(stderr).toContain(`session ${ids.odd} is left out: its newest commit can't be read`);
+    expect(stderr).toContain("exported 3 sessions, 10 commits");
+    const copied = await copySessions(await FileStorage.open(state), new MemoryStorage());
+    expect(copied).toMatchObject({
+      sessions: 3,
+      refused: [{ sessionId: ids.odd, reason: "unreadable" }],
+      settled: true,
+    });
+    const named = await copySessions(await FileStorage.open(state), new MemoryStorage(), { sessionIds: [ids.done] });
+    expect(named).toMatchObject({ sessions: 1, refused: [] });
+  });
+
   it("writes over nothing, and leaves no half of a file", async () => {
     const { state, file, root } = await exported();
     expect(await run("export", "--state", state, "--out", file)).toMatchObject({
@@ -296,7 +360,6 @@ describe("an export", () => {
         throw new Error("the disk is gone");
       },
     });
-    const { writeToFile } = await import("../../src/cli/transfer/write-lines.js");
     await expect(writeToFile(failing, cut)).rejects.toThrow("the disk is gone");
     await expect(stat(cut)).rejects.toMatchObject({ code: "ENOENT" });
   });

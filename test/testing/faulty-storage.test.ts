@@ -5,6 +5,7 @@ import { FaultyStorage, type StorageFault } from "../../src/testing/faulty-stora
 import { commitChain, makeCommit, nextCommit } from "../../src/testing/make-commit.js";
 import { markedEngine, markedEvidence, markersIn } from "../../src/testing/marked-workflow.js";
 import { runStorageContract } from "../../src/testing/storage-contract.js";
+import { wrapStorage } from "../../src/testing/wrap-storage.js";
 import { FullStorage } from "./full-storage.js";
 
 const commit = makeCommit();
@@ -90,8 +91,22 @@ describe("FaultyStorage", () => {
   });
 
   it("has the methods that the other one has, and no others", async () => {
-    const bare = new FaultyStorage(new MemoryStorage());
-    expect([bare.watch, bare.size, bare.compact]).toEqual([undefined, undefined, undefined]);
+    const memory = new FaultyStorage(new MemoryStorage());
+    expect([typeof memory.watch, memory.size, memory.compact]).toEqual(["function", undefined, undefined]);
+    const { watch: _, ...unwatched } = wrapStorage(new MemoryStorage(), {});
+    expect(new FaultyStorage(unwatched).watch).toBeUndefined();
+    const noted = new FaultyStorage(
+      wrapStorage(new MemoryStorage(), {
+        hint: async () => 7,
+        async *damaged() {
+          yield commit.sessionId;
+        },
+      }),
+    );
+    noted.inject({ method: "damaged", call: 2, fault: "fail" });
+    expect(await noted.hint?.(commit.sessionId)).toBe(7);
+    expect(await collect(present(noted.damaged?.(), "the sessions"))).toEqual([commit.sessionId]);
+    await expect(collect(present(noted.damaged?.(), "the sessions"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
     const full = new FaultyStorage(new FullStorage().adapter());
     await full.append(commit);
     full.inject({ method: "size", fault: "fail" });

@@ -48,7 +48,6 @@ describe("runStorageContract", () => {
     expect([...reasons].sort()).toEqual([
       "the adapter has no `compact`",
       "the adapter has no `size`",
-      "the adapter has no `watch`",
       "the adapter keeps nothing",
       "the options have no `reopen`",
     ]);

@@ -5,14 +5,14 @@ import type { Commit, SessionQuery, StorageAdapter } from "../../src/ports/stora
 import { present, refuses } from "../../src/testing/contract-case.js";
 import { storageContract } from "../../src/testing/storage-contract.js";
 
-/** The names of the cases that an adapter fails. */
-async function failures(open: () => StorageAdapter, reopen?: (adapter: StorageAdapter) => StorageAdapter) {
+/** The names of the cases that an adapter fails, of all or of those whose names begin so. */
+async function failures(open: () => StorageAdapter, reopen?: (adapter: StorageAdapter) => StorageAdapter, only = "") {
   const cases = storageContract({
     open: async () => open(),
     ...(reopen && { reopen: async (adapter: StorageAdapter) => reopen(adapter) }),
   });
   const names: string[] = [];
-  for (const { name, run } of cases) await run().catch(() => names.push(name));
+  for (const { name, run } of cases) if (name.startsWith(only)) await run().catch(() => names.push(name));
   return names;
 }
 
@@ -124,7 +124,7 @@ function wrap({ append, list, ...others }: Overrides): StorageAdapter {
 describe("storageContract", () => {
   for (const [name, [found, adapter]] of Object.entries(FAULTS)) {
     it(`finds an adapter that ${name}`, async () => {
-      expect(await failures(adapter)).toContainEqual(expect.stringContaining(found));
+      expect(await failures(adapter, undefined, found)).toEqual([expect.stringContaining(found)]);
     });
   }
 

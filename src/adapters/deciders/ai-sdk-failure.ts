@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { failureOf, httpFailure, RequestFailure } from "./request-failure.js";
-import { readRetryAfter } from "./retry-delay.js";
+import { readRetryAfter, readRetryInfo } from "./retry-delay.js";
 
 /** What errors of the AI SDK have in common, whichever package they are of. */
 const answeredSchema = z.object({
@@ -18,7 +18,8 @@ export function aiSdkFailure(error: unknown, mayShow: boolean): RequestFailure {
   const { statusCode, responseHeaders = {}, responseBody, cause } = data;
   const says = mayShow ? responseBody : undefined;
   if (statusCode < 200 || statusCode > 299) {
-    return httpFailure(statusCode, { says, retryAfterMs: readRetryAfter(responseHeaders["retry-after"]) });
+    const retryAfterMs = readRetryAfter(responseHeaders["retry-after"]) ?? readRetryInfo(responseBody ?? "");
+    return httpFailure(statusCode, { says, retryAfterMs });
   }
   // It was answered, but what came was cut off, or not what this provider's answers are.
   const { reason, facts } = failureOf(cause);

@@ -4,12 +4,12 @@ import type { DeciderAnswer, DecisionRequest } from "../../decision/decision-req
 import type { StepDecider } from "../../ports/step-decider.js";
 import { decideByModel } from "./decide-by-model.js";
 import { type GeminiEnvironment, readGeminiEnvironment } from "./gemini-environment.js";
-import { readGeminiResponse, readRetryInfo } from "./gemini-reply.js";
+import { readGeminiResponse } from "./gemini-reply.js";
 import { loadPackage } from "./load-package.js";
 import type { ModelReply } from "./model-client.js";
 import { invalidOption, type ModelDeciderOptions, type ModelSettings, modelSettings } from "./model-settings.js";
 import { failureOf, httpFailure } from "./request-failure.js";
-import { readRetryAfter } from "./retry-delay.js";
+import { readRetryAfter, readRetryInfo } from "./retry-delay.js";
 
 /** How Gemini is asked. */
 export interface GeminiDeciderOptions extends ModelDeciderOptions {

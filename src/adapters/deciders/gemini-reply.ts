@@ -41,9 +41,3 @@ function added(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
-
-/** How long Gemini asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
-export function readRetryInfo(body: string): number | undefined {
-  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
-  return delay === undefined ? undefined : Number(delay) * 1000;
-}

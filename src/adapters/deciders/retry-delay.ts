@@ -33,3 +33,9 @@ export function readRetryAfter(value: string | null | undefined): number | undef
   const date = Date.parse(text);
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
+
+/** How long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
+export function readRetryInfo(body: string): number | undefined {
+  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
+  return delay === undefined ? undefined : Number(delay) * 1000;
+}

@@ -18,7 +18,9 @@ export interface SamplingParams {
 export interface SamplingServer {
   /** Undefined while nobody is connected. Who has no such property is connected. */
   readonly transport?: object | undefined;
+  /** What the client has said that it can do. */
   getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
+  /** Sends the client a request; the `timeout` is in milliseconds. */
   createMessage(params: SamplingParams, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
 }
 

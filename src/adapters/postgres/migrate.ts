@@ -116,6 +116,6 @@ function tooNew(found: number): PhasegateError {
 function notMigrated(schema: string, found: number): PhasegateError {
   return unusable(
     `the schema ${schema} has version ${found} of the tables, and ${MIGRATIONS.length} is needed`,
-    "Open it once with migrate: true, by a role that may make tables.",
+    "Open it once with migrate: true, as `phasegate serve` does, by a role that may make tables.",
   );
 }

@@ -25,6 +25,15 @@ const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> =
     "Raise the statement timeout, or look for what blocks it.",
   ],
 };
+/** What `pg` refuses by itself, before it is connected, in words alone. */
+const REFUSED_WORDS: readonly (readonly [words: RegExp, what: string, remedy: string])[] = [
+  [
+    /password must be a/,
+    "the server asks for a password, and none was given",
+    "Give it in the URL, in PGPASSWORD or in a pgpass file.",
+  ],
+  [/does not support SSL/, "the server does not support SSL", "Turn SSL on at the server, or leave out sslmode."],
+];
 const LOST_REMEDY = "Check that the server runs and can be reached, then repeat the call.";
 const OTHER_REMEDY = "Look at the cause and at the server's log, then repeat the call.";
 
@@ -105,11 +114,19 @@ export function conflict(sessionId: SessionId, version: number): PhasegateError 
   });
 }
 
-function explain(error: unknown): { readonly cause: string; readonly remedy: string } {
+function explain(failed: unknown): { readonly cause: string; readonly remedy: string } {
+  const error = failed instanceof NotConnected ? failed.cause : failed;
   const code = codeOf(error);
-  const [what, remedy] = KNOWN[code ?? ""] ?? [];
-  if (code !== undefined && what !== undefined) return { cause: `${what} (${code})`, remedy: remedy ?? OTHER_REMEDY };
+  const [what, remedy] = KNOWN[code ?? ""] ?? inWords(error);
+  if (what !== undefined)
+    return { cause: code === undefined ? what : `${what} (${code})`, remedy: remedy ?? OTHER_REMEDY };
   const name = code ?? (error instanceof Error ? error.name : typeof error);
   if (isLost(error)) return { cause: `the connection is lost (${name})`, remedy: LOST_REMEDY };
   return { cause: name, remedy: OTHER_REMEDY };
+}
+
+function inWords(error: unknown): readonly [what?: string, remedy?: string] {
+  if (!(error instanceof Error)) return [];
+  const [, ...found] = REFUSED_WORDS.find(([words]) => words.test(error.message)) ?? [];
+  return found;
 }

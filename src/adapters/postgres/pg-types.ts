@@ -15,7 +15,9 @@ export type PgRow = Record<string, unknown>;
 
 /** A connected `Client` of `pg`, in no transaction. */
 export interface PgClient {
+  /** Runs a statement. */
   query<R extends PgRow>(query: PgQuery): Promise<{ rows: R[]; rowCount: number | null }>;
+  /** Hears that the connection was lost. */
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
@@ -27,8 +29,11 @@ export interface PgPoolClient extends PgClient {
 
 /** A `Pool` of `pg`. */
 export interface PgPool {
+  /** Lends a client. */
   connect(): Promise<PgPoolClient>;
+  /** Hears that a connection at rest was lost. */
   on(event: "error", listener: (error: Error) => void): unknown;
+  /** Hears that a client is being lent. */
   on(event: "acquire", listener: (client: PgClient) => void): unknown;
   /** How the pool connects: `watch` makes a connection of its own by the same settings. */
   readonly options?: object;

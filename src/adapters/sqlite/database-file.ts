@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { storageFailed } from "./sqlite-failure.js";
@@ -13,10 +13,17 @@ const FOLDER_MODE = 0o700;
 export async function makeDatabaseFile(file: string): Promise<void> {
   const folder = dirname(file);
   const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-  if (isFolder(file)) throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
+  refuseFolder(file);
   if (createEmpty(file)) await syncFolder(folder);
   if (first === undefined) return;
   for (let made = folder; made.length >= resolve(first).length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+/** Refuses a file that isn't there, which SQLite would make. */
+export function requireDatabaseFile(file: string): void {
+  refuseFolder(file);
+  if (existsSync(file)) return;
+  throw storageFailed("open", "there is no such file", "Correct its name, or open it with migrate: true to make it.");
 }
 
 // To close any handle on a database's file takes away the locks that this process holds on it. So one is opened only
@@ -31,8 +38,9 @@ function createEmpty(file: string): boolean {
   }
 }
 
-function isFolder(file: string): boolean {
-  return statSync(file, { throwIfNoEntry: false })?.isDirectory() ?? false;
+function refuseFolder(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
 }
 
 /** Brings a folder's entries to the disk; Windows can't, and does it by itself. */

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { PhasegateError } from "../../errors.js";
 import { Connection } from "./connection.js";
-import { makeDatabaseFile } from "./database-file.js";
+import { makeDatabaseFile, requireDatabaseFile } from "./database-file.js";
 import { loadSqlite } from "./load-sqlite.js";
 import { databaseVersion, MIGRATIONS, migrate } from "./migrations.js";
 import { asStorageFailure, storageFailed } from "./sqlite-failure.js";
@@ -13,21 +13,26 @@ const IN_MEMORY = ":memory:";
 /** What the log beside the database is cut back to after a burst, in bytes. */
 const WAL_MAX = 16 * 1024 * 1024;
 
+/** How a database is opened. */
+interface OpenSettings {
+  readonly names: TableNames;
+  readonly busyTimeout: number;
+  /** Whether tables may be made, or brought up to date; if not, a database that needs it is left as it is. */
+  readonly migrate: boolean;
+}
+
 /** Opens a database by its file's name, or takes the host's own, and brings it to the newest version. */
-export async function openDatabase(
-  given: string | DatabaseSync,
-  names: TableNames,
-  busyTimeout: number,
-): Promise<Connection> {
+export async function openDatabase(given: string | DatabaseSync, settings: OpenSettings): Promise<Connection> {
+  const { busyTimeout, migrate } = settings;
   if (typeof given !== "string") {
     const connection = new Connection(given, busyTimeout);
-    await bringUpToDate(connection, names);
+    await bringUpToDate(connection, settings);
     return connection;
   }
-  const connection = new Connection(await openFile(given), busyTimeout);
+  const connection = new Connection(await openFile(given, migrate), busyTimeout);
   try {
-    await connection.patiently("open", () => settle(connection, names));
-    await bringUpToDate(connection, names);
+    await connection.patiently("open", () => settle(connection, settings));
+    await bringUpToDate(connection, settings);
     return connection;
   } catch (error) {
     connection.close();
@@ -35,12 +40,13 @@ export async function openDatabase(
   }
 }
 
-async function openFile(name: string): Promise<DatabaseSync> {
+async function openFile(name: string, create: boolean): Promise<DatabaseSync> {
   if (name === "") throw noName();
   const { DatabaseSync } = loadSqlite();
   const file = name === IN_MEMORY ? name : resolve(name);
   try {
-    if (file !== IN_MEMORY) await makeDatabaseFile(file);
+    if (file !== IN_MEMORY && create) await makeDatabaseFile(file);
+    else if (file !== IN_MEMORY) requireDatabaseFile(file);
     return new DatabaseSync(file);
   } catch (error) {
     throw asStorageFailure("open", error);
@@ -48,17 +54,24 @@ async function openFile(name: string): Promise<DatabaseSync> {
 }
 
 // Most databases are up to date, and need no lock to say so.
-async function bringUpToDate(connection: Connection, names: TableNames): Promise<void> {
-  const isOld = await connection.patiently("open", () => databaseVersion(connection, names) < MIGRATIONS.length);
-  if (isOld) await connection.write("open", () => migrate(connection, names));
+async function bringUpToDate(connection: Connection, settings: OpenSettings): Promise<void> {
+  const isOld = await connection.patiently("open", () => needsMigration(connection, settings));
+  if (isOld) await connection.write("open", () => migrate(connection, settings.names));
 }
 
-/** How a connection of our own writes. A database that a newer version made is refused before anything is changed. */
-function settle(connection: Connection, names: TableNames): void {
+function needsMigration(connection: Connection, { names, migrate }: OpenSettings): boolean {
+  const found = databaseVersion(connection, names);
+  if (found >= MIGRATIONS.length) return false;
+  if (!migrate) throw notMigrated(found);
+  return true;
+}
+
+/** How a connection of our own writes. A database that is refused is refused before anything is changed. */
+function settle(connection: Connection, settings: OpenSettings): void {
   const { database } = connection;
   // Locks are waited for in `patiently`, where the event loop goes on.
   database.exec("PRAGMA busy_timeout = 0");
-  databaseVersion(connection, names);
+  needsMigration(connection, settings);
   const pages = numberIn(connection.prepare("PRAGMA page_count").get() ?? {}, "page_count");
   if (pages === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
   database.exec(`PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${WAL_MAX}`);
@@ -73,6 +86,11 @@ function noName(): PhasegateError {
     remedy: `Name its file, or ${JSON.stringify(IN_MEMORY)} for one that goes with the process.`,
     details: { field: "database", expected: "the name of a file" },
   });
+}
+
+function notMigrated(found: number): PhasegateError {
+  const cause = `it has version ${found} of the tables, and ${MIGRATIONS.length} is needed`;
+  return storageFailed("open", cause, "Open it once with migrate: true, as `phasegate serve` does.");
 }
 
 function noWal(mode: string): PhasegateError {

@@ -33,6 +33,11 @@ export interface SqliteStorageOptions {
   readonly maxCommitBytes?: number;
   /** What the names of all tables begin with: for a database that has other tables. Nothing if not given. */
   readonly tablePrefix?: string;
+  /**
+   * Makes the database and its tables, or brings them up to date; on if not given. Off, a database that needs it is
+   * refused with `STORAGE_FAILED` and left as it is.
+   */
+  readonly migrate?: boolean;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -89,7 +94,11 @@ export class SqliteStorage implements StorageAdapter {
       maxCommitBytes: numberOf("maxCommitBytes", options),
     };
     const names = tableNames(options.tablePrefix ?? "");
-    const connection = await openDatabase(database, names, limits.busyTimeout);
+    const connection = await openDatabase(database, {
+      names,
+      busyTimeout: limits.busyTimeout,
+      migrate: options.migrate ?? true,
+    });
     return new SqliteStorage(connection, names, limits, typeof database === "string");
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { SessionId } from "../../definition/names.js";
 import { checkCommit, withPayloads } from "../../engine/logs/check-log.js";
-import { chosenSessions, type SessionChoice } from "../../engine/logs/chosen-sessions.js";
+import { chosenSessions, type SessionChoice, unlistedSessions } from "../../engine/logs/chosen-sessions.js";
 import { asRefusal, LogRefusal } from "../../engine/logs/log-refusal.js";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { KINDS } from "./kinds.js";
@@ -33,12 +33,17 @@ export async function* exportLines(storage: StorageAdapter, options: ExportOptio
       options.onRefused(sessionId, newest);
       continue;
     }
-    sessions += 1;
+    let version = 0;
     for await (const commit of checked(storage, sessionId, options, newest.version)) {
+      ({ version } = commit);
       commits += 1;
       yield hashed(commitLine(commit));
     }
+    // Its first line makes a session of it for whoever reads the file.
+    if (version > 0) sessions += 1;
+    if (version < newest.version) options.onRefused(sessionId, removedMeanwhile(version));
   }
+  for await (const [id, refusal] of unlistedSessions(storage, options)) options.onRefused(id, refusal);
   yield endLine({ sessions, commits, digest: digest.digest("hex") });
   options.onEnd({ sessions, commits });
 }
@@ -56,6 +61,11 @@ async function* checked(
     yield withPayloads(commit, hashes, (id, hash) => storage.payload(id, hash));
     previous = commit;
   }
+}
+
+function removedMeanwhile(version: number): LogRefusal {
+  const there = version === 0 ? "" : `; the lines have its first ${version} commits`;
+  return new LogRefusal("not_found", `it was removed while it was exported${there}`);
 }
 
 async function lastOf(log: AsyncIterable<Commit>): Promise<Commit> {

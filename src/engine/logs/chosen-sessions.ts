@@ -1,5 +1,6 @@
 import { parseSessionId, type SessionId } from "../../definition/names.js";
 import type { SessionQuery, StorageAdapter } from "../../ports/storage-adapter.js";
+import { LogRefusal } from "./log-refusal.js";
 
 /** Which sessions are meant; all if nothing is said. */
 export interface SessionChoice {
@@ -10,6 +11,20 @@ export interface SessionChoice {
 }
 
 const PAGE = 100;
+
+/**
+ * Sessions that no list shows, since their newest commits can't be read: each may be one that is meant. Those who are
+ * named are looked at anyway.
+ */
+export async function* unlistedSessions(
+  storage: StorageAdapter,
+  { sessionIds }: SessionChoice,
+): AsyncGenerator<readonly [SessionId, LogRefusal]> {
+  if (sessionIds !== undefined || storage.damaged === undefined) return;
+  for await (const id of storage.damaged()) {
+    yield [id, new LogRefusal("unreadable", "its newest commit can't be read, so that no list shows it")];
+  }
+}
 
 /** The ids of the sessions that are meant, page by page. Throws `INVALID_INPUT` for what can't be an id. */
 export async function* chosenSessions(

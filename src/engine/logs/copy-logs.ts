@@ -3,7 +3,7 @@ import type { SessionId } from "../../definition/names.js";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { type Appended, appendLog } from "./append-log.js";
 import { checkCommit, withPayloads } from "./check-log.js";
-import { chosenSessions } from "./chosen-sessions.js";
+import { chosenSessions, unlistedSessions } from "./chosen-sessions.js";
 import type { CopyOptions, CopyReport, RefusedSession } from "./copy-report.js";
 import { asRefusal, LogRefusal } from "./log-refusal.js";
 
@@ -17,7 +17,9 @@ export async function copyLogs(from: StorageAdapter, to: StorageAdapter, options
     const before = all.commits;
     const sessions = await copyAll(from, to, options, pass, all);
     const settled = all.commits === before;
-    if (settled || pass >= passes) return { ...all, sessions, refused: [...all.refused.values()], settled };
+    if (!settled && pass < passes) continue;
+    for await (const [id, refusal] of unlistedSessions(from, options)) refuse(all, id, refusal);
+    return { ...all, sessions, refused: [...all.refused.values()], settled };
   }
 }
 
@@ -26,6 +28,10 @@ interface Sum {
   commits: number;
   bytes: number;
   readonly refused: Map<SessionId, RefusedSession>;
+}
+
+function refuse({ refused }: Sum, sessionId: SessionId, { reason, message, cause }: LogRefusal): void {
+  refused.set(sessionId, { sessionId, reason, message, ...(cause === undefined ? {} : { cause }) });
 }
 
 async function copyAll(
@@ -39,8 +45,7 @@ async function copyAll(
   for await (const sessionId of chosenSessions(from, options)) {
     const copied = await copyOne(from, to, sessionId, options).catch(asRefusal);
     if (copied instanceof LogRefusal) {
-      const { reason, message, cause } = copied;
-      all.refused.set(sessionId, { sessionId, reason, message, ...(cause === undefined ? {} : { cause }) });
+      refuse(all, sessionId, copied);
     } else {
       sessions += 1;
       all.refused.delete(sessionId);

@@ -15,8 +15,10 @@ export interface SessionKind {
   check(sessionId: SessionId, commit: Commit, hashKey: Uint8Array | undefined): readonly string[];
 }
 
-/** What a list filters on: a summary that lies in one of these would show a session in the wrong place. */
-const LISTED = ["kind", "workflowType", "target", "status", "createdAt", "updatedAt"] as const;
+/** What lists filter on and show: a summary that lies in one of these would show a session in the wrong place. */
+const LISTED = ["kind", "workflowType", "target", "status", "current", "createdAt", "updatedAt"] as const;
+/** What a summary may leave out. */
+const OPTIONAL = ["total", "completedAt"] as const;
 
 /** The sessions of a machine. */
 export function sessionKind<Event, Head>(machine: Machine<never, Event, Head>): SessionKind {
@@ -34,7 +36,9 @@ export function sessionKind<Event, Head>(machine: Machine<never, Event, Head>): 
 function checkSummary(commit: Commit, made: SessionSummary): void {
   const { summary, version } = commit;
   const isSince = Number.isInteger(summary.activeSince) && summary.activeSince >= 1 && summary.activeSince <= version;
-  const differs = LISTED.some((field) => summary[field] !== made[field]);
+  const differs =
+    LISTED.some((field) => summary[field] !== made[field]) ||
+    OPTIONAL.some((field) => summary[field] !== undefined && summary[field] !== made[field]);
   if (summary.sessionId !== made.sessionId || differs || !isSince) {
     throw tampered(commit, "its summary is not that of its body");
   }

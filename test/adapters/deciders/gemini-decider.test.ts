@@ -53,18 +53,6 @@ describe("GeminiDecider", () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it("waits as long as the body of an error asks for", async () => {
-    const body = (delay: string) =>
-      `{"error":{"code":429,"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"${delay}"}]}}`;
-    const { decide } = await decider(gemini, [{ status: 429, body: body("0.01s") }, decision("Sow")]);
-    expect(await decide()).toMatchObject({ usage: { requests: 2 } });
-    const later = await decider(gemini, [{ status: 429, body: body("37s") }]);
-    expect(await failure(later.decide())).toMatchObject({
-      message: expect.stringContaining("for 37 s"),
-      details: { requests: 1 },
-    });
-  });
-
   it("tells an error with a broken body by its status", async () => {
     const { decide } = await decider(gemini, [{ status: 400, body: '{"error": ' }]);
     expect(await failure(decide())).toMatchObject({ details: { reason: "http", status: 400, requests: 1 } });

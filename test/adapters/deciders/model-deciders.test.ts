@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { failure } from "../../support/failure.js";
 import { CLIENTS, decider, decision, KEY } from "./model-servers.js";
 
@@ -62,6 +62,18 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     const { server, decide } = await decider(make, [{ ...LIMITED, headers: { "retry-after": "0" } }, decision("Sow")]);
     expect(await decide()).toMatchObject({ nextStep: "Sow", usage: { requests: 2 } });
     expect(server.requests).toHaveLength(2);
+  });
+
+  it("waits as long as the body of an error asks for, too", async () => {
+    const body = (delay: string) =>
+      `{"error":{"code":429,"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"${delay}"}]}}`;
+    const { decide } = await decider(make, [{ status: 429, body: body("0.01s") }, decision("Sow")]);
+    expect(await decide()).toMatchObject({ usage: { requests: 2 } });
+    const later = await decider(make, [{ status: 429, body: body("37s") }]);
+    expect(await failure(later.decide())).toMatchObject({
+      message: expect.stringContaining("for 37 s"),
+      details: { requests: 1 },
+    });
   });
 
   it("fails where the rate is still limited", async () => {
@@ -176,6 +188,11 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     [404, "Look at the name of the model"],
     [307, "onExchange shows"],
   ])("doesn't ask again after %i, and shows the key to nobody", async (status, advice) => {
+    const printed: unknown[] = [];
+    for (const name of ["debug", "error", "info", "log", "warn"] as const) {
+      vi.spyOn(console, name).mockImplementation((...words) => printed.push(words));
+    }
+    onTestFinished(() => vi.restoreAllMocks());
     const echo = `{"error":{"message":"bad key ${KEY} (${encodeURIComponent(KEY)}, ${btoa(KEY)})","code":${status}}}`;
     const { server, exchanges, decide } = await decider(make, [{ status, body: echo, headers: { echoed: KEY } }]);
     const error = await failure(decide());
@@ -186,7 +203,7 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     });
     expect(JSON.stringify(server.requests[0]?.headers)).toContain(KEY);
     expect(exchanges).toMatchObject([{ failure: { status }, response: expect.stringContaining("bad key [redacted]") }]);
-    expectNoKey(error, exchanges);
+    expectNoKey(error, exchanges, printed);
   });
 
   it("takes its key out of an answer that repeats it", async () => {

@@ -11,7 +11,7 @@ import { checkSession } from "./check-session.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const LONG = process.env.PHASEGATE_LONG === "1";
-const KILLS = LONG ? 1000 : 100;
+const KILLS = LONG ? 1000 : 40;
 const STOPS = LONG ? 200 : 15;
 const STOPS_EACH = 5;
 /** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */

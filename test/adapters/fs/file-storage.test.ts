@@ -185,6 +185,7 @@ describe("damage", () => {
     for (const query of [{}, { status: ["active"] }] as const) {
       expect((await storage.list(query)).items).toEqual([other.summary]);
     }
+    expect(await collect(storage.damaged())).toEqual([id]);
     await storage.close();
     expect(await storage.countActive(5)).toBe(2);
     await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED" });

@@ -62,6 +62,18 @@ describe("opening", () => {
     await (await open({ url, schema, migrate: false })).close();
   });
 
+  it("says what the driver refuses by itself, in words of its own", async () => {
+    const bare = new URL(url);
+    bare.password = "";
+    for (const [href, cause] of [
+      [`${url}?sslmode=require&uselibpqcompat=true`, "the server does not support SSL"],
+      [bare.href, "the server asks for a password, and none was given"],
+    ] as const) {
+      const error = await failure(open({ url: href }));
+      expect([error.code, error.message]).toEqual(["STORAGE_FAILED", `The session storage failed to open: ${cause}`]);
+    }
+  });
+
   it("says which right a role has not", async () => {
     const schema = newSchema();
     const error = await failure(open({ url: reader, schema }));
@@ -144,7 +156,8 @@ describe("opening", () => {
     expect([error.code, error.remedy]).toEqual(["INTERNAL", expect.stringContaining("npm install pg")]);
   });
 
-  it("refuses a database in another encoding", async () => {
+  // To make a database the server brings all that it holds to the disk first.
+  it("refuses a database in another encoding", { timeout: 120_000 }, async () => {
     const name = newSchema();
     await runSql(url, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
     const error = await failure(open({ url: url.replace(/\/postgres$/, `/${name}`) }));

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -55,6 +56,36 @@ describe("a database of an older version", () => {
     await (await SqliteStorage.open(fresh)).close();
     const schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name";
     for (const file of [old, newest]) expect(query(file, schema)).toEqual(query(fresh, schema));
+  });
+});
+
+describe("a database that must not be migrated", () => {
+  it("is refused where anything would have to be made, and left as it is", async () => {
+    const missing = await newDatabase();
+    expect(await failure(SqliteStorage.open(missing, { migrate: false }))).toMatchObject({
+      code: "STORAGE_FAILED",
+      details: { operation: "open", cause: "there is no such file" },
+    });
+    expect(existsSync(missing)).toBe(false);
+    const old = await sampleOf(1);
+    const before = await readFile(old);
+    const host = new DatabaseSync(old);
+    for (const database of [old, host]) {
+      expect(await failure(SqliteStorage.open(database, { migrate: false }))).toMatchObject({
+        details: { cause: `it has version 1 of the tables, and ${MIGRATIONS.length} is needed` },
+      });
+    }
+    host.close();
+    expect((await readFile(old)).equals(before)).toBe(true);
+    expect(await failure(SqliteStorage.open(":memory:", { migrate: false }))).toMatchObject({ code: "STORAGE_FAILED" });
+  });
+
+  it("is taken where it is up to date", async () => {
+    const file = await newDatabase();
+    await (await SqliteStorage.open(file)).close();
+    const storage = await SqliteStorage.open(file, { migrate: false });
+    await storage.append(makeCommit());
+    await storage.close();
   });
 });
 

@@ -118,6 +118,11 @@ export class FileStorage implements StorageAdapter {
     return guarded("list", () => this.#lister.list(query));
   }
 
+  /** Those whose newest commit is cut short, or something else. Looks at every session. */
+  async *damaged(): AsyncGenerator<SessionId> {
+    yield* guardedEach("list", this.#lister.damaged());
+  }
+
   async countActive(upTo: number): Promise<number> {
     return guarded("count", () => this.#parts.trees.countActive(upTo));
   }

@@ -38,6 +38,15 @@ export class SessionLister {
     return pageOf(found, limit);
   }
 
+  /** The sessions that lists go on without. */
+  async *damaged(): AsyncGenerator<SessionId> {
+    for await (const batch of this.#trees.walk("all", undefined, BATCH)) {
+      const ids = places(batch).map(([{ sessionId }]) => sessionId);
+      const headers = await Promise.all(ids.map((id) => this.#header(id)));
+      yield* ids.filter((_, index) => headers[index] === "damaged");
+    }
+  }
+
   // Two markers can stand in one place: left by a crash, or since the session was made active again just now. So the
   // place decides and not the version in the marker, and each place is looked at once.
   async #look([entry, ...others]: Place): Promise<SessionSummary | undefined> {
