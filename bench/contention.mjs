@@ -61,7 +61,7 @@ export async function section() {
   return `## Contention
 
 ${PROCESSES} processes, ${TRANSITIONS} transitions each, all on the same sessions, through the engine, with 1 KiB of evidence each. A conflict
-is a commit that came second and was decided anew.
+is a commit that came second and was decided anew. MemoryStorage belongs to one process, and has no line.
 
 | adapter | sessions | transitions a second | conflicts per transition |
 |---|---|---|---|

@@ -10,6 +10,8 @@ const SUITES = [
   "postgres",
   "listing",
   "sqlite",
+  "langgraph",
+  "openworkflow",
   "memory",
   "plans",
   "planned",
