@@ -47,7 +47,7 @@ const lines = rows.map(
 const table = `# Results
 
 Medians of one run of \`npm start\` in this folder, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
-with a load of ${loadBefore} before it and ${load()} after it (its own share is about 1; more than ${cpus().length} means that others were at work).
+with a load of ${loadBefore} before it and ${load()} after it.
 Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
 
 | what | measured | baseline | ratio | bar | held |
