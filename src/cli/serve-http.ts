@@ -40,12 +40,16 @@ function isLocal(request: Request): boolean {
 }
 
 async function answer(api: HttpApi, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const response = await api(requestOf(incoming));
+  const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
+  const response = await api(requestOf(incoming, chunks));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.end(Buffer.from(await response.arrayBuffer()));
+  // A client reads its answer once it has sent all: what nobody wants of a body is taken all the same.
+  let rest = await chunks.next();
+  while (!rest.done) rest = await chunks.next();
 }
 
-function requestOf(incoming: IncomingMessage): Request {
+function requestOf(incoming: IncomingMessage, chunks: AsyncIterator<Uint8Array>): Request {
   const { method = "GET", url = "/", headers } = incoming;
   const sent = new Headers();
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) sent.set(name, String(value));
@@ -53,13 +57,11 @@ function requestOf(incoming: IncomingMessage): Request {
   const target = new URL(url.startsWith("/") ? `http://${HOST}${url}` : `http://${HOST}/`);
   if (METHODS_WITHOUT_BODY.has(method)) return new Request(target, { method, headers: sent });
   // `duplex` is asked for by Node, and unknown to the types of browsers.
-  const sending = { method, headers: sent, body: bodyOf(incoming), duplex: "half" };
+  const sending = { method, headers: sent, body: streamOf(chunks), duplex: "half" };
   return new Request(target, sending);
 }
 
-/** As it is asked for. What nobody reads of it Node drops, once the answer is out: to end it here would end the answer. */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  const chunks: AsyncIterator<Uint8Array> = incoming[Symbol.asyncIterator]();
+function streamOf(chunks: AsyncIterator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream({
     pull: async (controller) => {
       const { value, done } = await chunks.next();
