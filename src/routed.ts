@@ -15,7 +15,7 @@ export type { SessionKind } from "./engine/logs/session-kind.js";
 
 export type { CorsOptions } from "./http/cors.js";
 export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/create-http-api.js";
-export { type OpenApiOptions, openApiDocument } from "./http/openapi.js";
+export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/openapi.js";
 export type { Listener } from "./kernel/notifier.js";
 export type { Current, Recorded } from "./kernel/recorded.js";
 export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
@@ -57,4 +57,6 @@ export type { RoutedOperation } from "./routed/session/refusals.js";
 export { ROUTED_SESSIONS } from "./routed/session/routed-sessions.js";
 export { createRoutedTools, type RoutedToolsOptions } from "./tool/routed/create-routed-tools.js";
 export type { RoutedCall } from "./tool/routed/requests.js";
+export type { RoutedFace } from "./tool/routed/routed-face.js";
 export type { RoutedCallOptions, RoutedTool, RoutedToolAnswer } from "./tool/routed/routed-tool.js";
+export type { WireObject } from "./tool/wire-object.js";
