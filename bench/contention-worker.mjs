@@ -10,6 +10,7 @@ const [adapter, place, transitions, ...ids] = process.argv.slice(2);
 const storage = await ADAPTERS[adapter].open(place);
 const append = storage.append.bind(storage);
 let conflicts = 0;
+let longest = 0;
 storage.append = async (commit) => {
   try {
     await append(commit);
@@ -26,7 +27,9 @@ process.stdout.write("ready\n");
 for await (const _ of process.stdin);
 for (let index = 0; index < Number(transitions); index += 1) {
   const id = ids[(offset + index) % ids.length];
+  const begun = performance.now();
   await engine.completePhase(id, { phase: 1, evidence: { done: false, note: "x".repeat(1000) } });
+  longest = Math.max(longest, performance.now() - begun);
 }
 await engine.close();
-process.stdout.write(`${JSON.stringify({ conflicts })}\n`);
+process.stdout.write(`${JSON.stringify({ conflicts, longest })}\n`);

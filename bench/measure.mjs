@@ -26,9 +26,11 @@ export async function medians(tasks, options = {}) {
  * be measured at the same time. Gives the median of each task over all rounds, and of the ratios of the
  * second to the first, round by round.
  */
-export async function pairedMedians(tasks, rounds = 15) {
+export async function pairedMedians(tasks, rounds = 15, options = {}) {
   const found = [];
-  for (let round = 0; round < rounds; round += 1) found.push(await medians(tasks, { time: 300, warmupTime: 50 }));
+  for (let round = 0; round < rounds; round += 1) {
+    found.push(await medians(tasks, { time: 300, warmupTime: 50, ...options }));
+  }
   const [baseline, measured] = Object.keys(tasks);
   const over = (name) => median(found.map((one) => one[name]));
   return {
@@ -48,6 +50,20 @@ export function median(numbers) {
 export function time(microseconds) {
   if (microseconds >= 1e6) return `${(microseconds / 1e6).toFixed(2)} s`;
   return microseconds >= 1000 ? `${(microseconds / 1000).toFixed(2)} ms` : `${microseconds.toFixed(1)} µs`;
+}
+
+/** Bytes as people read them. */
+export function size(bytes) {
+  return bytes >= 10_000 ? `${(bytes / 1024).toFixed(1)} KiB` : `${Math.round(bytes)} bytes`;
+}
+
+/** How many bytes there are in a value: those of its texts, names and byte arrays. */
+export function sizeOf(value) {
+  if (typeof value === "string") return Buffer.byteLength(value);
+  if (value instanceof Uint8Array) return value.byteLength;
+  if (Array.isArray(value)) return value.reduce((sum, one) => sum + sizeOf(one), 0);
+  if (typeof value !== "object" || value === null) return String(value).length;
+  return Object.entries(value).reduce((sum, [key, one]) => sum + Buffer.byteLength(key) + sizeOf(one), 0);
 }
 
 /** A ratio to two digits. */

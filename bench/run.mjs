@@ -1,6 +1,6 @@
 /** Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those. */
 import { writeFile } from "node:fs/promises";
-import { cpus } from "node:os";
+import { cpus, loadavg } from "node:os";
 
 const SUITES = [
   "transitions",
@@ -10,6 +10,8 @@ const SUITES = [
   "postgres",
   "listing",
   "sqlite",
+  "langgraph",
+  "openworkflow",
   "memory",
   "plans",
   "planned",
@@ -20,6 +22,8 @@ const SUITES = [
 const SECTIONS = ["contention"];
 const chosen = process.argv.slice(2);
 const rows = [];
+const load = () => loadavg()[0].toFixed(1);
+const loadBefore = load();
 for (const suite of SUITES.filter((name) => chosen.length === 0 || chosen.includes(name))) {
   const { run } = await import(`./${suite}.mjs`);
   for (const found of await run()) {
@@ -42,7 +46,8 @@ const lines = rows.map(
 );
 const table = `# Results
 
-Medians of one run of \`npm start\` in this folder, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version}.
+Medians of one run of \`npm start\` in this folder, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
+with a load of ${loadBefore} before it and ${load()} after it.
 Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
 
 | what | measured | baseline | ratio | bar | held |

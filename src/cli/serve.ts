@@ -7,6 +7,7 @@ import { type Logs, openLogs } from "./create-logger.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
 import { packageVersion } from "./package-version.js";
+import { requireFolder } from "./require-folder.js";
 import { logFilesOf } from "./routed-options.js";
 import { serveHttp } from "./serve-http.js";
 import type { ServeOptions } from "./serve-options.js";
@@ -47,6 +48,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
 
 async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<ExitCode> {
   const { log } = logs;
+  await requireFolders(options);
   const storage = await openState(options.state, { create: true });
   try {
     const shared = await sharedOptions(options, storage);
@@ -66,6 +68,12 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   } finally {
     await storage.close?.();
   }
+}
+
+/** Before the state is made: who has misspelt a folder finds nothing new beside it. */
+async function requireFolders({ workflows, routed }: ServeOptions): Promise<void> {
+  for (const folder of workflows) await requireFolder(folder, "the workflows folder");
+  if (routed !== undefined) await requireFolder(routed, "the folder of routed workflows");
 }
 
 function connect(

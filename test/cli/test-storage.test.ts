@@ -44,7 +44,7 @@ describe("phasegate test-storage", () => {
     );
     const { code, stdout } = await run("test-storage", file);
     expect(stdout).toMatch(/^broken {3} countActive: counts no further.*\n {12}Expected values/m);
-    expect(stdout).toMatch(/^not tried watch: .* \(the adapter has no `watch`\)$/m);
+    expect(stdout).toMatch(/^not tried compact: .* \(the adapter has no `compact`\)$/m);
     expect(stdout).toMatch(/\n\d+ kept, \d+ broken, \d+ not tried\n$/);
     expect(code).toBe(1);
     expect(Reflect.get(globalThis, "finished")).toBe(true);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
@@ -56,6 +57,8 @@ describe("phasegate", () => {
     expect((await run(...args)).stderr).toMatch(/PHASEGATE_TOOL_NAME[\s\S]*1 to 64 letters, digits, '_', '-' and '\.'/);
     vi.stubEnv("PHASEGATE_TOOL_NAME", `a-B_9.${"x".repeat(58)}`);
     expect((await run(...args)).stderr).toContain("/nowhere");
+    // What is refused has made no state.
+    expect(existsSync("x")).toBe(false);
   });
 
   it("prints a stack only for those who look for it", async () => {

@@ -8,11 +8,21 @@ import { harmless, shownPath } from "./shown-text.js";
 import type { VerifierRules } from "./verifier-rules.js";
 
 /** What the output of a command must show: a pattern so often, or a rule. */
-export const outputParams = z.union([
-  z.strictObject(patternParams),
-  /** Over `output` (a text), `exit` and `evidence`. */
-  z.strictObject({ rule: textParam }),
-]);
+export const outputParams = z
+  .strictObject({
+    ...patternParams,
+    pattern: patternParams.pattern.optional(),
+    /** Over `output` (a text), `exit` and `evidence`. */
+    rule: textParam.optional(),
+  })
+  .transform((params, context) => {
+    const { rule, pattern, ...counts } = params;
+    if (rule === undefined && pattern !== undefined) return { pattern, ...counts };
+    if (rule !== undefined && Object.keys(params).length === 1) return { rule };
+    const message = "what the output must show is a pattern and how often, or a rule and nothing else";
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
 
 type OutputParams = z.infer<typeof outputParams>;
 

@@ -35,10 +35,10 @@ export function boundedRule(
 
 function isAffordable(
   growth: Growth,
-  { tree }: CompiledRule,
+  { tree, patternSteps }: CompiledRule,
   variables: Record<string, unknown>,
   stepsMax: number,
 ): boolean {
   if (growth.byValue && quickBound(growth, variables.value) <= stepsMax) return true;
-  return ruleCost(tree, variables) <= stepsMax;
+  return ruleCost(tree, variables, patternSteps) <= stepsMax;
 }

@@ -6,8 +6,23 @@ export interface Costed {
   readonly extent: Extent;
 }
 
-/** How much slower a linear-time pattern is than a search for a text. */
+/** How many steps of its engine a pattern takes for a character, at most. */
+export type PatternSteps = (pattern: string) => number;
+
+/** How much slower a linear-time pattern is than going through a text, where its engine's cache is of use. */
 const PATTERN_FACTOR = 8;
+/** And for each of the steps that it takes for a character, where the cache is of none. */
+const PATTERN_STEP_FACTOR = 3;
+/** The most of these that one character of a pattern can stand for: `a{1000}`. */
+const STEPS_A_CHARACTER = 150;
+/** The longest pattern that is run, in characters. */
+export const PATTERN_MAX = 1000;
+/** How many patterns are read to know their steps; of more, and of those that are made by the rule, only the length is. */
+const PATTERNS_READ = 8;
+/** The costliest split that is made to know its parts beforehand, in steps. */
+const SPLIT_MAX = 1_000_000;
+/** Functions that look for a text in another. Where both repeat themselves, each place is looked at for long. */
+const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndexOf", "split"]);
 /** Of functions that give back no text and no list. */
 const GIVES_SCALAR: ReadonlySet<string> = new Set(
   "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration".split(
@@ -16,12 +31,9 @@ const GIVES_SCALAR: ReadonlySet<string> = new Set(
 );
 
 /** Of a function, by the costs of its arguments. */
-export function costOfCall(name: string, parts: readonly Costed[]): Costed {
+export function costOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): Costed {
   const all = together(parts.map(({ extent }) => extent));
-  const factor = name === "matches_linear" ? PATTERN_FACTOR : 1;
-  // `size` of a list looks at no element.
-  const work = name === "size" || name === "has" ? 1 : all.weight * factor;
-  const steps = stepsOf(parts) + work + 1;
+  const steps = stepsOf(parts) + workOfCall(name, parts, patternSteps) + 1;
   if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
   // What stands between the parts of a list that are joined is there once for each.
   const [list, between] = parts.map(({ extent }) => extent);
@@ -32,10 +44,29 @@ export function costOfCall(name: string, parts: readonly Costed[]): Costed {
   return { steps, extent: textExtent(32 * all.weight) };
 }
 
+function workOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): number {
+  const extents = parts.map(({ extent }) => extent);
+  const { weight } = together(extents);
+  // `size` of a list looks at no element.
+  if (name === "size" || name === "has") return 1;
+  const [text, by] = extents;
+  if (text === undefined || by === undefined) return weight;
+  if (SEARCHES.has(name)) return weight + text.weight * by.weight;
+  return name === "matches_linear" ? weight * patternFactor(by, patternSteps) : weight;
+}
+
+function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): number {
+  const patterns = values?.filter((value) => typeof value === "string") ?? [];
+  const isRead = values !== undefined && patterns.length <= PATTERNS_READ;
+  const steps = isRead ? patterns.map(patternSteps) : [STEPS_A_CHARACTER * Math.min(size, PATTERN_MAX)];
+  return Math.max(PATTERN_FACTOR, ...steps.map((each) => PATTERN_STEP_FACTOR * each));
+}
+
 /** The parts of texts that are known, by a text between them that is known. */
 function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
   const [by, ...others] = between?.values ?? [];
   if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
+  if (textExtent(by.length).weight * text.weight > SPLIT_MAX) return undefined;
   return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
 }
 

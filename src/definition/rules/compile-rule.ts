@@ -23,7 +23,13 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
   }
   parsed.check();
   keepFinite(nodes);
-  return { ok: true, tree: parsed.ast, names: namesIn(nodes), run: (variables) => parsed(variables) };
+  return {
+    ok: true,
+    tree: parsed.ast,
+    names: namesIn(nodes),
+    patternSteps: (pattern) => patterns.steps(pattern),
+    run: (variables) => parsed(variables),
+  };
 }
 
 /** `has(evidence.misspelt)` passes the language's own check, and would be false for ever. */

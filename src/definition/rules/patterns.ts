@@ -1,4 +1,5 @@
 import type { Environment } from "@marcbachmann/cel-js";
+import { PATTERN_MAX } from "./call-cost.js";
 import { SYNC } from "./operators.js";
 
 type Re2 = typeof import("@bufbuild/re2");
@@ -9,8 +10,6 @@ export const LINEAR_MATCHES = "matches_linear";
 
 /** How many compiled patterns are kept. */
 const KEPT = 256;
-/** The longest pattern, in characters. */
-const PATTERN_MAX = 1000;
 
 /** Regular expressions in RE2's syntax, matched in time that grows with the text and never faster. */
 export class Patterns {
@@ -28,6 +27,15 @@ export class Patterns {
       return undefined;
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** How many steps of its engine a pattern takes for a character, at most; a text that is no pattern takes none. */
+  steps(pattern: string): number {
+    try {
+      return this.#compile(pattern).re2().prog.numInst();
+    } catch {
+      return 0;
     }
   }
 

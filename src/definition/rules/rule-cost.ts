@@ -4,20 +4,29 @@
  * followed through, or a text doubled forty times over would cost nothing.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { type Costed, costOfCall, costOfOperator, stepsOf } from "./call-cost.js";
+import { type Costed, costOfCall, costOfOperator, type PatternSteps, stepsOf } from "./call-cost.js";
 import { type Extent, eitherOf, extentOf, inside, SCALAR, together } from "./extent.js";
 import { type Binding, bindingOf, type Comprehension, childrenOf, comprehensionOf, literalText } from "./rule-tree.js";
 
-type Scope = (name: string) => Extent;
+interface Scope {
+  /** Of what a name stands for. */
+  extent(name: string): Extent;
+  readonly patternSteps: PatternSteps;
+}
 
 /** An upper bound of the steps that a rule takes. */
-export function ruleCost(tree: ASTNode, variables: Readonly<Record<string, unknown>>): number {
+export function ruleCost(
+  tree: ASTNode,
+  variables: Readonly<Record<string, unknown>>,
+  patternSteps: PatternSteps,
+): number {
   const known = new Map<string, Extent>();
-  return costOf(tree, (name) => {
-    const extent = known.get(name) ?? extentOf([variables[name]]);
-    known.set(name, extent);
-    return extent;
-  }).steps;
+  const extent = (name: string) => {
+    const found = known.get(name) ?? extentOf([variables[name]]);
+    known.set(name, found);
+    return found;
+  };
+  return costOf(tree, { extent, patternSteps }).steps;
 }
 
 function costOf(node: ASTNode, scope: Scope): Costed {
@@ -29,7 +38,7 @@ function costOf(node: ASTNode, scope: Scope): Costed {
     case "value":
       return { steps: 1, extent: extentOf([node.args]) };
     case "id":
-      return { steps: 1, extent: scope(node.args) };
+      return { steps: 1, extent: scope.extent(node.args) };
     case ".":
       return member(costOf(node.args[0], scope), 1, node.args[1]);
     case "[]": {
@@ -37,9 +46,9 @@ function costOf(node: ASTNode, scope: Scope): Costed {
       return member(costOf(node.args[0], scope), costOf(key, scope).steps + 1, literalText(key));
     }
     case "rcall":
-      return costOfCall(node.args[0], costsOf(childrenOf(node), scope));
+      return costOfCall(node.args[0], costsOf(childrenOf(node), scope), scope.patternSteps);
     case "call":
-      return costOfCall(node.args[0], costsOf(node.args[1], scope));
+      return costOfCall(node.args[0], costsOf(node.args[1], scope), scope.patternSteps);
     case "?:": {
       const [test, yes, no] = node.args;
       const [one, other] = [costOf(yes, scope), costOf(no, scope)];
@@ -61,8 +70,7 @@ function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Sco
   const over = costOf(range, scope);
   const times = over.extent.size;
   const item = elementsOf(over.extent);
-  const inner: Scope = (name) => (name === variable ? item : scope(name));
-  const parts = costsOf(body, inner);
+  const parts = costsOf(body, withName(scope, variable, item));
   const steps = over.steps + times * (stepsOf(parts) + 1);
   if (gives === "bool") return { steps, extent: SCALAR };
   if (gives === "elements") return { steps, extent: over.extent };
@@ -82,8 +90,12 @@ function elementsOf(extent: Extent): Extent {
 
 function costOfBinding({ variable, value, body }: Binding, scope: Scope): Costed {
   const bound = costOf(value, scope);
-  const costed = costOf(body, (name) => (name === variable ? bound.extent : scope(name)));
+  const costed = costOf(body, withName(scope, variable, bound.extent));
   return { steps: bound.steps + costed.steps + 1, extent: costed.extent };
+}
+
+function withName(scope: Scope, variable: string, extent: Extent): Scope {
+  return { ...scope, extent: (name) => (name === variable ? extent : scope.extent(name)) };
 }
 
 function member(of: Costed, steps: number, key: string | undefined): Costed {

@@ -1,12 +1,14 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { childrenOf, comprehensionOf, nodesOf } from "./rule-tree.js";
+import { childrenOf, comprehensionOf, literalText, nodesOf } from "./rule-tree.js";
 
 /** Operators and functions whose time doesn't grow with the evidence, or no faster than comparing a text does. */
 const FLAT = named(
-  "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith contains isInteger trim visible",
+  "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith isInteger trim visible",
 );
 /** Macros whose results are no larger than what they go over. */
 const MACROS = named("all exists exists_one filter");
+/** The longest text that is found in another as fast as one is gone through. */
+const SOUGHT_MAX = 64;
 /** A longer rule is looked at whatever it holds. */
 const NODES_MAX = 60;
 
@@ -22,8 +24,8 @@ export interface Growth {
 /** How a rule's cost grows with the evidence; undefined where it can't be more than its text. */
 export function growthOf(tree: ASTNode): Growth | undefined {
   const nodes = nodesOf(tree);
-  if (nodes.length <= NODES_MAX && nodes.every((node) => FLAT.has(nameOf(node)))) return undefined;
-  const known = nodes.every((node) => FLAT.has(nameOf(node)) || MACROS.has(nameOf(node)));
+  if (nodes.length <= NODES_MAX && nodes.every(isFlat)) return undefined;
+  const known = nodes.every((node) => isFlat(node) || MACROS.has(nameOf(node)));
   return { nodes: nodes.length, depth: depthOf(tree), byValue: known && isAboutValue(tree, new Set(["value"])) };
 }
 
@@ -57,6 +59,12 @@ function charactersOf(value: unknown): number {
     for (const [key, item] of Object.entries(value)) characters += key.length + charactersOf(item);
   }
   return characters;
+}
+
+function isFlat(node: ASTNode): boolean {
+  if (node.op !== "rcall" || node.args[0] !== "contains") return FLAT.has(nameOf(node));
+  const sought = literalText(node.args[2][0]);
+  return sought !== undefined && sought.length <= SOUGHT_MAX;
 }
 
 function nameOf(node: ASTNode): string {

@@ -35,6 +35,8 @@ export interface CompiledRule {
   readonly tree: ASTNode;
   /** The fields of evidence that it names; undefined if it may look at any. */
   readonly names: ReadonlySet<string> | undefined;
+  /** How many steps a pattern takes for each character of a text, at most. */
+  patternSteps(pattern: string): number;
   /** Runs it, without any bound but that of its own text. Gives what it says; throws where it can't be worked out. */
   run(variables: Record<string, unknown>): unknown;
 }

@@ -122,7 +122,7 @@ export const historySchema = z.object({
 });
 
 /** Codes of refusals that HTTP has beside the engine's. */
-export const HTTP_ERRORS = [
+const HTTP_ERRORS = [
   "UNAUTHORIZED",
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",

@@ -65,7 +65,7 @@ export const CALL_TEXTS: Record<RoutedCall, CallText> = {
 export const ALL_CALLS = Object.keys(CALL_TEXTS).filter(isCall);
 
 /** Whether a text is a call. */
-export function isCall(name: string): name is RoutedCall {
+function isCall(name: string): name is RoutedCall {
   return Object.hasOwn(CALL_TEXTS, name);
 }
 

@@ -192,7 +192,9 @@ describe.each(Object.entries(CLIENTS))("%s", (_, make) => {
     for (const name of ["debug", "error", "info", "log", "warn"] as const) {
       vi.spyOn(console, name).mockImplementation((...words) => printed.push(words));
     }
-    onTestFinished(() => vi.restoreAllMocks());
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+    });
     const echo = `{"error":{"message":"bad key ${KEY} (${encodeURIComponent(KEY)}, ${btoa(KEY)})","code":${status}}}`;
     const { server, exchanges, decide } = await decider(make, [{ status, body: echo, headers: { echoed: KEY } }]);
     const error = await failure(decide());

@@ -108,6 +108,12 @@ describe("command", () => {
     expect(() => check("command", { argv: ["node"], cwd: ".." })).toThrow("refused");
     expect(() => check("command", { argv: ["node"], timeout_ms: 1_000_000 })).toThrow("allows 600000 ms");
     expect(() => check("command", { argv: ["node"], output: { pattern: "(" } })).toThrow("missing closing");
+    for (const output of [{ pattern: "ok", rule: "true" }, { rule: "true", min: 1 }, { max: 0 }, {}]) {
+      expect(() => check("command", { argv: ["node"], output })).toThrow(
+        "output of command: what the output must show is a pattern and how often, or a rule",
+      );
+    }
+    expect(() => check("command", { argv: ["node"], output: { patern: "ok" } })).toThrow(/output of command: .*patern/);
     const rule = (text: string) => () => check("command", { argv: ["node"], output: { rule: text } });
     expect(rule("outputs == 'x'")).toThrow("output.rule of command: the rule");
     expect(rule("exit == '0'")).toThrow("no such overload");

@@ -1,0 +1,69 @@
+/** A linear run on phasegate: each step is a phase, completed through the engine with the state as its evidence. */
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import { SqliteStorage } from "phasegate/sqlite";
+import * as z from "zod";
+import { sizeOf } from "./measure.mjs";
+
+function linearWorkflow(steps) {
+  return defineWorkflow({
+    type: "linear",
+    revision: "1",
+    name: "Linear",
+    description: "One step after the other",
+    phases: Array.from({ length: steps }, (_, index) => ({
+      number: index + 1,
+      name: `Step ${index + 1}`,
+      content: `# Step ${index + 1}`,
+      gate: { evidence: z.object({ state: z.string() }) },
+    })),
+  });
+}
+
+function linearRun(storage, states) {
+  const content = new MemoryContent({ workflows: [linearWorkflow(states.length)] });
+  const engine = createEngine({ storage, content, limits: { maxActiveSessions: Infinity } });
+  let runs = 0;
+  return {
+    engine,
+    run: async () => {
+      runs += 1;
+      const { sessionId } = await engine.start({ workflowType: "linear", target: `src/linear-${runs}.ts` });
+      for (const [index, state] of states.entries()) {
+        const { passed } = await engine.completePhase(sessionId, { phase: index + 1, evidence: { state } });
+        if (!passed) throw new Error(`step ${index + 1} was not done`);
+      }
+      return sessionId;
+    },
+  };
+}
+
+/** On MemoryStorage. What it keeps is what it was handed, all of it. */
+export function phasegateInMemory(states) {
+  const storage = new MemoryStorage();
+  const append = storage.append.bind(storage);
+  let commits = [];
+  storage.append = async (commit) => {
+    commits.push(commit);
+    await append(commit);
+  };
+  const { engine, run } = linearRun(storage, states);
+  let last;
+  return {
+    run: async () => {
+      last = await run();
+    },
+    forget: async () => {
+      if (last !== undefined) await storage.remove(last);
+      commits = [];
+    },
+    bytes: () => sizeOf(commits),
+    close: () => engine.close(),
+  };
+}
+
+/** On SqliteStorage, as it opens a file: WAL and FULL. */
+export async function phasegateInSqlite(states, file) {
+  const storage = await SqliteStorage.open(file);
+  const { engine, run } = linearRun(storage, states);
+  return { run, close: () => engine.close() };
+}
