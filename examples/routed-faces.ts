@@ -66,12 +66,12 @@ const [one, other] = InMemoryTransport.createLinkedPair();
 await Promise.all([server.connect(other), client.connect(one)]);
 const call = async (name: string, input: Record<string, unknown>) => {
   const { structuredContent } = await client.callTool({ name, arguments: input });
-  const answer: Record<string, unknown> = { ...structuredContent };
-  return answer;
+  return new Map(Object.entries(structuredContent ?? {}));
 };
-const { instance_id } = await call("start_workflow", { workflow_name: "FIX_BUG" });
+const started = await call("start_workflow", { workflow_name: "FIX_BUG" });
+const instance_id = started.get("instance_id");
 await call("advance_workflow", { instance_id, report: { status: "success", details } });
 const end = await call("advance_workflow", { instance_id, report });
-assert.deepEqual([end.status, end.reasoning], ["COMPLETED", "all green"]);
-console.log(end.status);
+assert.deepEqual([end.get("status"), end.get("reasoning")], ["COMPLETED", "all green"]);
+console.log(end.get("status"));
 await client.close();
