@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 export interface Rotation {
   /** Bytes. */
   readonly maxBytes: number;
-  /** Files beside the one that is written: `NAME.1` is the newest of them. */
+  /** At least 1: files beside the one that is written: `NAME.1` is the newest of them. */
   readonly kept: number;
 }
 

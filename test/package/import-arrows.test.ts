@@ -24,7 +24,8 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   workspace: "definition template plan gate decision ports kernel walls",
   testing: "definition ports adapters/memory kernel engine",
   mcp: "definition template plan gate decision session ports kernel engine routed tool walls workspace",
-  cli: "definition template plan gate decision session ports kernel engine routed tool walls workspace adapters/memory adapters/fs adapters/verifiers mcp testing",
+  http: "definition template plan gate decision session ports kernel engine routed tool",
+  cli: "definition template plan gate decision session ports kernel engine routed tool walls workspace adapters/memory adapters/fs adapters/verifiers mcp http testing",
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 

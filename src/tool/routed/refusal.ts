@@ -69,8 +69,8 @@ const INTERNAL: Refusal = {
   },
 };
 
-/** Whose messages may name what only the host is to know. */
-const HIDDEN: ReadonlySet<string> = new Set(["STORAGE_FAILED", "INTERNAL"]);
+/** Whose messages may name what only the host is to know, or say what other details say. */
+const HIDDEN: ReadonlySet<string> = new Set(["STORAGE_FAILED", "INTERNAL", "DEFINITION_INVALID"]);
 
 /** Seed 003's sentence for an error; undefined where ours stands for itself. */
 function sentence(call: RoutedCall, params: WireObject, error: AnyPhasegateError): string | undefined {
