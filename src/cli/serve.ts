@@ -71,9 +71,10 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
 }
 
 /** Before the state is made: who has misspelt a folder finds nothing new beside it. */
-async function requireFolders({ workflows, routed }: ServeOptions): Promise<void> {
+async function requireFolders({ workflows, routed, project }: ServeOptions): Promise<void> {
   for (const folder of workflows) await requireFolder(folder, "the workflows folder");
   if (routed !== undefined) await requireFolder(routed, "the folder of routed workflows");
+  if (project !== undefined) await requireFolder(project, "the project folder");
 }
 
 function connect(
