@@ -1,5 +1,6 @@
 import { parseSessionId, type SessionId } from "../definition/names.js";
 import type { WorkflowStructure } from "../definition/structure.js";
+import { checksOf } from "../gate/checks-of.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence-safety.js";
 import { keyedRequest } from "../kernel/idempotency.js";
 import { approvalOf } from "../session/approval.js";
@@ -101,6 +102,8 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     // Whoever went back and came again has other artifacts behind them, and another beginning to compare with.
     const ground = `${structureVersion} ${merge} ${baseline} ${groundOfRules(session, phase.gate)}`;
     if (kept?.ground !== ground) {
+      // Commands aren't run for a phase that another host has completed long since.
+      if (checksOf(phase.gate).length > 0) await context.kernel.confirm(session);
       const merged = last?.merge === true ? await mergeLast(context, session, last.version, submission) : submission;
       const evaluation = await evaluate(context, { session, structure, phase, submission: merged });
       const asksPerson = approvalOf(phase.gate) !== undefined;

@@ -69,6 +69,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const kernel = new Kernel({
     ...options,
     machine: phasedMachine,
+    trustsHeads: options.storage.capabilities.remote === true,
     onCommit: (session) => announce(notifications, session),
     onConflict: (sessionId, version) => notifications.notify("conflict", { sessionId, version }),
   });

@@ -2,20 +2,26 @@ import type { SessionId } from "../definition/names.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
 import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
-import { type AuditReport, audit, type Receipt } from "./audit.js";
-import { type CommitBody, checkPayload, commitHash, tampered } from "./commit-body.js";
+import type { AuditReport, Receipt } from "./audit.js";
+import { type CommitBody, commitHash } from "./commit-body.js";
 import { freeze } from "./freeze.js";
 import { addKey, findKey, type KeyedRequest } from "./idempotency.js";
 import type { Machine } from "./machine.js";
-import { type Made, type Newest, readCommit, recordedOf, summaryOf } from "./read-commit.js";
+import { type Made, type Newest, recordedOf, summaryOf } from "./read-commit.js";
 import { RecentMap } from "./recent-map.js";
 import type { Current, Executed, Recorded } from "./recorded.js";
+import { SessionLog } from "./session-log.js";
 
 /** A command with the large texts that its events name by digest. */
 export interface Prepared<Command> {
   readonly command: Command;
   readonly payloads?: readonly Payload[];
 }
+
+/** Makes a command for the state at hand; undefined where there is no session yet. */
+export type Prepare<Command, Head> = (
+  current: Current<Head> | undefined,
+) => Promise<Prepared<Command>> | Prepared<Command>;
 
 /** What the kernel is made of. */
 export interface KernelOptions<Command, Event, Head> {
@@ -28,6 +34,11 @@ export interface KernelOptions<Command, Event, Head> {
   readonly onCommit?: (recorded: Recorded<Event, Head>) => void;
   /** Each time somebody else's commit came first. */
   readonly onConflict?: (id: SessionId, version: number) => void;
+  /**
+   * Decides on the head that this kernel has seen last, without reading it again: the append tells whether it still is
+   * the newest. For storages that are a round trip away. Whatever is refused on it is asked once more on what was read.
+   */
+  readonly trustsHeads?: boolean;
 }
 
 /** How often a command is decided anew before its caller is told of the conflict. */
@@ -41,10 +52,12 @@ const HEADS_KEPT = 256;
  */
 export class Kernel<Command, Event, Head> {
   readonly #options: KernelOptions<Command, Event, Head>;
+  readonly #log: SessionLog<Event, Head>;
   readonly #heads = new RecentMap<SessionId, Newest<Head>>(HEADS_KEPT);
 
   constructor(options: KernelOptions<Command, Event, Head>) {
     this.#options = options;
+    this.#log = new SessionLog(options);
   }
 
   /** Where a session stands; undefined if there is none, or it was deleted. */
@@ -64,61 +77,64 @@ export class Kernel<Command, Event, Head> {
    */
   async execute(
     id: SessionId,
-    prepare: (current: Current<Head> | undefined) => Promise<Prepared<Command>> | Prepared<Command>,
+    prepare: Prepare<Command, Head>,
     request?: KeyedRequest,
   ): Promise<Executed<Event, Head>> {
-    for (let tries = 1; ; tries += 1) {
-      const newest = await this.#newest(id);
-      const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
-      if (version !== undefined) return { ...(await this.at(id, version)), replayed: true };
-      const made = this.#decide(id, newest, await prepare(newest), request);
-      if (await this.#appended(made.commit, tries)) {
-        this.#heads.set(id, made.newest);
-        const recorded = recordedOf(made);
+    const seen = this.#options.trustsHeads === true ? this.#heads.get(id) : undefined;
+    // The try on what was seen last is number 0: a head that has become old is no conflict.
+    for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
+      const newest = tries === 0 ? seen : await this.#newest(id);
+      const step = await this.#step(id, newest, prepare, request).catch(async (error: unknown) => {
+        if (tries > 0 || (await this.#newest(id)) === seen) throw error;
+        return undefined;
+      });
+      if (step === undefined) continue;
+      if ("replay" in step) return step.replay;
+      if (await this.#appended(step.commit, tries)) {
+        this.#heads.set(id, step.newest);
+        const recorded = recordedOf(step);
         this.#options.onCommit?.(recorded);
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
-      await pause(tries);
+      if (tries > 0) await pause(tries);
     }
+  }
+
+  /**
+   * Resolves if a state is the newest one, as far as the storage knows by now; throws if not, and `execute` begins anew.
+   * For a `prepare` that sets something in motion which an old state is no reason for. Free where heads are read anyway.
+   */
+  async confirm({ sessionId, hash }: Current<Head>): Promise<void> {
+    if (this.#options.trustsHeads !== true || (await this.#newest(sessionId))?.hash === hash) return;
+    throw new Error(`session ${sessionId} has moved on`);
+  }
+
+  /** What a command comes to on a state: the answer that its key had already, or a commit. */
+  async #step(
+    id: SessionId,
+    newest: Newest<Head> | undefined,
+    prepare: Prepare<Command, Head>,
+    request: KeyedRequest | undefined,
+  ) {
+    const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
+    if (version !== undefined) return { replay: { ...(await this.at(id, version)), replayed: true } };
+    return this.#decide(id, newest, await prepare(newest), request);
   }
 
   /** One commit of a session. */
-  async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
-    for await (const commit of this.#options.storage.log(id, { after: version - 1, limit: 1 })) {
-      if (commit.version === version) return recordedOf(this.#read(id, commit));
-    }
-    throw tampered({ sessionId: id, version }, "it is missing");
+  at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
+    return this.#log.at(id, version);
   }
 
   /** All commits in their order, or those after one, each checked against the one before it. */
-  async *log(id: SessionId, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
-    let previous: Receipt | undefined = after;
-    const options = after === undefined ? {} : { after: after.version };
-    for await (const commit of this.#options.storage.log(id, options)) {
-      if (commit.version !== (previous?.version ?? 0) + 1 || commit.previousHash !== (previous?.hash ?? "")) {
-        throw tampered(commit, "it does not follow the one before it");
-      }
-      yield recordedOf(this.#read(id, commit));
-      previous = commit;
-    }
+  log(id: SessionId, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
+    return this.#log.all(id, after);
   }
 
   /** Checks a whole log and its payloads, against a receipt kept elsewhere if there is one, and what the store hints at. */
-  async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
-    // Asked first: a commit that is made meanwhile is in the log then, and not before it.
-    const hinted = (await this.#options.storage.hint?.(id)) ?? 0;
-    return audit(this.#logWithPayloads(id), receipt, hinted);
-  }
-
-  async *#logWithPayloads(id: SessionId): AsyncGenerator<Recorded<Event, Head>> {
-    const { machine, storage } = this.#options;
-    for await (const recorded of this.log(id)) {
-      for (const hash of recorded.events.flatMap((event) => machine.payloadsOf(event))) {
-        checkPayload(recorded, hash, await storage.payload(id, hash));
-      }
-      yield recorded;
-    }
+  audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
+    return this.#log.audit(id, receipt);
   }
 
   /** Forgets a session whose last commit is its tombstone. */
@@ -141,14 +157,9 @@ export class Kernel<Command, Event, Head> {
     if (commit === undefined) return undefined;
     const known = this.#heads.get(id);
     if (known !== undefined && known.hash === commit.hash && known.body === commit.body) return known;
-    const { newest } = this.#read(id, commit);
+    const { newest } = this.#log.read(id, commit);
     this.#heads.set(id, newest);
     return newest;
-  }
-
-  #read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
-    const { machine, hashKey } = this.#options;
-    return readCommit(machine, sessionId, commit, hashKey);
   }
 
   #decide(
@@ -183,6 +194,7 @@ export class Kernel<Command, Event, Head> {
       return true;
     } catch (error) {
       if (!isPhasegateError(error, "CONFLICT")) throw error;
+      if (tries === 0) return false;
       this.#options.onConflict?.(commit.sessionId, commit.version);
       if (tries < TRIES_MAX) return false;
       throw new PhasegateError("CONFLICT", `session ${commit.sessionId} is written by too many at once`, {

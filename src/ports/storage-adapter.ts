@@ -102,6 +102,11 @@ export interface StorageAdapter {
     readonly multiProcess: boolean;
     /** The largest commit, in bytes, payloads included. */
     readonly maxCommitBytes: number;
+    /**
+     * Whether each call is a round trip over a network. Engines then decide on the commit that they saw last, and leave
+     * it to `append` to say that it no longer is the newest.
+     */
+    readonly remote?: boolean;
   };
   /** The newest commit; undefined if there is no such session, or it was removed. */
   read(id: SessionId): Promise<Commit | undefined>;

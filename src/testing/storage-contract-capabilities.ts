@@ -8,9 +8,10 @@ export const capabilityChecks: readonly StageCheck[] = [
   [
     "capabilities: are of the port's kinds",
     async ({ storage }) => {
-      const { durability, multiProcess, maxCommitBytes } = storage.capabilities;
+      const { durability, multiProcess, maxCommitBytes, remote = false } = storage.capabilities;
       assert.ok(["memory", "process", "power"].includes(durability), `durability is no ${durability}`);
       assert.equal(typeof multiProcess, "boolean");
+      assert.equal(typeof remote, "boolean");
       assert.ok(
         Number.isSafeInteger(maxCommitBytes) && maxCommitBytes >= 1024,
         "maxCommitBytes is too small or no size",

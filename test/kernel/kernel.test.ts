@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
 import { digest } from "../../src/definition/digest.js";
 import { PhasegateError } from "../../src/errors.js";
+import { keyedRequest } from "../../src/kernel/idempotency.js";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
 
@@ -356,5 +357,114 @@ describe("a summary", () => {
       expect((await makeKernel({ storage }).kernel.find(ID))?.summary).toEqual(summary);
       expect((await storage.list({})).items).toEqual([summary]);
     }
+  });
+});
+
+describe("a kernel that trusts the heads it has seen", () => {
+  /** Two hosts on one storage, whose calls are counted. */
+  function hosts() {
+    const storage = new MemoryStorage();
+    const conflicts: number[] = [];
+    const onConflict = (_id: unknown, version: number) => void conflicts.push(version);
+    const { kernel } = makeKernel({ storage, trustsHeads: true, onConflict });
+    const other = makeKernel({ storage }).kernel;
+    const reads = vi.spyOn(storage, "read");
+    return { storage, kernel, other, reads, conflicts };
+  }
+
+  it("appends without reading what it wrote itself", async () => {
+    const { kernel, reads } = hosts();
+    await kernel.execute(ID, adding(1));
+    expect(reads).toHaveBeenCalledTimes(1);
+    await kernel.execute(ID, adding(2));
+    expect((await kernel.execute(ID, adding(3))).head.total).toBe(6);
+    expect(reads).toHaveBeenCalledTimes(1);
+  });
+
+  it("decides anew where another host went on meanwhile, and calls it no conflict", async () => {
+    const { kernel, other, conflicts } = hosts();
+    await kernel.execute(ID, adding(1));
+    await other.execute(ID, adding(10));
+    const seen: (number | undefined)[] = [];
+    const done = await kernel.execute(ID, (current) => {
+      seen.push(current?.head.total);
+      return { command: { add: 1 } };
+    });
+    expect(seen).toEqual([1, 11]);
+    expect(done).toMatchObject({ version: 3, head: { total: 12 } });
+    expect(conflicts).toEqual([]);
+  });
+
+  it("refuses nothing for what is no longer so", async () => {
+    const { kernel, other } = hosts();
+    await kernel.execute(ID, adding(1));
+    await other.execute(ID, adding(10));
+    expect((await kernel.execute(ID, adding(-5))).head.total).toBe(6);
+  });
+
+  it("refuses what is so, after one look", async () => {
+    const { kernel, reads } = hosts();
+    await kernel.execute(ID, adding(1));
+    reads.mockClear();
+    await expect(kernel.execute(ID, adding(-5))).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    expect(reads).toHaveBeenCalledTimes(1);
+  });
+
+  it("gives the first answer to a key that another host has carried out", async () => {
+    const { kernel, other } = hosts();
+    const request = keyedRequest("again", ["add", 5]);
+    await kernel.execute(ID, adding(1));
+    const first = await other.execute(ID, adding(5), request);
+    expect(await kernel.execute(ID, adding(5), request)).toEqual({ ...first, replayed: true });
+    expect((await kernel.find(ID))?.head.total).toBe(6);
+  });
+
+  it("finds that a session was removed, also where it knows the key", async () => {
+    const { kernel, other } = hosts();
+    const request = keyedRequest("again", ["add", 5]);
+    await kernel.execute(ID, adding(5), request);
+    await other.execute(ID, doing("bury"));
+    await other.remove(ID);
+    const seen: unknown[] = [];
+    const prepare = (current: unknown) => {
+      seen.push(current);
+      return Promise.reject(new Error("there is none"));
+    };
+    await expect(kernel.execute(ID, prepare, request)).rejects.toThrow("there is none");
+    expect(seen).toEqual([undefined]);
+  });
+
+  it("throws what the storage throws, and tries no second time", async () => {
+    const { kernel, storage, reads } = hosts();
+    await kernel.execute(ID, adding(1));
+    reads.mockClear();
+    const append = vi.spyOn(storage, "append").mockRejectedValueOnce(new Error("connection lost"));
+    await expect(kernel.execute(ID, adding(1))).rejects.toThrow("connection lost");
+    expect(append).toHaveBeenCalledTimes(1);
+    expect(reads).not.toHaveBeenCalled();
+  });
+
+  it("loses nothing in a race", async () => {
+    const { kernel, other } = hosts();
+    const racers = Array.from({ length: 40 }, (_, turn) => (turn % 2 ? kernel : other).execute(ID, adding(1)));
+    const totals = (await Promise.all(racers)).map(({ head }) => head.total);
+    expect(totals.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, turn) => turn + 1));
+  });
+
+  it("confirms a state only while it is the newest", async () => {
+    const { kernel, other } = hosts();
+    const first = await kernel.execute(ID, adding(1));
+    await kernel.confirm(first);
+    await other.execute(ID, adding(1));
+    await expect(kernel.confirm(first)).rejects.toThrow("moved on");
+    let confirmed = 0;
+    const done = await kernel.execute(ID, async (current) => {
+      if (current !== undefined) await kernel.confirm(current);
+      confirmed += 1;
+      return { command: { add: 1 } };
+    });
+    expect(confirmed).toBe(1);
+    expect(done.version).toBe(3);
+    await other.confirm(first);
   });
 });

@@ -50,7 +50,7 @@ export class PostgresStorage implements StorageAdapter {
 
   private constructor(connections: Connections, settings: PostgresSettings, durability: ServerDurability) {
     const { schema, maxCommitBytes } = settings;
-    this.capabilities = { durability, multiProcess: true, maxCommitBytes };
+    this.capabilities = { durability, multiProcess: true, maxCommitBytes, remote: true };
     this.#connections = connections;
     this.#settings = settings;
     this.#statements = createStatements(schema, settings.preparedStatements);
