@@ -66,8 +66,13 @@ describe("the routes of the specification", () => {
     expect(history.body).toMatchObject({
       history: [
         { outcome_status: "SUSPENDED" },
-        { outcome_status: "RESUMING", assumed_step_name: "Dig", user_report: DONE },
-        { outcome_status: "RETRIED", determined_next_step: "Sow" },
+        {
+          outcome_status: "RESUMING",
+          assumed_step_name: "Dig",
+          user_report: DONE,
+          determined_next_step: "Sow",
+        },
+        { outcome_status: "RETRIED", determined_next_step: null },
         { outcome_status: "CANCELLED" },
       ],
     });

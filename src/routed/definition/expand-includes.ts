@@ -70,7 +70,7 @@ async function included(
   }
   const { path } = resolved;
   if (chain.includes(path)) {
-    const circle = [...chain.slice(chain.indexOf(path)), path].join(" → ");
+    const circle = [...chain, path].join(" → ");
     report.error(
       "INCLUDE_CIRCULAR",
       place,

@@ -24,6 +24,9 @@ export interface WorkflowIndex {
 
 /** As much of an index as a parser of Markdown takes in reasonable time, whatever stands in it. */
 const INDEX_MAX = 256 * 1024;
+/** As much of an index as may say where its references lead: each item is read with it. */
+const DEFINITIONS_MAX = 16 * 1024;
+const DEFINITION = /^ {0,3}\[[^\]\n]{1,200}\]:/;
 const PLAN = "high-level plan";
 const GOALS = new Set(["overall goal", "goal"]);
 
@@ -35,24 +38,41 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
     report.error("INDEX_UNREADABLE", index.place(1), "the index is too large or nested too deeply", hint);
     return { entries: [] };
   }
-  const planned = entriesOf(underPlan(blocks), index);
-  const entries = planned.length > 0 ? planned : entriesOf(blocks, index);
-  const goal = goalOf(blocks, entries, index);
+  const definitions = definitionsIn(blocks, index);
+  const entriesIn: EntriesIn = (some) => entriesOf(some, index, definitions);
+  const planned = entriesIn(underPlan(blocks));
+  const entries = planned.length > 0 ? planned : entriesIn(blocks);
+  const goal = goalOf(blocks, index, entriesIn);
   return { entries, ...(goal === undefined ? {} : { goal }) };
 }
 
-function entriesOf(blocks: readonly RootContent[], index: ExpandedText): IndexEntry[] {
+type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
+
+/** The paragraphs that say where references lead; none where there are more than anybody writes. */
+function definitionsIn(blocks: readonly RootContent[], index: ExpandedText): string {
+  const found = blocks.flatMap((block) => {
+    const text = block.type === "paragraph" ? sourceOf(block, index) : "";
+    return DEFINITION.test(text) ? [text] : [];
+  });
+  const definitions = found.join("\n\n");
+  return definitions.length > DEFINITIONS_MAX ? "" : definitions;
+}
+
+function entriesOf(blocks: readonly RootContent[], index: ExpandedText, definitions: string): IndexEntry[] {
   return blocks.flatMap((block): IndexEntry[] => {
-    if (block.type === "blockquote") return entriesOf(block.children, index);
+    if (block.type === "blockquote") return entriesOf(block.children, index, definitions);
     if (block.type !== "list") return [];
-    return block.children.flatMap(({ children }) => [...entryOf(children[0], index), ...entriesOf(children, index)]);
+    return block.children.flatMap(({ children }) => [
+      ...entryOf(children[0], index, definitions),
+      ...entriesOf(children, index, definitions),
+    ]);
   });
 }
 
-function entryOf(block: RootContent | undefined, index: ExpandedText): IndexEntry[] {
+function entryOf(block: RootContent | undefined, index: ExpandedText, definitions: string): IndexEntry[] {
   if (block?.type !== "paragraph" || block.position === undefined) return [];
-  const { start, end } = block.position;
-  const link = linkInItem(index.text.slice(start.offset, end.offset));
+  const { start } = block.position;
+  const link = linkInItem(sourceOf(block, index), definitions);
   return link === undefined ? [] : [{ ...link, place: index.place(start.line) }];
 }
 
@@ -66,11 +86,12 @@ function underPlan(blocks: readonly RootContent[]): readonly RootContent[] {
   return end === -1 ? rest : rest.slice(0, end);
 }
 
-function goalOf(blocks: readonly RootContent[], entries: readonly IndexEntry[], index: ExpandedText) {
+function goalOf(blocks: readonly RootContent[], index: ExpandedText, entriesIn: EntriesIn) {
+  const isSteps = (block: RootContent) => entriesIn([block]).length > 0;
   const named = blocks.findIndex((block) => block.type === "heading" && GOALS.has(headingName(textOf(block))));
-  if (named !== -1) return textBetween(blocks, named, isHeading, index);
-  const first = blocks.findIndex(isHeading);
-  return textBetween(blocks, first, (block) => entriesOf([block], index).length > 0 && entries.length > 0, index);
+  // The steps may stand below the goal, without a heading of their own.
+  if (named !== -1) return textBetween(blocks, named, (block) => isHeading(block) || isSteps(block), index);
+  return textBetween(blocks, blocks.findIndex(isHeading), isSteps, index);
 }
 
 /** What stands behind a block up to the first one that ends it, without headings and comments. */
@@ -84,9 +105,13 @@ function textBetween(
   for (const block of blocks.slice(after + 1)) {
     if (ends(block)) break;
     if (isHeading(block) || (block.type === "html" && block.value.startsWith("<!--"))) continue;
-    parts.push(index.text.slice(block.position?.start.offset, block.position?.end.offset));
+    parts.push(sourceOf(block, index));
   }
   return parts.join("\n\n").trim() || undefined;
+}
+
+function sourceOf({ position }: RootContent, index: ExpandedText): string {
+  return index.text.slice(position?.start.offset, position?.end.offset);
 }
 
 function isHeading(block: RootContent): boolean {

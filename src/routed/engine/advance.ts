@@ -113,13 +113,14 @@ async function prepare(
   const { head } = session;
   if (head.status === "COMPLETED" || head.status === "FAILED") throw new NothingToWrite(session);
   if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
-  if (head.step === undefined || isToGoOn(head.pending, handed)) throw new NothingToWrite(session);
+  if (head.step === undefined) return takeUp(context, session);
+  if (isToGoOn(head.pending, handed)) throw new NothingToWrite(session);
   requireCurrent(handed.report, head.step);
   const structure = await context.pinned.structure(session);
   const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
   const facts = { ...handed, context: merged.context };
   const step = stepOf(structure, head.step);
-  if (step?.gate === undefined) return { command: { type: "report", ...facts } };
+  if (step?.gate === undefined || hasPassed(head.pending, handed)) return { command: { type: "report", ...facts } };
   const details = isJsonObject(handed.report.details) ? handed.report.details : {};
   const { gate } = step;
   const { verdict, verification, evidenceHash } = await judgeReport(
@@ -132,12 +133,29 @@ async function prepare(
   const found = verification === undefined ? {} : { verification };
   if (!verdict.passed) {
     const { maxAttempts, maxAttemptsTotal } = context.options.limits;
-    return {
-      command: { type: "refuse", ...facts, problems: verdict.problems, ...found, maxAttempts, maxAttemptsTotal },
-    };
+    const limits = { maxAttempts, maxAttemptsTotal };
+    // Who comes back and shows nothing has tried nothing, unless checks were run for it.
+    const counted = verification !== undefined || !isSilent(handed);
+    return { command: { type: "refuse", ...facts, problems: verdict.problems, ...found, counted, ...limits } };
   }
   const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
   return { command: { type: "report", ...facts, warnings: verdict.warnings, ...found, ...approval } };
+}
+
+/** Before the first step is decided there is nothing to report on: a client that comes back wakes the question up. */
+function takeUp({ options }: RoutedContext, session: RoutedSession): Prepared<RoutedCommand> {
+  if (session.head.status !== "SUSPENDED") throw new NothingToWrite(session);
+  return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
+}
+
+/** Whether a client says no more than that it is back. */
+function isSilent({ operation, report }: Omit<Handed, "key">): boolean {
+  return operation === "resume" && report.details === undefined;
+}
+
+/** Whether the gate was passed by a report that no decider has answered: it isn't asked for the same again. */
+function hasPassed(pending: PendingDecision | undefined, handed: Omit<Handed, "key">): boolean {
+  return pending !== undefined && pending.awaiting === undefined && isSilent(handed);
 }
 
 /**
@@ -173,6 +191,8 @@ async function goOn(
   }
   const answered = await settle(context, session, pending);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
+  // A client that comes back before there is a first step has asked for it, and reported on none.
+  if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);
   throw decidedFirst(answered);
 }
 
@@ -197,7 +217,7 @@ async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: b
   if (refused !== undefined) return { ...(await resultOf(context, taken, replayed)), gate: refused };
   const answered = replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
   const { pending } = answered.head;
-  if (pending?.version !== taken.version) return decidedResult(context, answered, replayed);
+  if (pending === undefined) return decidedResult(context, answered, replayed);
   if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
     return resultOf(context, answered, replayed);
   return decidedResult(context, await settle(context, answered, pending), replayed);

@@ -18,6 +18,8 @@ export interface AskOptions {
 
 /** The longest reasoning that is kept, in characters. */
 const REASONING_MAX = 4000;
+/** The longest name of a model that is kept, in characters. */
+const MODEL_MAX = 200;
 
 /**
  * Asks a decider, and once more where its answer can't be used, with what is wrong with it. Throws `DECIDER_FAILED`:
@@ -51,7 +53,7 @@ function decided(
   earlier: DecisionUsage | undefined,
   begun: number,
 ): Decided {
-  const spent = usage === undefined ? earlier : added(usage, earlier);
+  const spent = isUsage(usage) || isUsage(earlier) ? added(usage ?? {}, earlier ?? {}) : undefined;
   return {
     ...checked,
     milliseconds: Math.round(performance.now() - begun),
@@ -60,13 +62,15 @@ function decided(
   };
 }
 
+/** Of both answers together. What is no number, or no name, is left out: a log with it in could not be read again. */
 function added(usage: DecisionUsage, earlier: DecisionUsage = {}): DecisionUsage {
   const { model } = usage;
+  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0);
   const sum = (name: "inputTokens" | "outputTokens" | "requests") => {
-    const total = (usage[name] ?? 0) + (earlier[name] ?? 0);
+    const total = count(usage[name]) + count(earlier[name]);
     return total > 0 ? { [name]: total } : {};
   };
-  const known = model === undefined ? {} : { model };
+  const known = typeof model === "string" ? { model: model.slice(0, MODEL_MAX) } : {};
   return { ...known, ...sum("inputTokens"), ...sum("outputTokens"), ...sum("requests") };
 }
 
@@ -95,11 +99,16 @@ async function bounded(decider: StepDecider, request: DecisionRequest, end: Dead
     const answer: unknown = await Promise.race([decider.decide(request, { signal: end.signal }), end.passed]);
     if (isAnswer(answer)) return answer;
   } catch (error) {
-    if (isPhasegateError(error)) throw error;
+    // Any other code would be told as if the request, or the storage, were at fault.
+    if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
     // What it throws may hold a key or a prompt: only the host is told.
     throw failed("unavailable", "the decider failed", true, error);
   }
   throw failed("invalid_response", "the decider gave no answer", false);
+}
+
+function isUsage(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }
 
 function isAnswer(value: unknown): value is DeciderAnswer {

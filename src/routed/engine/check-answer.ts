@@ -54,12 +54,13 @@ function wrongStep(name: unknown, allowed: readonly string[]): string {
 
 /** The engine has the last word: nothing is completed but by a step from which the end may follow. */
 function statusOf(
-  suggestion: string | undefined,
+  suggestion: unknown,
   next: string,
   allowed: readonly string[],
   notes: string[],
 ): RoutedStatus | undefined {
-  const suggested = suggestion === undefined ? "RUNNING" : matchName(suggestion.trim(), ROUTED_STATUSES);
+  const given = suggestion ?? "RUNNING";
+  const suggested = typeof given === "string" ? matchName(given.trim(), ROUTED_STATUSES) : undefined;
   const status = ROUTED_STATUSES.find((one) => one === suggested);
   if (status === undefined || status === "FAILED") return status;
   if (next === FINISH) {

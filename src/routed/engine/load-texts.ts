@@ -3,13 +3,18 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { RoutedContext } from "./routed-context.js";
 
 /** The texts of a workflow as they are now. Throws `DEFINITION_UNAVAILABLE` where they can't be had. */
-export async function loadTexts({ options }: RoutedContext, workflow: string): Promise<RoutedDefinition> {
+export async function loadTexts(
+  { options, notifications }: RoutedContext,
+  workflow: string,
+): Promise<RoutedDefinition> {
   try {
     const definition = await options.workflows.definition(workflow);
     if (definition !== undefined) return definition;
   } catch (error) {
-    if (!isPhasegateError(error, "DEFINITION_INVALID")) throw error;
-    throw unavailable(workflow, error.message, error);
+    if (isPhasegateError(error)) throw unavailable(workflow, error.message, error);
+    // What a source of the host's throws may name paths: only the host is told.
+    notifications.notify("internalError", { operation: "definition", error });
+    throw unavailable(workflow, "its texts can't be read", error);
   }
   throw unavailable(workflow, "there is no such workflow any more");
 }

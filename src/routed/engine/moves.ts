@@ -4,7 +4,7 @@ import type { RoutedCommand } from "../session/commands.js";
 import { beginStep } from "./judge-report.js";
 import type { RoutedContext } from "./routed-context.js";
 import type { RoutedCommit, RoutedSession } from "./routed-session.js";
-import { settle } from "./settle.js";
+import { answerAfter, settle } from "./settle.js";
 import type { RoutedKeyed, RoutedResult, RoutedView } from "./types.js";
 import { requireFound, resultOf, viewInstance } from "./view.js";
 
@@ -35,11 +35,12 @@ export async function cancel(
 export async function retry(context: RoutedContext, id: string, keyed: RoutedKeyed): Promise<RoutedResult> {
   const { maxAttemptsTotal } = context.options.limits;
   const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed);
-  const { pending, status } = moved.head;
+  const answered = moved.replayed ? await answerAfter(context, moved.sessionId, moved.version) : moved;
+  const { pending, status } = answered.head;
   if (status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
-    return resultOf(context, moved, moved.replayed);
+    return resultOf(context, answered, moved.replayed);
   }
-  return resultOf(context, await settle(context, moved, pending), moved.replayed);
+  return resultOf(context, await settle(context, answered, pending), moved.replayed);
 }
 
 /** Deletes an instance, with a tombstone that says why. */

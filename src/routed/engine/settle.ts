@@ -1,6 +1,6 @@
 import type { DecisionRequest, StepReport } from "../../decision/decision-request.js";
 import { FINISH, type RoutedDefinition } from "../../definition/routed-definition.js";
-import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../../errors.js";
+import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../../errors.js";
 import type { RoutedEntry } from "../session/entries.js";
 import type { PendingDecision, RoutedHead } from "../session/head.js";
 import { allowedNext, type RoutedStructure, stepOf } from "../session/structure.js";
@@ -9,6 +9,9 @@ import { beginStep } from "./judge-report.js";
 import { loadTexts } from "./load-texts.js";
 import type { RoutedContext } from "./routed-context.js";
 import type { RoutedCommit, RoutedSession } from "./routed-session.js";
+
+/** What an instance fails by. A storage that can't be read is no fault of the instance: the next call goes on. */
+const RECORDED: ReadonlySet<ErrorCode> = new Set(["DECIDER_FAILED", "DEFINITION_UNAVAILABLE", "TOO_LARGE"]);
 
 /** Somebody else has answered the question meanwhile. */
 class AnsweredError extends Error {}
@@ -42,11 +45,13 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     const { deciderDeadlineMs: deadlineMs, maxContextBytes } = context.options.limits;
     decided = await askDecider(context.options.decider, request, { deadlineMs, maxContextBytes });
   } catch (error) {
-    if (!isPhasegateError(error)) throw error;
+    if (!isPhasegateError(error) || !RECORDED.has(error.code)) throw error;
     throw await recordFailure(context, session, pending, error, Math.round(performance.now() - begun));
   }
   const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = decided;
-  const counted = next !== FINISH && stepOf(structure, next)?.maxVisits !== undefined;
+  // Who comes back to the step that the work is at does not enter it.
+  const stays = pending.operation === "resume" && next === session.head.step;
+  const counted = !stays && next !== FINISH && stepOf(structure, next)?.maxVisits !== undefined;
   const command = {
     ...{
       type: "decide" as const,
@@ -57,6 +62,7 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
       milliseconds,
       notes,
       counted,
+      stays,
     },
     context: decided.context,
     ...(reasoning === undefined ? {} : { reasoning }),
@@ -65,6 +71,7 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
   try {
     return await context.kernel.execute(sessionId, async (current) => {
       requirePending(current?.head, pending);
+      if (stays) return { command };
       const { payloads, ...begun } = await beginStep(context, session, structure, next);
       return { command: { ...command, ...begun }, payloads };
     });
@@ -74,19 +81,22 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
   }
 }
 
-/** The commit that answers the report of a version, by whoever it was. */
+/**
+ * The commit that answers the report of a version, by whoever it was: also where a client that came back put its own word
+ * in that report's place. The newest one where nothing is decided yet.
+ */
 export async function answerAfter(
   { kernel }: RoutedContext,
   sessionId: RoutedCommit["sessionId"],
   version: number,
 ): Promise<RoutedCommit> {
-  const { hash } = await kernel.at(sessionId, version);
-  let last: RoutedCommit | undefined;
-  for await (const commit of kernel.log(sessionId, { version, hash })) {
+  let last = await kernel.at(sessionId, version);
+  if (last.head.pending === undefined) return last;
+  for await (const commit of kernel.log(sessionId, { version, hash: last.hash })) {
     last = commit;
-    if (commit.head.pending?.version !== version) return commit;
+    if (commit.head.pending === undefined) break;
   }
-  return last ?? kernel.at(sessionId, version);
+  return last;
 }
 
 function requirePending(head: RoutedHead | undefined, pending: PendingDecision): void {
@@ -127,7 +137,10 @@ async function requestFor(
   const shown = context.options.historyShown;
   const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");
   const existing = new Set([...workflow.steps.map(({ name }) => name), FINISH]);
-  const allowed = allowedNext(structure, head.step, head.visits).filter((name) => existing.has(name));
+  const following = allowedNext(structure, head.step, head.visits);
+  // A client that comes back may find that its step is not done: to stay there is no way that `next` could shut.
+  const here = pending.operation === "resume" && head.step !== undefined ? [head.step] : [];
+  const allowed = [...new Set([...following, ...here])].filter((name) => existing.has(name));
   if (allowed.length === 0) throw nowhere(head);
   return {
     operation: pending.operation,

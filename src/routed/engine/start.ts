@@ -46,7 +46,7 @@ async function decidedFirst(context: RoutedContext, started: RoutedCommit & { re
   if (started.head.pending === undefined) return started;
   const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
   const { pending, status } = answered.head;
-  if (status !== "RUNNING" || pending === undefined || pending.version !== started.version) return answered;
+  if (status !== "RUNNING" || pending === undefined) return answered;
   return settle(context, answered, pending);
 }
 

@@ -17,7 +17,7 @@ export function applyEvent(
     case "reported":
       return { ...factsOf(head), status: "RUNNING", ...contextOf(head, command), pending: pendingOf(command, version) };
     case "gate_refused":
-      return { ...refused(head), status: "RUNNING" };
+      return { ...(event.uncounted ? factsOf(head) : refused(head)), status: "RUNNING" };
     case "approval_requested": {
       const { pending } = head;
       if (pending === undefined) throw new Error("a person is asked about a report");
@@ -56,9 +56,10 @@ function decided(
   { at, version }: DecisionContext,
 ): RoutedHead {
   const { next, status } = event;
-  const counted = command.type === "decide" && command.counted;
+  const { counted, stays } = command.type === "decide" ? command : { counted: false, stays: false };
+  const before = withoutPending(factsOf(head));
   const facts: RoutedFacts = {
-    ...withoutBaseline(withoutPending(factsOf(head))),
+    ...(stays ? before : withoutBaseline(before)),
     ...(event.snapshots === undefined ? {} : { baseline: version }),
     ...contextOf(head, command),
     ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),

@@ -43,6 +43,8 @@ export type RoutedCommand =
       readonly type: "refuse";
       readonly problems: readonly Problem[];
       readonly verification?: readonly Verification[];
+      /** Whether it was an attempt at the gate. */
+      readonly counted: boolean;
       readonly maxAttempts: number;
       readonly maxAttemptsTotal: number;
     } & ReportFacts)
@@ -71,6 +73,8 @@ export type RoutedCommand =
       readonly notes: readonly string[];
       /** Whether the step that is entered counts its visits. */
       readonly counted: boolean;
+      /** A client that came back goes on with the step that it was on: what the step began with stays. */
+      readonly stays: boolean;
     } & Begins)
   | {
       readonly type: "fail";

@@ -74,16 +74,17 @@ function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "sta
       return [reported, { type: "approval_requested", step: stepOf(head), ...question, evidenceHash }];
     }
     case "refuse": {
-      const { problems, verification, maxAttempts, maxAttemptsTotal } = command;
+      const { problems, verification, counted, maxAttempts, maxAttemptsTotal } = command;
       const attempt = head.attempts + 1;
       const refused: RoutedEvent = {
         type: "gate_refused",
         ...reportOf(head, command),
         attempt,
+        ...(counted ? {} : { uncounted: true as const }),
         problems: [...problems],
         ...(verification === undefined ? {} : { verification: [...verification] }),
       };
-      return [refused, ...exhausted(head, attempt, { maxAttempts, maxAttemptsTotal })];
+      return [refused, ...(counted ? exhausted(head, attempt, { maxAttempts, maxAttemptsTotal }) : [])];
     }
     case "approve":
       return [{ type: "approved", ...wordOf(head, command) }];

@@ -7,6 +7,9 @@ import type { Verification } from "../../session/verification.js";
 import type { RoutedEvent, RoutedEventOf } from "./events.js";
 import { type RoutedStructure, stepOf } from "./structure.js";
 
+/** How a start stands in a history: only where the decider picks the first step. */
+const STARTED = "STARTED";
+
 /** An entry of an instance's history. */
 export interface RoutedEntry {
   /** The version of the commit that it began with. */
@@ -64,13 +67,16 @@ export function withReveal(entry: RoutedEntry, structure: RoutedStructure): Rout
 
 function withEvent(entries: RoutedEntry[], event: RoutedEvent, { version, at }: EntryCommit): RoutedEntry[] {
   const last = entries.at(-1);
+  const asked = entries.findLastIndex(isQuestion);
   const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => [...entries, { version, timestamp: at, ...entry }];
   const amend = (parts: Partial<RoutedEntry>) =>
-    last === undefined ? entries : [...entries.slice(0, -1), { ...last, ...parts }];
+    entries.map((entry, index) =>
+      index === (asked === -1 ? entries.length - 1 : asked) ? { ...entry, ...parts } : entry,
+    );
   const step = last?.stepName ?? "";
   switch (event.type) {
     case "started":
-      return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: "STARTED" }) : entries;
+      return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: STARTED }) : entries;
     case "reported":
       return add({
         ...reported(event),
@@ -99,6 +105,11 @@ function withEvent(entries: RoutedEntry[], event: RoutedEvent, { version, at }: 
     case "deleted":
       return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event) });
   }
+}
+
+/** Whether it is what a decider or a person is asked about: suspensions and retries may come before the answer. */
+function isQuestion({ report, outcomeStatus }: RoutedEntry): boolean {
+  return report !== undefined || outcomeStatus === STARTED;
 }
 
 function reported(event: RoutedEventOf<"reported" | "gate_refused">) {

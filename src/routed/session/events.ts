@@ -71,6 +71,8 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     type: z.literal("gate_refused"),
     ...reported,
     attempt: z.int().positive(),
+    /** A client came back and showed nothing: it was no attempt. */
+    uncounted: z.literal(true).optional(),
     problems: z.array(problemSchema),
     verification: z.array(verificationSchema).optional(),
   }),

@@ -60,6 +60,8 @@ export function commandRefusal(
 }
 
 function retryRefusal(head: RoutedHead, limit: number): AnyPhasegateError | undefined {
+  // A question for the first step that was set aside is woken up in the same way.
+  if (head.status === "SUSPENDED" && head.step === undefined) return undefined;
   if (head.status !== "FAILED" || !head.retryable) return notNow(head, "retry");
   if (head.spent < limit) return undefined;
   const message = `the gate of ${head.step} was not passed in ${head.spent} attempts: no more are given`;

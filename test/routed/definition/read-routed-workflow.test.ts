@@ -49,6 +49,9 @@ describe("a routed workflow", () => {
     ["### Spring\n\n- [Dig](steps/dig.md)\n\n### Later\n\n- [Sow](steps/sow.md)"],
     ["```md\n- [Weed](steps/weed.md)\n```\n\n- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)"],
     ["<!--\n- [Weed](steps/weed.md)\n-->\n\n- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)"],
+    ["- [Dig][1]\n- [Sow][]\n\n[1]: steps/dig.md\n[sow]: <steps/sow.md> 'after that'"],
+    ["- [Dig]\n- ![a bed][bed] [Sow][s]\n\n[bed]: bed.png\n[dig]: steps/dig.md\n\n[s]: steps/sow.md"],
+    ["- [Weed][weed]\n- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)\n\n```\n[weed]: steps/weed.md\n```"],
     ["- see https://example.com/steps/x.md\n- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)"],
     [
       "- [Weed](steps/weed.md)\n\n## High-Level Plan:\n\n- [Dig](steps/dig.md)\n- [Sow](steps/sow.md)\n\n## Notes\n\n- [Water](steps/water.md)",
@@ -75,6 +78,11 @@ describe("a routed workflow", () => {
     ["# GARDEN\n\n", undefined],
   ])("has its goal in %j", async (above, goal) => {
     expect((await read(index(STEPS, above))).definition?.goal).toBe(goal);
+  });
+
+  it("has a goal that ends where its steps begin", async () => {
+    const below = "# GARDEN\n\n## Goal\n\nPeas.\n\n* soon\n\n";
+    expect((await read(index(STEPS, below))).definition?.goal).toBe("Peas.\n\n* soon");
   });
 });
 
@@ -308,7 +316,7 @@ describe("included files", () => {
       "GARDEN/b.md": "{{file:a.md}}",
     });
     expect(diagnostics.map(formatDiagnostic)[0]).toBe(
-      "b.md:1: error: files include one another in a circle: GARDEN/a.md → GARDEN/b.md → GARDEN/a.md (Take one of them out.)",
+      "b.md:1: error: files include one another in a circle: GARDEN/steps/dig.md → GARDEN/a.md → GARDEN/b.md → GARDEN/a.md (Take one of them out.)",
     );
   });
 

@@ -84,13 +84,20 @@ interface Model {
   step: string;
   context: JsonObject;
   pending: boolean;
+  /** How the report came in that is pending, or was. */
+  asked: "advance" | "resume";
   over: boolean;
   reports: number;
 }
 
+/** Where a step may lead; a client that comes back may also be left where it was. */
+function waysFrom({ step }: Model, type: "advance" | "resume"): readonly string[] {
+  return [...(WAYS[step] ?? []), ...(type === "resume" ? [step] : [])];
+}
+
 /** What a decider's answer makes of the model; false where nothing usable comes. */
-function follow(model: Model, { to, how, writes }: Answer): boolean {
-  const allowed = WAYS[model.step] ?? [];
+function follow(model: Model, { to, how, writes }: Answer, type: "advance" | "resume"): boolean {
+  const allowed = waysFrom(model, type);
   if (how === "throws" || how === "wrong twice" || !allowed.includes(to)) {
     model.status = "FAILED";
     return false;
@@ -109,14 +116,14 @@ function follow(model: Model, { to, how, writes }: Answer): boolean {
 }
 
 /** The same answer as a script for one call: what can't be used is asked about once more. */
-function script(model: Model, { to, how, writes }: Answer): Move[] {
+function script(model: Model, { to, how, writes }: Answer, type: "advance" | "resume"): Move[] {
   const contextUpdates = writes === undefined ? {} : { [writes[0]]: writes[1] };
   const right: Move = {
     nextStep: to,
     contextUpdates,
     ...(["SUSPENDED", "FAILED", "COMPLETED"].includes(how) ? { statusSuggestion: how } : {}),
   };
-  if (!(WAYS[model.step] ?? []).includes(to)) return how === "throws" ? [new Error("no")] : [right, right];
+  if (!waysFrom(model, type).includes(to)) return how === "throws" ? [new Error("no")] : [right, right];
   switch (how) {
     case "throws":
       return [new Error("no")];
@@ -138,7 +145,15 @@ async function play(acts: readonly Act[]): Promise<void> {
     routed(decider, { storage, workflows: routedWorkflows(GARDEN), limits: { maxAttempts: 1000 } }).engine;
   let engine = make();
   const { instanceId } = await engine.start({ workflow: "GARDEN" });
-  const model: Model = { status: "RUNNING", step: "Dig", context: {}, pending: false, over: false, reports: 0 };
+  const model: Model = {
+    status: "RUNNING",
+    step: "Dig",
+    context: {},
+    pending: false,
+    asked: "advance",
+    over: false,
+    reports: 0,
+  };
   for (const [index, one] of acts.entries()) {
     engine = (await perform(engine, instanceId, one, index, { model, decider, make })) ?? engine;
     const seen = await engine.status(instanceId);
@@ -183,6 +198,7 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
       void engine.advance(id, { report: { status: `report ${index}` } });
       while ((await engine.status(id)).pending === undefined) await new Promise((resolve) => setImmediate(resolve));
       model.pending = true;
+      model.asked = "advance";
       model.reports += 1;
       return make();
     }
@@ -203,10 +219,12 @@ async function perform(engine: RoutedEngine, id: string, one: Act, index: number
       const goesOn = model.pending && type === "advance";
       if (!goesOn) model.reports += 1;
       model.status = "RUNNING";
-      moves.push(...script(model, said));
+      const asked = goesOn ? model.asked : type;
+      model.asked = asked;
+      moves.push(...script(model, said, asked));
       const outcome = await call().catch((error: unknown) => error);
       model.pending = true;
-      const decided = follow(model, said);
+      const decided = follow(model, said, asked);
       if (!decided) expect(isPhasegateError(outcome, "DECIDER_FAILED")).toBe(true);
       else if (goesOn) expect(isPhasegateError(outcome, "CONFLICT")).toBe(true);
       else expect(outcome).toMatchObject({ status: model.status, replayed: false });
@@ -236,8 +254,8 @@ async function move(engine: RoutedEngine, id: string, type: "suspend" | "cancel"
     model.status = "RUNNING";
     if (model.pending) {
       const said: Answer = { to: WAYS[model.step]?.[0] ?? "", how: "right" };
-      decider.moves.push(...script(model, said));
-      follow(model, said);
+      decider.moves.push(...script(model, said, model.asked));
+      follow(model, said, model.asked);
     }
   }
   await engine[type](id);

@@ -1,0 +1,240 @@
+import { describe, expect, it } from "vitest";
+import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
+import type { FieldGate } from "../../../src/definition/structure.js";
+import { PhasegateError } from "../../../src/errors.js";
+import type { Verifier } from "../../../src/ports/verifier.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
+import type { RoutedEngineOptions } from "../../../src/routed/engine/options.js";
+import { DONE, type Move, routed, Script } from "./garden.js";
+
+const GATE: FieldGate = {
+  kind: "fields",
+  strict: true,
+  allowOverride: false,
+  source: "gate-file",
+  fields: [{ name: "depth", type: "integer", required: true, rules: [] }],
+};
+const BACK = { assumedStep: "Dig", report: { status: "resuming" } } as const;
+const DUG = { report: { status: "success", details: { depth: 20 } } } as const;
+
+/** A garden of which nothing but sowing follows the digging, which may be entered once. */
+async function started(moves: readonly Move[], gate?: FieldGate, options: Partial<RoutedEngineOptions> = {}) {
+  const garden = defineRoutedWorkflow({
+    name: "GARDEN",
+    steps: [
+      { name: "Dig", guidance: "g", instructions: "Dig.", next: ["Sow"], maxVisits: 1, ...(gate ? { gate } : {}) },
+      { name: "Sow", guidance: "g", instructions: "Sow.", next: ["Sow", "FINISH"] },
+    ],
+  });
+  const decider = new Script(...moves);
+  const made = routed(decider, { workflows: routedWorkflows(garden), ...options });
+  const { instanceId: id } = await made.engine.start({ workflow: "GARDEN" });
+  return { ...made, decider, id };
+}
+
+const never: Move = () => new Promise(() => {});
+
+describe("a client that comes back", () => {
+  it("may be left on its step, whatever follows it, and does not enter it again", async () => {
+    const { engine, id, decider } = await started(["Dig", "Dig", "Sow"]);
+    for (const _ of [1, 2]) {
+      expect(await engine.resume(id, BACK)).toMatchObject({ currentStep: "Dig", status: "RUNNING" });
+    }
+    expect(await engine.advance(id, DONE)).toMatchObject({ currentStep: "Sow" });
+    expect(decider.requests.map(({ allowed }) => allowed)).toEqual([["Sow", "Dig"], ["Sow", "Dig"], ["Sow"]]);
+  });
+
+  it("and shows nothing has made no attempt at the gate", async () => {
+    const { engine, id, decider } = await started(["Sow"], GATE, { limits: { maxAttempts: 1 } });
+    await engine.suspend(id);
+    for (const _ of [1, 2, 3]) {
+      expect(await engine.resume(id, BACK)).toMatchObject({
+        status: "RUNNING",
+        currentStep: "Dig",
+        gate: { attempt: 1, problems: [{ field: "depth" }] },
+      });
+    }
+    expect(decider.requests).toEqual([]);
+    expect((await engine.advance(id, DUG)).currentStep).toBe("Sow");
+    expect((await engine.history(id)).map(({ outcomeStatus }) => outcomeStatus)).toEqual([
+      "SUSPENDED",
+      "RESUMING",
+      "RESUMING",
+      "RESUMING",
+      "success",
+    ]);
+    expect(await engine.audit(id)).toMatchObject({ intact: true });
+  });
+
+  it("and shows what is not enough has made one", async () => {
+    const { engine, id } = await started([], GATE, { limits: { maxAttempts: 1 } });
+    const shown = { ...BACK, report: { status: "resuming", details: {} } };
+    expect(await engine.resume(id, shown)).toMatchObject({ status: "FAILED", gate: { attempt: 1 } });
+  });
+
+  it("has made one where checks were run for it", async () => {
+    const refusing: Verifier = { verify: async () => ({ ok: false, message: "not dug" }) };
+    const gate = { ...GATE, fields: [], verify: [{ verifier: "bed", params: {} }] };
+    const { engine, id } = await started([], gate, { verifiers: { bed: refusing }, limits: { maxAttempts: 1 } });
+    expect(await engine.resume(id, BACK)).toMatchObject({ status: "FAILED" });
+  });
+
+  it("is not asked again for what the gate has passed before a crash", async () => {
+    const { engine, storage, id, decider } = await started([never, "Sow"], GATE);
+    void engine.advance(id, DUG);
+    while (decider.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const { engine: other } = routed(decider, { storage });
+    const garden = defineRoutedWorkflow({
+      name: "GARDEN",
+      steps: ["Dig", "Sow"].map((name) => ({ name, guidance: "g", instructions: name })) as never,
+    });
+    const next = routed(decider, { storage, workflows: routedWorkflows(garden) }).engine;
+    expect((await other.status(id)).pending).toEqual({ operation: "advance" });
+    expect(await next.resume(id, BACK)).toMatchObject({ currentStep: "Sow" });
+    expect(decider.requests[1]).toMatchObject({ operation: "resume", history: [{ report: DUG.report }] });
+  });
+
+  it("keeps what the checks of its step began with", async () => {
+    const state = { depth: 0 };
+    const bed: Verifier = {
+      snapshot: async () => state.depth,
+      verify: async ({ snapshot }) => ({ ok: snapshot !== state.depth, message: `from ${snapshot}` }),
+    };
+    const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
+    const { engine, id } = await started(["Dig", "Sow"], gate, { verifiers: { bed } });
+    state.depth = 20;
+    const back = { ...BACK, report: { ...DUG.report, status: "resuming" } };
+    expect(await engine.resume(id, back)).toMatchObject({ currentStep: "Dig" });
+    expect((await engine.advance(id, DUG)).currentStep).toBe("Sow");
+  });
+
+  it("before there is a first step has it decided, also where the instance was set aside", async () => {
+    const decider = new Script(never, "Sow", never, "Dig");
+    const { engine, storage } = routed(decider, { firstStep: "decider" });
+    const begin = async (asked: number) => {
+      void engine.start({ workflow: "GARDEN", idempotencyKey: `k${asked}` });
+      while (decider.requests.length < asked) await new Promise((resolve) => setImmediate(resolve));
+      return { next: routed(decider, { storage }).engine, id: decider.requests[asked - 1]?.instanceId ?? "" };
+    };
+    const one = await begin(1);
+    expect(await one.next.resume(one.id, BACK)).toMatchObject({ status: "RUNNING", nextStep: { name: "Sow" } });
+    const two = await begin(3);
+    await two.next.suspend(two.id);
+    const keyed = { ...BACK, idempotencyKey: "back" };
+    expect(await two.next.resume(two.id, keyed)).toMatchObject({ status: "RUNNING", nextStep: { name: "Dig" } });
+    expect(await two.next.resume(two.id, keyed)).toMatchObject({ replayed: true, nextStep: { name: "Dig" } });
+    expect(decider.requests).toHaveLength(4);
+  });
+});
+
+describe("a repeated call", () => {
+  it("of a retry gets its answer, and asks nobody", async () => {
+    const { engine, id, decider } = await started([new Error("no"), "Sow", "FINISH"]);
+    await engine.advance(id, DONE).catch(() => undefined);
+    const first = await engine.retry(id, { idempotencyKey: "r" });
+    await engine.advance(id, DONE);
+    const again = await engine.retry(id, { idempotencyKey: "r" });
+    expect(again).toMatchObject({ replayed: true, currentStep: "Sow", version: first.version });
+    expect(decider.requests).toHaveLength(3);
+  });
+
+  it("of a report whose place a client's word took that came back gets what was decided on that", async () => {
+    const { engine, storage, id, decider } = await started([never, "Dig"]);
+    const keyed = { ...DONE, idempotencyKey: "k" };
+    void engine.advance(id, keyed);
+    while (decider.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const { engine: next } = routed(decider, { storage });
+    await next.resume(id, BACK);
+    const again = await next.advance(id, keyed);
+    expect(again).toMatchObject({ replayed: true, status: "RUNNING", currentStep: "Dig" });
+    expect(again.pending).toBeUndefined();
+  });
+});
+
+describe("a history", () => {
+  it("has a decision at the report that it is on, though a retry came before it", async () => {
+    const { engine, id, decider } = await started([new Error("no"), "Sow", "FINISH"]);
+    await engine.advance(id, DONE).catch(() => undefined);
+    await engine.retry(id);
+    await engine.advance(id, DONE);
+    const entries = await engine.history(id);
+    expect(entries.map(({ outcomeStatus, determinedNextStep }) => [outcomeStatus, determinedNextStep])).toEqual([
+      ["success", "Sow"],
+      ["RETRIED", undefined],
+      ["success", "FINISH"],
+    ]);
+    expect(decider.requests[2]?.history).toMatchObject([{ determinedNextStep: "Sow" }, { outcomeStatus: "RETRIED" }]);
+  });
+});
+
+describe("what a decider gives", () => {
+  it("of figures that are none is left out, and the log stays whole", async () => {
+    const usage = { model: 5, inputTokens: Number.NaN, outputTokens: 7, requests: "2" };
+    const { engine, storage, id } = await started([{ nextStep: "Sow", usage: usage as never }]);
+    await engine.advance(id, DONE);
+    expect(await routed(new Script(), { storage }).engine.audit(id)).toMatchObject({ intact: true });
+    expect((await engine.history(id))[0]?.decision?.usage).toEqual({ outputTokens: 7 });
+  });
+
+  it("as status may be null; any other thing is asked about once more", async () => {
+    const answer = (statusSuggestion: unknown) => ({ nextStep: "Sow", statusSuggestion }) as never;
+    const { engine, id, decider } = await started([answer(3), answer(null)]);
+    expect((await engine.advance(id, DONE)).status).toBe("RUNNING");
+    expect(decider.requests[1]?.problem).toContain("status_suggestion");
+  });
+
+  it("as an error of another kind is a failure of its own", async () => {
+    const error = new PhasegateError("SESSION_NOT_FOUND", "a model's words", {
+      remedy: "None.",
+      details: { sessionId: "x" },
+    });
+    const { engine, id } = await started([error]);
+    await expect(engine.advance(id, DONE)).rejects.toMatchObject({
+      code: "DECIDER_FAILED",
+      message: "the decider failed",
+      details: { reason: "unavailable" },
+    });
+    expect((await engine.status(id)).status).toBe("FAILED");
+  });
+});
+
+describe("what is no fault of the instance", () => {
+  it("does not fail it: a log that can't be read is read by the next call", async () => {
+    const storage = new MemoryStorage();
+    const { engine, id, decider } = await started(["Sow"], undefined, { storage });
+    const other = routed(decider, { storage }).engine;
+    const unread = new PhasegateError("STORAGE_FAILED", "the disk is away", {
+      remedy: "Wait.",
+      details: { operation: "read" } as never,
+    });
+    const log = storage.log.bind(storage);
+    // What is pinned is known by now; what has happened is read after the report is written.
+    await other.step(id);
+    storage.log = () => {
+      throw unread;
+    };
+    await expect(other.advance(id, DONE)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    storage.log = log;
+    expect(await engine.status(id)).toMatchObject({ status: "RUNNING", pending: { operation: "advance" } });
+    expect((await engine.advance(id, DONE)).currentStep).toBe("Sow");
+  });
+
+  it("but workflows that can't be read do, and the host alone is told why", async () => {
+    const errors: unknown[] = [];
+    const { storage, id } = await started([]);
+    const workflows = {
+      list: async () => [],
+      definition: async () => {
+        throw new Error("EACCES: /srv/secret/GARDEN");
+      },
+    };
+    const { engine } = routed(new Script("Sow"), { storage, workflows });
+    engine.on("internalError", ({ error }) => errors.push(error));
+    await expect(engine.advance(id, DONE)).rejects.toMatchObject({
+      code: "DEFINITION_UNAVAILABLE",
+      message: "the workflow GARDEN could not be loaded: its texts can't be read",
+    });
+    expect(await engine.status(id)).toMatchObject({ status: "FAILED", allowed: ["retry", "delete"] });
+    expect(String(errors[0])).toContain("EACCES");
+  });
+});
