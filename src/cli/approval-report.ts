@@ -7,17 +7,21 @@ import { timeText } from "./time-text.js";
 /** As much evidence as a person reads on a screen; more is shown on request. */
 const EVIDENCE_MAX = 8000;
 
+/** What a person is asked, of a phase or of a step. */
+export type ShownRequest = Omit<ApprovalRequest, "target" | "warnings" | "sessionId"> &
+  Partial<Pick<ApprovalRequest, "target" | "warnings">> & { readonly sessionId: string; readonly step?: string };
+
 /**
  * What a person is asked, as lines for a terminal. Every line that an agent or an author has written
  * begins with a bar, so that none can pass for one of ours.
  */
-export function approvalLines(request: ApprovalRequest, stream: Writable, { full = false } = {}): string[] {
-  const { sessionId, workflowType, revision, target, phase, attempt, askedAt, approvers, warnings, verification } =
-    request;
+export function approvalLines(request: ShownRequest, stream: Writable, { full = false } = {}): string[] {
+  const { sessionId, workflowType, revision, target, phase, step, attempt, askedAt, approvers } = request;
+  const { warnings = [], verification } = request;
   const fields: readonly (readonly [string, string])[] = [
     ["workflow", `${printable(workflowType)}, revision ${printable(revision)}`],
-    ["target", printable(target)],
-    ["phase", `${phase}, attempt ${attempt}`],
+    ...(target === undefined ? [] : [["target", printable(target)] as const]),
+    [step === undefined ? "phase" : "step", `${step === undefined ? phase : printable(step)}, attempt ${attempt}`],
     ["asked", timeText(askedAt)],
     ["approvers", approvers === undefined ? "any" : approvers.map((name) => printable(name)).join(", ")],
     ["evidence", request.evidenceHash],

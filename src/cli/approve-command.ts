@@ -1,24 +1,18 @@
 import { Command } from "commander";
-import type { ApprovalRequest } from "../engine/approval/awaited.js";
-import type { ApprovalResult } from "../engine/approval/decide.js";
 import { readPrivateKey } from "../engine/approval/ed25519.js";
 import { signApproval } from "../engine/approver.js";
-import type { Engine } from "../engine/engine.js";
-import { checksOf } from "../gate/checks-of.js";
 import { readTrust, type TrustOptions, trustOptions } from "./approval-options.js";
-import { approvalLines } from "./approval-report.js";
+import { approvalLines, type ShownRequest } from "./approval-report.js";
 import { ask, confirm, isInteractive } from "./confirm.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { openSessions } from "./open-sessions.js";
+import { openSession } from "./open-sessions.js";
 import { logLevelOption, notEmpty, stateOption } from "./option-values.js";
 import { readSecret } from "./read-secret.js";
 import { print, printable, type Terminal } from "./terminal.js";
 import { openVerifiers } from "./verifier-options.js";
+import { waitingSession } from "./waiting-session.js";
 
 type Decision = "approve" | "deny";
-
-/** The built-in verifier that looks at what a phase begins with. */
-const SEES_BEGINNINGS = "changed_since_phase_start";
 
 interface DecideOptions extends TrustOptions {
   readonly project?: string;
@@ -77,9 +71,10 @@ async function decide(
   const by = options.by ?? nameOf((await readPrivateKey(privateKey)).publicKey, trust.approvers ?? {});
   // A yes enters the next phase: its checks may compare with what is there now.
   const verifiers = await openVerifiers({ ...(options.project === undefined ? {} : { project: options.project }) }, {});
-  const engine = await openSessions(options.state, { ...trust, verifiers });
+  const opened = await openSession(options.state, sessionId, { ...trust, verifiers });
   try {
-    const request = await requireWaiting(engine, sessionId, options.evidenceHash);
+    const { request, answer } = await waitingSession(opened, sessionId, verifiers);
+    requireSeen(request, options.evidenceHash);
     for (const line of approvalLines(request, terminal.stdout, { full: options.full === true })) print(terminal, line);
     const note = await noteFor(decision, options, terminal);
     const question = `${decision === "approve" ? "Approve" : "Deny"} this as ${printable(by)}?`;
@@ -89,15 +84,11 @@ async function decide(
     }
     const noted = note === undefined ? {} : { note };
     const signature = await signApproval(request, { decision, by, ...noted, privateKey });
-    const word = { by, ...noted, evidenceHash: request.evidenceHash, signature };
-    const answer =
-      decision === "approve" ? engine.approve(sessionId, word) : engine.deny(sessionId, { ...word, note: note ?? "" });
-    const result = await answer;
-    print(terminal, outcome(result));
-    for (const line of unrecorded(result, verifiers)) print(terminal, line);
+    const word = { decision, by, ...noted, evidenceHash: request.evidenceHash, signature };
+    for (const line of await answer(word)) print(terminal, line);
     return EXIT.ok;
   } finally {
-    await engine.close();
+    await opened.engine.close();
   }
 }
 
@@ -118,15 +109,9 @@ function nameOf(publicKey: string, approvers: Readonly<Record<string, string>>):
   throw new CommandFailure("this key is none of the approvers' keys", EXIT.usage, hint);
 }
 
-async function requireWaiting(engine: Engine, sessionId: string, seen: string | undefined): Promise<ApprovalRequest> {
-  const request = await engine.getApproval(sessionId);
-  if (request === undefined) {
-    const { status, phase } = (await engine.getState(sessionId)).head;
-    const message = `session ${sessionId} waits for no approval: it is ${status}, in phase ${phase}`;
-    throw new CommandFailure(message, EXIT.problems, "See `phasegate show`.");
-  }
-  if (seen === undefined || seen === request.evidenceHash) return request;
-  const hint = `What waits now has the hash ${request.evidenceHash}: look at it before you decide.`;
+function requireSeen({ evidenceHash }: ShownRequest, seen: string | undefined): void {
+  if (seen === undefined || seen === evidenceHash) return;
+  const hint = `What waits now has the hash ${evidenceHash}: look at it before you decide.`;
   throw new CommandFailure("that is not the evidence that waits", EXIT.problems, hint);
 }
 
@@ -135,24 +120,4 @@ async function noteFor(decision: Decision, options: DecideOptions, terminal: Ter
   const note = options.yes === true ? "" : await ask(terminal, "What is to be mended? ");
   if (note !== "") return note;
   throw new CommandFailure("a no needs a note", EXIT.usage, "Say with --note what is to be mended.");
-}
-
-/** Which checks of the next phase compare with how it began, and can't: nothing here could look. */
-function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, unknown>>): string[] {
-  const next = result.passed ? result.nextPhase : null;
-  if (next === null || Object.hasOwn(verifiers, SEES_BEGINNINGS)) return [];
-  if (checksOf(next.gate).every(({ verifier }) => verifier !== SEES_BEGINNINGS)) return [];
-  return [
-    `Phase ${next.number} is compared with how it began, and without --project nothing has looked at that: its gate`,
-    "refuses the first try for this reason, and retry_phase then records how the phase begins.",
-  ];
-}
-
-function outcome(result: ApprovalResult): string {
-  if (!result.passed) {
-    const left = result.status === "failed" ? "the session has failed" : `${result.attemptsLeft} attempts left`;
-    return `Denied by ${printable(result.by)}: phase ${result.phase} is to be mended, ${left}.`;
-  }
-  const next = result.nextPhase === null ? "the workflow is complete" : `phase ${result.nextPhase.number} is next`;
-  return `Approved by ${printable(result.by)}: phase ${result.phase} has passed, ${next}.`;
 }

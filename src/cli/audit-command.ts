@@ -3,9 +3,12 @@ import { Command, Option } from "commander";
 import * as z from "zod";
 import type { SessionAudit } from "../engine/approval/audit-session.js";
 import type { ApprovedPass } from "../engine/approval/ledger.js";
+import type { Receipt } from "../kernel/audit.js";
+import type { RoutedAudit } from "../routed/engine/approval-guard.js";
+import type { RoutedPass } from "../routed/engine/approval-ledger.js";
 import { readTrust, type TrustOptions, trustOptions } from "./approval-options.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
-import { openSessions } from "./open-sessions.js";
+import { type OpenedSession, openSession } from "./open-sessions.js";
 import { jsonOption, logLevelOption, notEmpty, stateOption } from "./option-values.js";
 import { print, printable, styled, type Terminal } from "./terminal.js";
 import { timeText } from "./time-text.js";
@@ -16,6 +19,8 @@ interface AuditOptions extends TrustOptions {
   readonly writeReceipt?: string;
   readonly json?: true;
 }
+
+type Audited = SessionAudit | RoutedAudit;
 
 const HELP = `
 Without a receipt, a log whose newest commits were taken away, with the store's note of the newest
@@ -48,9 +53,8 @@ export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Comm
 async function audit(sessionId: string, options: AuditOptions, terminal: Terminal): Promise<ExitCode> {
   const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
   const trust = await readTrust(options);
-  const engine = await openSessions(options.state, trust);
-  const report = await engine.audit(sessionId, receipt);
-  await engine.close();
+  const opened = await openSession(options.state, sessionId, trust);
+  const report = await audited(opened, sessionId, receipt).finally(() => opened.engine.close());
   const isChecked = Object.keys(trust.approvers ?? {}).length > 0;
   if (options.json) print(terminal, JSON.stringify({ sessionId, ...report }, undefined, 2));
   else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
@@ -59,7 +63,12 @@ async function audit(sessionId: string, options: AuditOptions, terminal: Termina
   return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
 }
 
-function auditLines(report: SessionAudit, isChecked: boolean, { stdout }: Terminal): string[] {
+/** Phases by their numbers, steps by their names: apart from that an audit is an audit. */
+async function audited(opened: OpenedSession, sessionId: string, receipt: Receipt | undefined): Promise<Audited> {
+  return opened.kind === "routed" ? opened.engine.audit(sessionId, receipt) : opened.engine.audit(sessionId, receipt);
+}
+
+function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): string[] {
   if (!report.intact) {
     const { versions, reason } = report;
     return [
@@ -74,7 +83,9 @@ function auditLines(report: SessionAudit, isChecked: boolean, { stdout }: Termin
   ];
 }
 
-function approvalLine({ phase, version, at, by, authenticated, distrust }: ApprovedPass, isChecked: boolean): string {
+function approvalLine(pass: ApprovedPass | RoutedPass, isChecked: boolean): string {
+  const { version, at, by, authenticated, distrust } = pass;
+  const where = "step" in pass ? `step ${printable(pass.step)}` : `phase ${pass.phase}`;
   const whose = by === undefined ? "passed without an approval" : `approved by ${printable(by)}`;
   const signed = authenticated ? "signed" : "not signed";
   const word = isChecked
@@ -82,7 +93,7 @@ function approvalLine({ phase, version, at, by, authenticated, distrust }: Appro
       ? "believed"
       : `NOT believed: ${distrust}`
     : "not checked: no approvers given";
-  return `phase ${phase} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${word}`;
+  return `${where} ${whose}, ${timeText(at)}, commit ${version}: ${signed}, ${word}`;
 }
 
 async function readReceipt(file: string, sessionId: string) {

@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { hashKeyOption, readHashKey } from "./approval-options.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
-import { openSessions } from "./open-sessions.js";
+import { type OpenedSession, openSession } from "./open-sessions.js";
 import { jsonOption, logLevelOption, stateOption } from "./option-values.js";
+import { routedLines, routedReport } from "./routed-report.js";
 import { sessionReport } from "./session-report.js";
 import { sessionTree } from "./session-tree.js";
 import { print, type Terminal } from "./terminal.js";
@@ -16,20 +17,35 @@ interface ShowOptions {
 /** `phasegate show`. */
 export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   return new Command("show")
-    .summary("show one session: its phases, attempts and problems")
-    .description("Shows one session as a tree of its phases, with times, attempts and problems.")
+    .summary("show one session: its phases or steps, attempts and problems")
+    .description("Shows one session: its phases as a tree, or its steps as they were gone, with times and problems.")
     .argument("<session>", "id of the session, as `phasegate sessions` lists it")
     .addOption(stateOption().makeOptionMandatory())
     .addOption(hashKeyOption())
     .addOption(jsonOption())
     .addOption(logLevelOption())
     .action(async (sessionId: string, { state, json, ...trust }: ShowOptions) => {
-      const engine = await openSessions(state, await readHashKey(trust));
-      const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
-      await engine.close();
-      const report = sessionReport(view, history);
-      if (json) print(terminal, JSON.stringify(report, undefined, 2));
-      else for (const line of sessionTree(report, terminal.stdout)) print(terminal, line);
+      const opened = await openSession(state, sessionId, await readHashKey(trust));
+      try {
+        const { report, lines } = await shown(opened, sessionId, terminal);
+        if (json) print(terminal, JSON.stringify(report, undefined, 2));
+        else for (const line of lines) print(terminal, line);
+      } finally {
+        await opened.engine.close();
+      }
       setExitCode(EXIT.ok);
     });
+}
+
+async function shown(opened: OpenedSession, sessionId: string, { stdout }: Terminal) {
+  if (opened.kind === "routed") {
+    const { engine } = opened;
+    const [view, history] = await Promise.all([engine.status(sessionId), engine.history(sessionId)]);
+    const report = routedReport(view, history);
+    return { report, lines: routedLines(report, stdout) };
+  }
+  const { engine } = opened;
+  const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);
+  const report = sessionReport(view, history);
+  return { report, lines: sessionTree(report, stdout) };
 }

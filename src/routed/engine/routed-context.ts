@@ -1,3 +1,4 @@
+import type { RoutedApprovals } from "./approval-guard.js";
 import type { Histories } from "./histories.js";
 import type { RoutedNotifications } from "./notifications.js";
 import type { PinnedWays } from "./pinned-ways.js";
@@ -10,6 +11,7 @@ export interface RoutedContext {
   readonly kernel: RoutedKernel;
   readonly pinned: PinnedWays;
   readonly histories: Histories;
+  readonly approvals: RoutedApprovals;
   readonly notifications: RoutedNotifications;
   /** Questions that are on their way, by session and pending report: who asks the same waits for one answer. */
   readonly asking: Map<string, Promise<RoutedCommit>>;

@@ -2,7 +2,7 @@ import { parseSessionId } from "../../definition/names.js";
 import { Metrics, type OperationMetrics } from "../../engine/metrics.js";
 import { type WatchQuery, watchKind } from "../../engine/watch-commits.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import type { AuditReport, Receipt } from "../../kernel/audit.js";
+import type { Receipt } from "../../kernel/audit.js";
 import { Kernel } from "../../kernel/kernel.js";
 import type { Listener } from "../../kernel/notifier.js";
 import { readCommit, recordedOf } from "../../kernel/read-commit.js";
@@ -11,6 +11,7 @@ import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-ada
 import { type RoutedEntry, withCommit, withReveal } from "../session/entries.js";
 import { routedMachine } from "../session/routed-machine.js";
 import { advance, resume } from "./advance.js";
+import { RoutedApprovals, type RoutedAudit } from "./approval-guard.js";
 import { answerQuestion, type RoutedApproval } from "./approve.js";
 import { Histories } from "./histories.js";
 import { cancel, type RoutedMove, remove, retry, suspend } from "./moves.js";
@@ -66,7 +67,8 @@ export class RoutedEngine {
     });
     const histories = new Histories(kernel, resolved.historyShown);
     const pinned = new PinnedWays(kernel);
-    this.#context = { options: resolved, kernel, pinned, histories, notifications, asking: new Map() };
+    const approvals = new RoutedApprovals(kernel, resolved.approvals);
+    this.#context = { options: resolved, kernel, pinned, histories, approvals, notifications, asking: new Map() };
   }
 
   /** Listens to notifications; the function that comes back stops it. */
@@ -150,9 +152,9 @@ export class RoutedEngine {
     await this.#run("delete", (context) => remove(context, instanceId, request.reason));
   }
 
-  /** Checks an instance's log, against a receipt kept elsewhere if there is one. */
-  audit(instanceId: string, receipt?: Receipt): Promise<AuditReport> {
-    return this.#run("audit", ({ kernel }) => kernel.audit(parseSessionId(instanceId), receipt));
+  /** Checks an instance's log, against a receipt kept elsewhere if there is one, and each approval in it. */
+  audit(instanceId: string, receipt?: Receipt): Promise<RoutedAudit> {
+    return this.#run("audit", ({ approvals }) => approvals.audit(parseSessionId(instanceId), receipt));
   }
 
   /**

@@ -37,6 +37,7 @@ export function settle(
 async function decide(context: RoutedContext, session: RoutedSession, pending: PendingDecision): Promise<RoutedCommit> {
   const { sessionId } = session;
   const structure = await context.pinned.structure(session);
+  await context.approvals.check(session, structure);
   const begun = performance.now();
   let decided: Decided;
   try {

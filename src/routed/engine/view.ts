@@ -1,5 +1,4 @@
 import type { RoutedStatus } from "../../decision/decision-request.js";
-import { isJsonObject } from "../../definition/json.js";
 import { parseSessionId, type SessionId } from "../../definition/names.js";
 import { FINISH } from "../../definition/routed-definition.js";
 import { PhasegateError } from "../../errors.js";
@@ -7,8 +6,9 @@ import type { RoutedHead } from "../session/head.js";
 import { allowedOperations } from "../session/refusals.js";
 import { stepOf } from "../session/structure.js";
 import { instructionsOf, loadTexts } from "./load-texts.js";
+import { questionIn } from "./question-in.js";
 import type { RoutedContext } from "./routed-context.js";
-import type { RoutedCommit, RoutedSession } from "./routed-session.js";
+import type { RoutedSession } from "./routed-session.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
 
 /** An instance as it stands. Throws `SESSION_NOT_FOUND`. */
@@ -81,23 +81,6 @@ export async function questionOf(
   const phase = steps.findIndex(({ name }) => name === head.step) + 1;
   const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
   return asked && { ...asked, unsignedAllowed: options.approvals.unsigned };
-}
-
-function questionIn(
-  { sessionId, hash, at, events, head }: RoutedCommit,
-  phase: number,
-): Omit<RoutedQuestion, "unsignedAllowed"> | undefined {
-  const asked = events.find(({ type }) => type === "approval_requested");
-  const reported = events.find(({ type }) => type === "reported");
-  if (asked?.type !== "approval_requested" || reported?.type !== "reported") return undefined;
-  const { step, prompt, approvers, evidenceHash } = asked;
-  const { report, verification = [] } = reported;
-  return {
-    ...{ sessionId, workflowType: head.workflow, revision: head.revision, phase, evidenceHash, request: hash },
-    ...{ step, prompt, verification, attempt: head.attempts + 1, askedAt: at },
-    evidence: isJsonObject(report.details) ? report.details : {},
-    ...(approvers === undefined ? {} : { approvers }),
-  };
 }
 
 function statusOf({ status }: RoutedHead): RoutedStatus {

@@ -1,0 +1,130 @@
+import { isJsonObject } from "../../definition/json.js";
+import { authenticate } from "../../engine/approval/authenticate.js";
+import type { ApprovalOptions } from "../../engine/options.js";
+import { type ErrorDetails, isPhasegateError } from "../../errors.js";
+import { hashEvidence } from "../../session/approval-message.js";
+import type { RoutedEventOf } from "../session/events.js";
+import { type RoutedStructure, stepOf } from "../session/structure.js";
+import { questionIn } from "./question-in.js";
+import type { RoutedCommit } from "./routed-session.js";
+
+/** A step's gate that passed on a person's yes, and whether this host believes that it was one. */
+export interface RoutedPass {
+  readonly step: string;
+  /** The version of the commit that the yes stands in; of the decision, where the log has none. */
+  readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** Whose yes it was; missing where the log has none. */
+  readonly by?: string;
+  /** Whether the log says that it was signed. */
+  readonly authenticated: boolean;
+  /** Why this host does not believe it; missing where it does. */
+  readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
+}
+
+/** What a log says of approvals up to a commit. */
+export interface RoutedLedger {
+  readonly structure?: RoutedStructure;
+  /** The last report that a person was asked about. */
+  readonly asked?: RoutedCommit;
+  /** What was said to it, if that was a yes. */
+  readonly yes?: RoutedPass;
+  /** Steps that were left. */
+  readonly passes: readonly RoutedPass[];
+}
+
+/** Nothing was read yet. */
+export const NO_LEDGER: RoutedLedger = { passes: [] };
+
+/**
+ * The ledger after one more commit. Another process may have written it, with other keys or with none: so each yes is
+ * checked again, by the keys of the host that reads it.
+ */
+export async function withApprovals(
+  ledger: RoutedLedger,
+  commit: RoutedCommit,
+  options: ApprovalOptions,
+): Promise<RoutedLedger> {
+  let after = ledger;
+  for (const event of commit.events) after = await withEvent(after, commit, event, options);
+  return after;
+}
+
+async function withEvent(
+  ledger: RoutedLedger,
+  commit: RoutedCommit,
+  event: RoutedCommit["events"][number],
+  options: ApprovalOptions,
+): Promise<RoutedLedger> {
+  const { yes, asked: _, ...kept } = ledger;
+  switch (event.type) {
+    case "started":
+      return { ...ledger, structure: event.structure };
+    case "approval_requested":
+      return { ...kept, asked: commit };
+    case "approved":
+      return { ...ledger, yes: await passOf(ledger, commit, event, options) };
+    case "denied":
+      return kept;
+    case "decided": {
+      // What was said of a step holds until it is left, or until a client is left on it.
+      const pass = passed(ledger, event.from, commit);
+      return pass === undefined ? kept : { ...kept, passes: [...kept.passes, pass] };
+    }
+    default:
+      return ledger;
+  }
+}
+
+/** The yes that a step is left on; one that this host can't believe, where the log has none. */
+export function passed(
+  { structure, yes }: RoutedLedger,
+  step: string | undefined,
+  { version, at }: Pick<RoutedCommit, "version" | "at">,
+): RoutedPass | undefined {
+  if (structure === undefined || step === undefined || approvalOf(structure, step) === undefined) return undefined;
+  if (yes?.step === step) return yes;
+  return { step, version, at, authenticated: false, distrust: "unsigned" };
+}
+
+function approvalOf(structure: RoutedStructure, step: string) {
+  return stepOf(structure, step)?.gate?.approval;
+}
+
+async function passOf(
+  ledger: RoutedLedger,
+  { version, at }: RoutedCommit,
+  approved: RoutedEventOf<"approved">,
+  options: ApprovalOptions,
+): Promise<RoutedPass> {
+  const { step, by, authenticated } = approved;
+  const distrust = await distrustOf(ledger, approved, options);
+  return { step, version, at, by, authenticated, ...(distrust === undefined ? {} : { distrust }) };
+}
+
+async function distrustOf(
+  { structure, asked }: RoutedLedger,
+  { step, by, note, signature, evidenceHash, asked: version }: RoutedEventOf<"approved">,
+  options: ApprovalOptions,
+): Promise<RoutedPass["distrust"]> {
+  if (structure === undefined || asked === undefined) return "unsigned";
+  const place = structure.steps.findIndex(({ name }) => name === step) + 1;
+  const question = questionIn(asked, place);
+  const reported = asked.events.find(({ type }) => type === "reported");
+  if (question === undefined || reported?.type !== "reported" || question.step !== step) return "other_evidence";
+  const { details } = reported.report;
+  const isAnswer = version === asked.version && evidenceHash === question.evidenceHash;
+  if (!isAnswer || hashEvidence(isJsonObject(details) ? details : {}) !== evidenceHash) return "other_evidence";
+  // Who may answer is what was pinned, not what the question says.
+  const { approvers: _, ...awaited } = question;
+  const approvers = approvalOf(structure, step)?.approvers;
+  const pinned = { ...awaited, sessionId: asked.sessionId, ...(approvers === undefined ? {} : { approvers }) };
+  try {
+    await authenticate(options, pinned, { decision: "approve", by, note, signature });
+    return undefined;
+  } catch (error) {
+    if (isPhasegateError(error, "APPROVAL_REFUSED")) return error.details.reason;
+    throw error;
+  }
+}
