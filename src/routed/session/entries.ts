@@ -51,6 +51,8 @@ export interface EntryCommit {
   readonly version: number;
   readonly at: string;
   readonly events: readonly RoutedEvent[];
+  /** Where the session stands after it. */
+  readonly head: { readonly step?: string | undefined };
 }
 
 /** The history with one more commit. A decision belongs to the entry that it is on, and makes none of its own. */
@@ -65,15 +67,15 @@ export function withReveal(entry: RoutedEntry, structure: RoutedStructure): Rout
   return reveal === "fields" ? entry : { ...entry, reveal };
 }
 
-function withEvent(entries: RoutedEntry[], event: RoutedEvent, { version, at }: EntryCommit): RoutedEntry[] {
-  const last = entries.at(-1);
+function withEvent(entries: RoutedEntry[], event: RoutedEvent, { version, at, head }: EntryCommit): RoutedEntry[] {
   const asked = entries.findLastIndex(isQuestion);
   const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => [...entries, { version, timestamp: at, ...entry }];
   const amend = (parts: Partial<RoutedEntry>) =>
     entries.map((entry, index) =>
       index === (asked === -1 ? entries.length - 1 : asked) ? { ...entry, ...parts } : entry,
     );
-  const step = last?.stepName ?? "";
+  // What moves an instance without a decision leaves it where it is.
+  const { step = "" } = head;
   switch (event.type) {
     case "started":
       return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: STARTED }) : entries;

@@ -165,6 +165,19 @@ describe("a history", () => {
     ]);
     expect(decider.requests[2]?.history).toMatchObject([{ determinedNextStep: "Sow" }, { outcomeStatus: "RETRIED" }]);
   });
+
+  it("has a suspension at the step that the work was at", async () => {
+    const { engine, id } = await started(["Sow"]);
+    await engine.suspend(id);
+    await engine.resume(id, BACK);
+    await engine.suspend(id);
+    const entries = await engine.history(id);
+    expect(entries.map(({ stepName, outcomeStatus }) => [stepName, outcomeStatus])).toEqual([
+      ["Dig", "SUSPENDED"],
+      ["Dig", "RESUMING"],
+      ["Sow", "SUSPENDED"],
+    ]);
+  });
 });
 
 describe("what a decider gives", () => {
