@@ -37,7 +37,7 @@ const source = {
   read: async (path) => texts[path],
 };
 const seen = {
-  snapshot: async () => ({ at: ODD.repeat(700) }),
+  snapshot: async () => ({ at: ODD.repeat(1100) }),
   verify: async ({ evidence }) => ({ ok: evidence.depth !== 0, message: "looked at", ran: "look", output: ["seen"] }),
 };
 const clock = new FakeClock("2026-01-02T03:04:05.006Z");
