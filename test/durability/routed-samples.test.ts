@@ -86,13 +86,12 @@ describe.each(names)("routed instances of %s", (name) => {
     await cp(join(folder, "file-store"), copy, { recursive: true });
     const storage = await FileStorage.open(copy);
     const items = await expectReadable(storage, { approvers: await approversOf() });
-    for (const { sessionId, status, current } of items.filter(({ status }) => status === "active")) {
+    for (const { sessionId, current } of items.filter(({ status }) => status === "active")) {
       const decider = new Script(current === "" ? "Dig" : "Sow");
       const { engine } = routed(decider, { storage });
       const next = await engine.resume(sessionId, { assumedStep: "Dig", report: { status: "resuming" } });
       expect(next).toMatchObject({ status: "RUNNING", currentStep: current === "" ? "Dig" : "Sow" });
       expect(await engine.audit(sessionId)).toMatchObject({ intact: true });
-      expect(status).toBe("active");
     }
   });
 });
