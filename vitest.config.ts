@@ -23,6 +23,8 @@ export default defineConfig(({ mode }) => {
       env: long ? { PHASEGATE_LONG: "1" } : {},
       testTimeout: long ? 600_000 : 60_000,
       hookTimeout: long ? 600_000 : 60_000,
+      // Vitest leaves a core to itself, which is half of a machine with two; many tests wait for child processes anyway.
+      maxWorkers: "100%",
       // A test that only passes the second time has found something.
       retry: 0,
       // The counts that .ci/run prints come from the JSON file of the same run.
