@@ -57,4 +57,6 @@ export type { RoutedOperation } from "./routed/session/refusals.js";
 export { ROUTED_SESSIONS } from "./routed/session/routed-sessions.js";
 export { createRoutedTools, type RoutedToolsOptions } from "./tool/routed/create-routed-tools.js";
 export type { RoutedCall } from "./tool/routed/requests.js";
-export type { RoutedCallOptions, RoutedTool, RoutedToolAnswer } from "./tool/routed/routed-tool.js";
+export type { RoutedCallOptions } from "./tool/routed/routed-face.js";
+export type { RoutedTool, RoutedToolAnswer } from "./tool/routed/routed-tool.js";
+export type { PersonsAnswer } from "./tool/tool-context.js";

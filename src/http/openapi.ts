@@ -28,7 +28,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 };
 
 /** The OpenAPI 3.1 document of the HTTP API, made from the schemas that requests are checked by. Plain JSON. */
-export function openApiDocument(options: OpenApiOptions = {}): Json {
+export function openApiDocument(options: OpenApiOptions = {}): Record<string, unknown> {
   const { basePath = "", title = "Routed workflows", version = "1.0.0" } = options;
   const paths = Object.fromEntries(
     ROUTES.map((route) => [`${basePath}${route.path}`, { [route.method.toLowerCase()]: operation(route) }]),
