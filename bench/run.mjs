@@ -10,6 +10,7 @@ const SUITES = [
   "postgres",
   "listing",
   "sqlite",
+  "routed",
   "langgraph",
   "openworkflow",
   "memory",

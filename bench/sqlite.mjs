@@ -22,7 +22,7 @@ const PAGE = 50;
 const SHORT_PAGE = 10;
 
 /** BEGIN IMMEDIATE, one compare-and-set, one insert, COMMIT, on SQLite as the storage sets it. */
-function bareTransaction(file, bytes) {
+export function bareTransaction(file, bytes) {
   const database = new DatabaseSync(file);
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE heads (id TEXT PRIMARY KEY, version INTEGER NOT NULL, hash TEXT NOT NULL);

