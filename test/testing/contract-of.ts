@@ -1,0 +1,20 @@
+/**
+ * The whole contract over one of the project's storages. A module in storages/ is all that one needs, beside a test file that
+ * names it, so that storages are tried side by side: it says how the storage is opened, here and in other processes, and
+ * `phasegate test-storage` takes it, too.
+ */
+import { afterAll, describe, it } from "vitest";
+import type { StorageContractModule } from "../../src/testing/storage-check.js";
+import { storageContract } from "../../src/testing/storage-contract.js";
+
+const long = process.env.PHASEGATE_LONG === "1";
+
+/** Makes the tests. */
+export function contractOf(name: string, module: StorageContractModule): void {
+  describe(name, () => {
+    afterAll(() => module.finish?.());
+    for (const { name: what, run } of storageContract({ ...module, kills: long ? 1000 : 100 })) {
+      it(what, { timeout: long ? 1_800_000 : 600_000 }, run);
+    }
+  });
+}

@@ -1,0 +1,4 @@
+import { contractOf } from "./contract-of.js";
+import * as memory from "./storages/memory.js";
+
+contractOf("memory", memory);

@@ -1,0 +1,4 @@
+import { contractOf } from "./contract-of.js";
+import * as postgres from "./storages/postgres.js";
+
+contractOf("postgres", postgres);

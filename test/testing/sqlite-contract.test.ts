@@ -1,0 +1,4 @@
+import { contractOf } from "./contract-of.js";
+import * as sqlite from "./storages/sqlite.js";
+
+contractOf("sqlite", sqlite);
