@@ -5,7 +5,7 @@ import { createEngine, MemoryContent } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { startPostgres } from "../test/support/postgres-server.ts";
 import { pairedMedians, row, time } from "./measure.mjs";
-import { benchTool, benchWorkflow, completePhase, evidenceOf, startSession } from "./workflow.mjs";
+import { benchTool, benchWorkflow, evidenceOf, startSession } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
@@ -49,7 +49,7 @@ function completing(host) {
       place.phase = 1;
     },
     fn: async () => {
-      await completePhase(host, place.sessionId, place.phase, EVIDENCE);
+      await host.engine.completePhase(place.sessionId, { phase: place.phase, evidence: EVIDENCE });
       place.phase += 1;
     },
   };
@@ -64,7 +64,7 @@ async function transition(pool, storage) {
   }
   const found = await pairedMedians({ bare: { fn: await bareCommit(pool, await commitBytes(pool)) }, complete });
   return row(
-    "complete_phase, PostgreSQL",
+    "engine.completePhase, PostgreSQL",
     time(found.complete),
     `one bare statement ${time(found.bare)}`,
     found.ratio,
@@ -122,7 +122,7 @@ async function timesAt(size, pool, url) {
           return engine.start({ workflowType: "bench_4", target: `src/new-${started}.ts` });
         },
       },
-      complete_phase: completing(host),
+      completePhase: completing(host),
     },
   };
 }

@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 import { SqliteStorage } from "phasegate/sqlite";
 import { commitChain } from "phasegate/testing";
 import { pairedMedians, row, time } from "./measure.mjs";
-import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
+import { benchTool, evidenceOf, startSession } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
@@ -62,7 +62,7 @@ function rolling(host) {
       place.phase = 1;
     },
     fn: async () => {
-      await completePhase(host, place.sessionId, place.phase, EVIDENCE);
+      await host.engine.completePhase(place.sessionId, { phase: place.phase, evidence: EVIDENCE });
       place.phase += 1;
     },
   };
@@ -77,7 +77,7 @@ async function transition(folder) {
   await host.engine.close();
   await storage.close();
   return row(
-    "complete_phase, SqliteStorage, WAL and FULL",
+    "engine.completePhase, SqliteStorage, WAL and FULL",
     time(found.complete),
     `bare BEGIN, CAS update, insert, COMMIT ${time(found.bare)}`,
     found.ratio,

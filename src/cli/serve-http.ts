@@ -35,8 +35,11 @@ export async function serveHttp(engine: RoutedEngine, port: number, log: Logger)
 }
 
 /** What isn't meant for this machine may come from a page whose name was led here. */
-function isLocal(request: Request): boolean {
-  return LOCAL.test(request.headers.get("host") ?? "");
+function isLocal(request: Request): true | Response {
+  if (LOCAL.test(request.headers.get("host") ?? "")) return true;
+  const details = { remedy: `Ask http://${HOST}, or http://localhost.` };
+  const message = "Only requests to this machine by its own name are answered.";
+  return Response.json({ error_code: "UNAUTHORIZED", message, details }, { status: 403 });
 }
 
 async function answer(api: HttpApi, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -15,25 +15,26 @@ export interface ServedPhased {
   register(server: McpServer): WorkflowRegistration;
 }
 
-/** Opens the workflows that `--workflows` names. */
-export async function openPhased(
-  options: ServeOptions,
-  shared: SharedEngineOptions,
-  log: Logger,
-): Promise<ServedPhased> {
+/** Opens an engine on the storage that is shared. */
+export type OpenPhased = (shared: SharedEngineOptions) => Promise<ServedPhased>;
+
+/** Finds the workflows that `--workflows` names, and the project: whatever is missing is said before there is any state. */
+export async function preparePhased(options: ServeOptions, log: Logger): Promise<OpenPhased> {
   const roots = await Promise.all(options.workflows.map((path) => requireFolder(path, "the workflows folder")));
   const content = new FileContent({ roots });
-  const engine = await openEngine(options, shared, content);
-  logEngine(engine, log);
-  await logWorkflows(content, log);
-  return {
-    register: (server) =>
-      registerWorkflowTool(server, engine, {
-        name: options.toolName,
-        maxTokens: options.maxTokens,
-        ...(options.actions === undefined ? {} : { actions: options.actions }),
-        ...(options.poll === 0 ? {} : { poll: { content, everyMs: options.poll * 1000 } }),
-      }),
+  return async (shared) => {
+    const engine = await openEngine(options, shared, content);
+    logEngine(engine, log);
+    await logWorkflows(content, log);
+    return {
+      register: (server) =>
+        registerWorkflowTool(server, engine, {
+          name: options.toolName,
+          maxTokens: options.maxTokens,
+          ...(options.actions === undefined ? {} : { actions: options.actions }),
+          ...(options.poll === 0 ? {} : { poll: { content, everyMs: options.poll * 1000 } }),
+        }),
+    };
   };
 }
 
@@ -42,8 +43,7 @@ async function openEngine(
   shared: SharedEngineOptions,
   content: FileContent,
 ): Promise<Engine> {
-  const targets =
-    project === undefined ? undefined : await createProjectRoot(await requireFolder(project, "the project folder"));
+  const targets = project === undefined ? undefined : await createProjectRoot(project);
   return createEngine({
     ...shared,
     content,

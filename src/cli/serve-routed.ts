@@ -18,13 +18,11 @@ export interface ServedRouted {
   register(server: McpServer): void;
 }
 
-/** Opens the workflows that `--routed` names. */
-export async function openRouted(
-  options: ServeOptions,
-  folder: string,
-  shared: SharedEngineOptions,
-  { log, ai }: Logs,
-): Promise<ServedRouted> {
+/** Opens an engine on the storage that is shared. */
+export type OpenRouted = (shared: SharedEngineOptions) => Promise<ServedRouted>;
+
+/** Finds the workflows that `--routed` names, and who decides: whatever is wrong is said before there is any state. */
+export async function prepareRouted(options: ServeOptions, folder: string, { log, ai }: Logs): Promise<OpenRouted> {
   const root = await requireFolder(folder, "the folder of routed workflows");
   const { includeRoot: includeRoots = [], firstStep, routedTools: tools, maxTokens } = options;
   let current: McpServer | undefined;
@@ -34,15 +32,17 @@ export async function openRouted(
     ...(ai === undefined ? {} : { onExchange: (exchange) => ai.info(exchange, "exchange") }),
   });
   const workflows = new RoutedFolders({ source: new FileTexts({ root }), includeRoots });
-  const engine = createRoutedEngine({ ...shared, workflows, decider, firstStep });
-  logRouted(engine, log);
-  log.info({ decider: name }, "decider");
-  await logRoutedWorkflows(engine, log);
-  return {
-    engine,
-    register: (server) => {
-      current = server;
-      registerRoutedTools(server, engine, { tools, maxTokens });
-    },
+  return async (shared) => {
+    const engine = createRoutedEngine({ ...shared, workflows, decider, firstStep });
+    logRouted(engine, log);
+    log.info({ decider: name }, "decider");
+    await logRoutedWorkflows(engine, log);
+    return {
+      engine,
+      register: (server) => {
+        current = server;
+        registerRoutedTools(server, engine, { tools, maxTokens });
+      },
+    };
   };
 }

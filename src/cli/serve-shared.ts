@@ -1,6 +1,5 @@
 import process from "node:process";
 import type { EngineOptions } from "../engine/options.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { readTrust } from "./approval-options.js";
 import type { ServeOptions } from "./serve-options.js";
 import { openVerifiers } from "./verifier-options.js";
@@ -12,10 +11,9 @@ export type SharedEngineOptions = Pick<
 >;
 
 /** Reads what both engines are given out of the options of `serve`. */
-export async function sharedOptions(options: ServeOptions, storage: StorageAdapter): Promise<SharedEngineOptions> {
+export async function sharedOptions(options: ServeOptions): Promise<Omit<SharedEngineOptions, "storage">> {
   const { enforcement, maxAttempts, maxAttemptsTotal, maxSessions, maxEvidence } = options;
   return {
-    storage,
     enforcement,
     ...(await readTrust(options)),
     verifiers: await openVerifiers(options, process.env),

@@ -11,8 +11,8 @@ import { requireFolder } from "./require-folder.js";
 import { logFilesOf } from "./routed-options.js";
 import { serveHttp } from "./serve-http.js";
 import type { ServeOptions } from "./serve-options.js";
-import { openPhased, type ServedPhased } from "./serve-phased.js";
-import { openRouted, type ServedRouted } from "./serve-routed.js";
+import { preparePhased, type ServedPhased } from "./serve-phased.js";
+import { prepareRouted, type ServedRouted } from "./serve-routed.js";
 import { sharedOptions } from "./serve-shared.js";
 import type { Terminal } from "./terminal.js";
 
@@ -24,8 +24,8 @@ const DRAIN_MS = 10_000;
 
 /** What is served: one of them, or both. */
 interface Served {
-  readonly phased?: ServedPhased;
-  readonly routed?: ServedRouted;
+  readonly phased: ServedPhased | undefined;
+  readonly routed: ServedRouted | undefined;
 }
 
 /** Something that is being served. */
@@ -48,17 +48,18 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
 
 async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<ExitCode> {
   const { log } = logs;
-  await requireFolders(options);
-  const storage = await openState(options.state, { create: true });
+  const { workflows, routed: folder, project, http, state } = options;
+  const openPhased = workflows.length === 0 ? undefined : await preparePhased(options, log);
+  const openRouted = folder === undefined ? undefined : await prepareRouted(options, folder, logs);
+  if (project !== undefined) await requireFolder(project, "the project folder");
+  const shared = await sharedOptions(options);
+  const storage = await openState(state, { create: true });
   try {
-    const shared = await sharedOptions(options, storage);
-    const { workflows, routed: folder, http } = options;
-    const phased = workflows.length === 0 ? undefined : await openPhased(options, shared, log);
-    const routed = folder === undefined ? undefined : await openRouted(options, folder, shared, logs);
-    const served = { ...(phased === undefined ? {} : { phased }), ...(routed === undefined ? {} : { routed }) };
+    const phased = await openPhased?.({ ...shared, storage });
+    const routed = await openRouted?.({ ...shared, storage });
     const serving =
       http === undefined || routed === undefined
-        ? connect(served, options, terminal, log)
+        ? connect({ phased, routed }, options, terminal, log)
         : await serveHttp(routed.engine, http, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
@@ -68,13 +69,6 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   } finally {
     await storage.close?.();
   }
-}
-
-/** Before the state is made: who has misspelt a folder finds nothing new beside it. */
-async function requireFolders({ workflows, routed, project }: ServeOptions): Promise<void> {
-  for (const folder of workflows) await requireFolder(folder, "the workflows folder");
-  if (routed !== undefined) await requireFolder(routed, "the folder of routed workflows");
-  if (project !== undefined) await requireFolder(project, "the project folder");
 }
 
 function connect(

@@ -8,14 +8,42 @@ const SHORT = 4096;
 /** A character is at most three bytes of UTF-8. */
 const short = new Uint8Array(SHORT * 3);
 
-/** SHA-256 of a text as UTF-8, in 64 hexadecimal digits. Synchronous, without `node:`. */
-export function digest(text: string): string {
-  return bytesToHex(sha256(bytesOf(text)));
+/** What makes digests of bytes, in hexadecimal digits. */
+interface Hashes {
+  readonly sha256: (bytes: Uint8Array) => string;
+  readonly hmac: (key: Uint8Array, bytes: Uint8Array) => string;
+}
+
+/** Runs anywhere. */
+export const PORTABLE: Hashes = {
+  sha256: (bytes) => bytesToHex(sha256(bytes)),
+  hmac: (key, bytes) => bytesToHex(hmac(sha256, key, bytes)),
+};
+
+const hashes = nativeHashes() ?? PORTABLE;
+
+/**
+ * What the runtime has of its own (Node, Bun, Deno), seven times as fast. Asked for and not imported, since browsers and
+ * bundlers know no such module.
+ */
+export function nativeHashes(runtime: Partial<typeof process> | undefined = globalThis.process): Hashes | undefined {
+  const crypto = runtime?.getBuiltinModule?.("crypto");
+  if (typeof crypto?.hash !== "function" || typeof crypto.createHmac !== "function") return undefined;
+  const { hash, createHmac } = crypto;
+  return {
+    sha256: (bytes) => hash("sha256", bytes, "hex"),
+    hmac: (key, bytes) => createHmac("sha256", key).update(bytes).digest("hex"),
+  };
+}
+
+/** SHA-256 of a text as UTF-8, in 64 hexadecimal digits. Synchronous, on any runtime. */
+export function digest(text: string, by = hashes): string {
+  return by.sha256(bytesOf(text));
 }
 
 /** HMAC-SHA-256 of a text under a key, in 64 hexadecimal digits. */
-export function keyedDigest(key: Uint8Array, text: string): string {
-  return bytesToHex(hmac(sha256, key, bytesOf(text)));
+export function keyedDigest(key: Uint8Array, text: string, by = hashes): string {
+  return by.hmac(key, bytesOf(text));
 }
 
 /** The short form of a digest that names a revision of a text: 12 hexadecimal digits. */

@@ -43,10 +43,10 @@ export async function completePhase(
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
   const judge = createJudge(context, phase, submission);
-  const prepare = (session: PhasedSession | undefined) => {
+  const prepare = (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") return refuseMissing(context, id);
     checkWorkflow(context, session);
-    return judge(session);
+    return judge(session, confirm);
   };
   const outcome = await execute(context, id, prepare, request).catch((error: unknown) => asked(context, error));
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
@@ -87,7 +87,7 @@ interface Judged {
 function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
   let kept: Judged | undefined;
-  return async (session: PhasedSession) => {
+  return async (session: PhasedSession, confirm: () => Promise<void>) => {
     const structure = await pinned.structure(session);
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
     if (refusal !== undefined) throw refusal;
@@ -103,7 +103,7 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     const ground = `${structureVersion} ${merge} ${baseline} ${groundOfRules(session, phase.gate)}`;
     if (kept?.ground !== ground) {
       // Commands aren't run for a phase that another host has completed long since.
-      if (checksOf(phase.gate).length > 0) await context.kernel.confirm(session);
+      if (checksOf(phase.gate).length > 0) await confirm();
       const merged = last?.merge === true ? await mergeLast(context, session, last.version, submission) : submission;
       const evaluation = await evaluate(context, { session, structure, phase, submission: merged });
       const asksPerson = approvalOf(phase.gate) !== undefined;

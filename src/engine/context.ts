@@ -3,8 +3,9 @@ import { nearest } from "../definition/nearest.js";
 import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type KeyedRequest, keyedRequest } from "../kernel/idempotency.js";
-import type { Prepared } from "../kernel/kernel.js";
+import type { Prepare } from "../kernel/kernel.js";
 import type { SessionCommand } from "../session/commands.js";
+import type { SessionHead } from "../session/head.js";
 import { phaseOutOfRange } from "../session/refusals.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
@@ -66,14 +67,14 @@ export async function executeCommand(
 export async function execute(
   context: EngineContext,
   id: SessionId,
-  prepare: (session: PhasedSession | undefined) => Promise<Prepared<PhasedCommand>> | Prepared<PhasedCommand>,
+  prepare: Prepare<PhasedCommand, SessionHead>,
   request: KeyedRequest | undefined,
   settleFirst = true,
 ): Promise<PhasedOutcome> {
   let settled = !settleFirst;
-  const guarded = (session: PhasedSession | undefined) => {
+  const guarded: typeof prepare = (session, confirm) => {
     if (session?.head.due !== undefined && !settled) throw new DueError();
-    return prepare(session);
+    return prepare(session, confirm);
   };
   try {
     const outcome = await context.kernel.execute(id, guarded, request);

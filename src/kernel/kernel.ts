@@ -18,9 +18,14 @@ export interface Prepared<Command> {
   readonly payloads?: readonly Payload[];
 }
 
-/** Makes a command for the state at hand; undefined where there is no session yet. */
+/**
+ * Makes a command for the state at hand; undefined where there is no session yet. That state may be an old one (see
+ * `trustsHeads`). Who sets something in motion, for which an old one is no reason, awaits `confirm` first: it throws then,
+ * and what it throws is to be passed on.
+ */
 export type Prepare<Command, Head> = (
   current: Current<Head> | undefined,
+  confirm: () => Promise<void>,
 ) => Promise<Prepared<Command>> | Prepared<Command>;
 
 /** What the kernel is made of. */
@@ -84,10 +89,15 @@ export class Kernel<Command, Event, Head> {
     // The try on what was seen last is number 0: a head that has become old is no conflict.
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
-      const step = await this.#step(id, newest, prepare, request).catch(async (error: unknown) => {
-        if (tries > 0 || (await this.#newest(id)) === seen) throw error;
-        return undefined;
-      });
+      const confirm = async () => {
+        if (tries === 0 && (await this.#newest(id)) !== seen) throw new Error(`session ${id} has moved on`);
+      };
+      const step = await this.#step(id, newest, (current) => prepare(current, confirm), request).catch(
+        async (error: unknown) => {
+          if (tries > 0 || (await this.#newest(id)) === seen) throw error;
+          return undefined;
+        },
+      );
       if (step === undefined) continue;
       if ("replay" in step) return step.replay;
       if (await this.#appended(step.commit, tries)) {
@@ -101,20 +111,11 @@ export class Kernel<Command, Event, Head> {
     }
   }
 
-  /**
-   * Resolves if a state is the newest one, as far as the storage knows by now; throws if not, and `execute` begins anew.
-   * For a `prepare` that sets something in motion which an old state is no reason for. Free where heads are read anyway.
-   */
-  async confirm({ sessionId, hash }: Current<Head>): Promise<void> {
-    if (this.#options.trustsHeads !== true || (await this.#newest(sessionId))?.hash === hash) return;
-    throw new Error(`session ${sessionId} has moved on`);
-  }
-
   /** What a command comes to on a state: the answer that its key had already, or a commit. */
   async #step(
     id: SessionId,
     newest: Newest<Head> | undefined,
-    prepare: Prepare<Command, Head>,
+    prepare: (current: Current<Head> | undefined) => Promise<Prepared<Command>> | Prepared<Command>,
     request: KeyedRequest | undefined,
   ) {
     const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);

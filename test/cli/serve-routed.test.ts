@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../src/testing/model-server.js";
@@ -9,6 +10,7 @@ import { BIN, runBin } from "./bin.js";
 import { CORPUS, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
 
 const report = { status: "success" };
+const NO_FILE = join(tmpdir(), "phasegate-that-nobody-makes.sqlite");
 
 describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON}`, () => {
   it("are gone through over MCP with the client's own model, over a killed server", { timeout: 60_000 }, async () => {
@@ -113,7 +115,7 @@ describe.skipIf(REASON !== "")(`routed workflows that people use, served${REASON
     expect(await post("start", { workflow_name: "x", context: { long: "x".repeat(3_000_000) } })).toMatchObject({
       status: 413,
     });
-    expect(await hosted(`${url}/workflows/list`, "evil.example")).toBe(401);
+    expect(await hosted(`${url}/workflows/list`, "evil.example")).toBe(403);
     expect(await hosted(`${url}/workflows/list`, "localhost:1")).toBe(200);
     expect((await fetch(`${url}/workflows/list`, { method: "HEAD" })).status).toBe(200);
     expect(await end()).toBe(0);
@@ -158,16 +160,18 @@ describe("phasegate serve with routed workflows", () => {
     [["--workflows", "x", "--routed", "x", "--state", "x", "--http", "0"], {}, /serves routed workflows alone/],
     [["--routed", "x", "--state", "x"], { LOG_LEVEL: "loud" }, /LOG_LEVEL is no level/],
     [["--routed", "x", "--state", "x"], { ORCHESTRATOR_LOG_FILE: "../x.log" }, /must be a file's name/],
-    [["--routed", ".", "--http", "0"], { WORKFLOW_DB_PATH: "/tmp/phasegate-no.sqlite" }, /no client whose model/],
+    [["--routed", ".", "--http", "0"], { WORKFLOW_DB_PATH: NO_FILE }, /no client whose model/],
     [
       ["--routed", "."],
-      { WORKFLOW_DB_PATH: ":memory:", GEMINI_REQUEST_TIMEOUT_SECONDS: "1", GEMINI_API_KEY: "ä" },
+      { WORKFLOW_DB_PATH: NO_FILE, GEMINI_REQUEST_TIMEOUT_SECONDS: "1", GEMINI_API_KEY: "ä" },
       /apiKey/,
     ],
   ])("refuses wrong usage: %j", async (flags, env, message) => {
     const { code, stdout, stderr } = await runBin(["serve", ...flags], { env });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
+    // What is refused has made no state.
+    expect(existsSync("x") || existsSync(NO_FILE)).toBe(false);
   });
 
   it("says that a folder, or a port, can't be had", async () => {

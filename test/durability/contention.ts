@@ -24,7 +24,7 @@ export interface Contended {
 export function contentionTests({ worker, newPlace, open }: Contended): void {
   const start = workersOf(worker);
   for (const count of SESSIONS) {
-    it(`${PROCESSES} processes lose no transition on ${count} session(s)`, { timeout: 1_800_000 }, async () => {
+    it(`${PROCESSES} processes lose no transition on ${count} session(s)`, { timeout: 7_200_000 }, async () => {
       const place = await newPlace();
       const storage = await open(place);
       const content = new MemoryContent({ workflows: [stubborn] });

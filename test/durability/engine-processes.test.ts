@@ -13,7 +13,7 @@ const startWorker = workersOf(join(import.meta.dirname, "engine-worker.ts"));
 
 describe.each(Object.entries(DURABLE))("several engines in processes of their own on %s", (name, folder) => {
   for (const count of [1, 4]) {
-    it(`lose no transition on ${count} session(s)`, { timeout: 600_000 }, async () => {
+    it(`lose no transition on ${count} session(s)`, { timeout: 7_200_000 }, async () => {
       const place = join(await newRoot(), folder);
       const storage = await openStorage(place);
       const engine = lookingEngine(storage);

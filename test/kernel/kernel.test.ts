@@ -451,20 +451,19 @@ describe("a kernel that trusts the heads it has seen", () => {
     expect(totals.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, turn) => turn + 1));
   });
 
-  it("confirms a state only while it is the newest", async () => {
+  it("sets nothing in motion for a state that is no longer so", async () => {
     const { kernel, other } = hosts();
-    const first = await kernel.execute(ID, adding(1));
-    await kernel.confirm(first);
+    await kernel.execute(ID, adding(1));
     await other.execute(ID, adding(1));
-    await expect(kernel.confirm(first)).rejects.toThrow("moved on");
-    let confirmed = 0;
-    const done = await kernel.execute(ID, async (current) => {
-      if (current !== undefined) await kernel.confirm(current);
-      confirmed += 1;
+    const confirmed: (number | undefined)[] = [];
+    const adds = async (current: { head: { total: number } } | undefined, confirm: () => Promise<void>) => {
+      await confirm();
+      confirmed.push(current?.head.total);
       return { command: { add: 1 } };
-    });
-    expect(confirmed).toBe(1);
-    expect(done.version).toBe(3);
-    await other.confirm(first);
+    };
+    expect((await kernel.execute(ID, adds)).version).toBe(3);
+    expect((await kernel.execute(ID, adds)).version).toBe(4);
+    await other.execute(OTHER_ID, adds);
+    expect(confirmed).toEqual([2, 3, undefined]);
   });
 });

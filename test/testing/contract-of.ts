@@ -14,7 +14,7 @@ export function contractOf(name: string, module: StorageContractModule): void {
   describe(name, () => {
     afterAll(() => module.finish?.());
     for (const { name: what, run } of storageContract({ ...module, kills: long ? 1000 : 100 })) {
-      it(what, { timeout: long ? 1_800_000 : 600_000 }, run);
+      it(what, { timeout: long ? 7_200_000 : 600_000 }, run);
     }
   });
 }

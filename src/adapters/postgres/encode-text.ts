@@ -11,8 +11,9 @@ const UNSTORABLE = /[\u0000\u001a\ud800-\udfff]/gu;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark
 const ENCODED = /\u001a([0-9a-f]{4})/g;
 
-/** A text as it is stored. */
+/** A text as it is stored. Most are stored as they are, which is seen without a regular expression over all of a body. */
 export function encodeText(text: string): string {
+  if (text.isWellFormed() && !text.includes("\0") && !text.includes(MARK)) return text;
   return text.replace(UNSTORABLE, (character) => MARK + character.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 

@@ -9,7 +9,7 @@ import type {
 } from "../../ports/storage-adapter.js";
 import { Asking } from "./asking.js";
 import { Channel } from "./channel.js";
-import { checkCommit } from "./check-commit.js";
+import { checkRowCommit } from "./check-row-commit.js";
 import { CommitAppender } from "./commit-appender.js";
 import { CommitFeed, type FeedPosition } from "./commit-feed.js";
 import { readLog } from "./commit-log.js";
@@ -85,7 +85,7 @@ export class PostgresStorage implements StorageAdapter {
   }
 
   async append(commit: Commit): Promise<void> {
-    checkCommit(commit, this.capabilities.maxCommitBytes);
+    checkRowCommit(commit, this.capabilities.maxCommitBytes);
     if (this.#beginning.size > 0) await Promise.all(this.#beginning);
     if (await this.#appender.append(commit)) this.#channel.notify();
   }

@@ -9,7 +9,7 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
-import { checkCommit } from "./check-commit.js";
+import { checkCommit } from "../check-commit.js";
 import { CommitFeed } from "./commit-feed.js";
 import { CommitReader } from "./commit-reader.js";
 import { CommitWriter } from "./commit-writer.js";

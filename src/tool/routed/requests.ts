@@ -6,6 +6,18 @@ import * as z from "zod";
 import type { StepReport } from "../../decision/decision-request.js";
 import { isJsonObject, type JsonObject } from "../../definition/json.js";
 
+/** What may be asked of routed workflows. */
+export type RoutedCall =
+  | "list"
+  | "start"
+  | "advance"
+  | "resume"
+  | "status"
+  | "suspend"
+  | "cancel"
+  | "retry"
+  | "history";
+
 /** The longest reason, in characters. */
 const REASON_MAX = 2000;
 /** The longest name of a workflow or a step, in characters. */
@@ -82,10 +94,7 @@ export const REQUESTS = {
   cancel: z.strictObject({ instance_id: instanceId, reason, idempotency_key: idempotencyKey }),
   retry: z.strictObject({ instance_id: instanceId, idempotency_key: idempotencyKey }),
   history: z.strictObject({ instance_id: instanceId, cursor: cursorSchema.optional() }),
-};
-
-/** What may be asked of routed workflows. */
-export type RoutedCall = keyof typeof REQUESTS;
+} satisfies Record<RoutedCall, z.ZodObject>;
 
 function shapeOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   const { $schema: _, ...shape } = z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });

@@ -1,16 +1,12 @@
 import type { ObjectSchema } from "../tool-schema.js";
-import type { WireObject } from "../wire-object.js";
 import type { RoutedCall } from "./requests.js";
-import type { RoutedFace } from "./routed-face.js";
+import type { RoutedCallOptions } from "./routed-face.js";
 
 /** An answer of a tool. */
 export interface RoutedToolAnswer {
   readonly isError: boolean;
-  readonly body: WireObject;
+  readonly body: { readonly [key: string]: unknown };
 }
-
-/** What a host gives a call beside the client's input. */
-export type RoutedCallOptions = Pick<RoutedFace, "askPerson">;
 
 /** A tool that can be registered with anything that takes a name, schemas and a function. */
 export interface RoutedTool {

@@ -42,7 +42,7 @@ async function newSession(root: string, id: string): Promise<void> {
   await storage.close();
 }
 
-it(`loses nothing in ${KILLS} kills of compactions, with others appending`, { timeout: 1_800_000 }, async () => {
+it(`loses nothing in ${KILLS} kills of compactions, with others appending`, { timeout: 7_200_000 }, async () => {
   const root = await newRoot();
   let [versions, generations] = [0, 0];
   for (let round = 0; round < KILLS / KILLS_EACH; round++) {

@@ -16,7 +16,7 @@ const WORKERS = 3;
 const newRoot = temporaryRoots();
 const startWorker = appendWorkers();
 
-it(`loses nothing in ${KILLS} kills`, { timeout: 600_000 }, async () => {
+it(`loses nothing in ${KILLS} kills`, { timeout: 7_200_000 }, async () => {
   const root = await newRoot();
   const acknowledged: Acknowledged[] = [];
   for (let round = 0; round < KILLS / WORKERS; round++) {

@@ -8,7 +8,7 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../../../ports/storage-adapter.js";
-import { checkCommit } from "./check-commit.js";
+import { checkFileCommit } from "./check-file-commit.js";
 import { CommitAppender } from "./commit-appender.js";
 import { Disk } from "./disk.js";
 import { guarded, guardedEach } from "./guarded.js";
@@ -95,7 +95,7 @@ export class FileStorage implements StorageAdapter {
   async append(commit: Commit): Promise<void> {
     await guarded("append", async () => {
       const own = ownCopy(commit);
-      checkCommit(own, this.capabilities.maxCommitBytes);
+      checkFileCommit(own, this.capabilities.maxCommitBytes);
       await this.#appender.append(own);
     });
   }

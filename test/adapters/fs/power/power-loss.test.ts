@@ -8,7 +8,7 @@ const ROUNDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 120;
 const FINDING_ROUNDS = 400;
 
 describe("when the power goes", () => {
-  it(`nothing acknowledged is lost, in ${ROUNDS} rounds`, { timeout: 600_000 }, async () => {
+  it(`nothing acknowledged is lost, in ${ROUNDS} rounds`, { timeout: 7_200_000 }, async () => {
     for (let seed = 1; seed <= ROUNDS; seed++) await playRound(seed);
   });
 

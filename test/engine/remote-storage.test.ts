@@ -1,0 +1,99 @@
+import { createEngine, type Engine, MemoryContent, MemoryStorage } from "phasegate";
+import type { Verifier } from "phasegate/verify";
+import { describe, expect, it } from "vitest";
+import { failure } from "../support/failure.js";
+import { gatedFiles } from "../support/verified.js";
+
+/** A storage in memory that says that it is far away, and counts what it is asked. */
+class RemoteStorage extends MemoryStorage {
+  override readonly capabilities = {
+    durability: "memory",
+    multiProcess: false,
+    maxCommitBytes: 1e6,
+    remote: true,
+  } as const;
+  reads = 0;
+
+  override async read(id: Parameters<MemoryStorage["read"]>[0]) {
+    this.reads += 1;
+    return super.read(id);
+  }
+}
+
+const OPEN = "evidence_schema: {done: {type: boolean}}\n";
+const VERIFIED = `${OPEN}verify: counted\n`;
+const DONE = { done: true };
+
+/** Two hosts on one storage, each with a session in its cache as it stood at the start. */
+async function twoHosts(gates: readonly string[]) {
+  const storage = new RemoteStorage();
+  let verified = 0;
+  const counted: Verifier = {
+    verify: async () => {
+      verified += 1;
+      return { ok: true, message: "counted" };
+    },
+  };
+  const host = (): Engine =>
+    createEngine({
+      storage,
+      content: new MemoryContent({ sources: { verified: gatedFiles("verified", gates) } }),
+      verifiers: { counted },
+    });
+  const [here, there] = [host(), host()];
+  const { sessionId } = await here.start({ workflowType: "verified", target: "src/a.ts" });
+  await there.getState(sessionId);
+  return { storage, here, there, sessionId, timesVerified: () => verified };
+}
+
+describe("two hosts on a storage that is a round trip away", () => {
+  it("complete phases in turn, and one that goes on by itself reads nothing", async () => {
+    const { storage, here, there, sessionId } = await twoHosts([OPEN, OPEN, OPEN, OPEN]);
+    storage.reads = 0;
+    expect(await here.completePhase(sessionId, { phase: 1, evidence: DONE })).toMatchObject({ passed: true });
+    expect(storage.reads).toBe(0);
+    expect(await there.completePhase(sessionId, { phase: 2, evidence: DONE })).toMatchObject({ passed: true });
+    expect(await here.completePhase(sessionId, { phase: 3, evidence: DONE })).toMatchObject({ passed: true });
+    expect(await here.completePhase(sessionId, { phase: 4, evidence: DONE })).toMatchObject({ nextPhase: null });
+    expect(await there.audit(sessionId)).toMatchObject({ intact: true });
+  });
+
+  it("refuse by what is so now, not by what they remember", async () => {
+    const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
+    await here.completePhase(sessionId, { phase: 1, evidence: DONE });
+    const again = await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }));
+    expect(again).toMatchObject({ code: "PHASE_ALREADY_COMPLETED" });
+    await here.pause(sessionId);
+    expect(await failure(there.completePhase(sessionId, { phase: 2, evidence: DONE }))).toMatchObject({
+      code: "INVALID_TRANSITION",
+    });
+    await here.resume(sessionId);
+    expect(await there.completePhase(sessionId, { phase: 2, evidence: DONE })).toMatchObject({ passed: true });
+  });
+
+  it("run no check for a phase that the other one has left", async () => {
+    const { here, there, sessionId, timesVerified } = await twoHosts([VERIFIED, OPEN]);
+    await here.completePhase(sessionId, { phase: 1, evidence: DONE });
+    expect(timesVerified()).toBe(1);
+    expect(await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }))).toMatchObject({
+      code: "PHASE_ALREADY_COMPLETED",
+    });
+    expect(timesVerified()).toBe(1);
+  });
+
+  it("give one key one answer", async () => {
+    const { here, there, sessionId } = await twoHosts([OPEN, OPEN]);
+    const request = { phase: 1, evidence: DONE, idempotencyKey: "key-1" };
+    const first = await here.completePhase(sessionId, request);
+    expect(await there.completePhase(sessionId, request)).toEqual({ ...first, replayed: true });
+    expect(await there.history(sessionId)).toMatchObject([{ status: "completed" }, { status: "active" }]);
+  });
+
+  it("find that a session was deleted", async () => {
+    const { here, there, sessionId } = await twoHosts([OPEN]);
+    await here.deleteSession(sessionId);
+    expect(await failure(there.completePhase(sessionId, { phase: 1, evidence: DONE }))).toMatchObject({
+      code: "SESSION_NOT_FOUND",
+    });
+  });
+});
