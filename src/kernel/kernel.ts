@@ -78,14 +78,16 @@ export class Kernel<Command, Event, Head> {
 
   /**
    * Decides a command on the newest state and appends the outcome. `prepare` is asked again after a
-   * conflict, with the state that the other side left. A refusal of the machine's is thrown.
+   * conflict, with the state that the other side left. A refusal of the machine's is thrown. `trustsHead`: see the
+   * kernel's option; for one command that follows another one of the same caller's.
    */
   async execute(
     id: SessionId,
     prepare: Prepare<Command, Head>,
     request?: KeyedRequest,
+    { trustsHead = this.#options.trustsHeads === true }: { readonly trustsHead?: boolean } = {},
   ): Promise<Executed<Event, Head>> {
-    const seen = this.#options.trustsHeads === true ? this.#heads.get(id) : undefined;
+    const seen = trustsHead ? this.#heads.get(id) : undefined;
     // The try on what was seen last is number 0: a head that has become old is no conflict.
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);

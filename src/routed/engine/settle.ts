@@ -69,13 +69,15 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(usage === undefined ? {} : { usage }),
   };
+  const prepare = async (current: RoutedSession | undefined) => {
+    requirePending(current?.head, pending);
+    if (stays) return { command };
+    const { payloads, ...begun } = await beginStep(context, session, structure, next);
+    return { command: { ...command, ...begun }, payloads };
+  };
   try {
-    return await context.kernel.execute(sessionId, async (current) => {
-      requirePending(current?.head, pending);
-      if (stays) return { command };
-      const { payloads, ...begun } = await beginStep(context, session, structure, next);
-      return { command: { ...command, ...begun }, payloads };
-    });
+    // The question was read or written by this engine: whether it still stands, the append tells.
+    return await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
   } catch (error) {
     if (error instanceof AnsweredError) return answerAfter(context, sessionId, pending.version);
     throw error;
