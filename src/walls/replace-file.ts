@@ -15,6 +15,7 @@ import { sweepBeside, temporaryName } from "./beside.js";
 import { whileClaimed } from "./claim-file.js";
 import { liesInside, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
+import { resolveInside } from "./resolve-inside.js";
 import { codeOf, isMissing, pathRefused, severalNames, tooLarge } from "./wall-refusals.js";
 
 /** What to put in the place of a file's text, and which text that must be. */
@@ -27,11 +28,16 @@ export interface Replacement {
 }
 
 /** Replaces a file below a real root; false, and nothing is changed, if it isn't what was expected. */
-export async function replaceFile(root: string, path: string, replacement: Replacement): Promise<boolean> {
+export async function replaceFile(
+  root: string,
+  path: string,
+  replacement: Replacement,
+  resolve = resolveInside,
+): Promise<boolean> {
   const { hash, maxBytes } = replacement;
   const next = Buffer.from(replacement.text);
   if (next.length > maxBytes) throw tooLarge(path, next.length, maxBytes);
-  const { real, bytes, stats } = await readWhole(root, path, maxBytes);
+  const { real, bytes, stats } = await readWhole(root, path, maxBytes, resolve);
   if (sha256(bytes) !== hash) return false;
   checkNames(path, stats);
   // A link is followed: what it leads to is replaced, and the link stays.
@@ -64,8 +70,8 @@ function checkNames(path: string, { nlink }: BigIntStats): void {
   if (nlink > 1n) throw severalNames(path);
 }
 
-async function readWhole(root: string, path: string, maxBytes: number) {
-  const { handle, stats, real } = await openChecked(root, path);
+async function readWhole(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
+  const { handle, stats, real } = await openChecked(root, path, resolve);
   try {
     return { real, stats, bytes: await readBounded(handle, path, Number(stats.size), maxBytes) };
   } finally {

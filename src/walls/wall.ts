@@ -38,6 +38,14 @@ export interface Wall {
     options: { readonly maxBytes: number },
   ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
   /**
+   * A part of a file's bytes, from `offset` on, at most `length`; the file may be of any size. Empty behind its end.
+   * Throws as `read` does, but never `TOO_LARGE`.
+   */
+  readPart(
+    path: string,
+    part: { readonly offset: number; readonly length: number },
+  ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
+  /**
    * Puts another text in the place of a file's, whole or not at all: false, and nothing is changed, if
    * its bytes have another SHA-256 than `hash`. Its mode stays; a link inside the root stays one, and
    * what it leads to is replaced. Of several that replace one text, in any number of processes, one does. Throws

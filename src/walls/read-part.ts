@@ -1,0 +1,28 @@
+import { signatureOf } from "./file-signature.js";
+import { openChecked } from "./open-checked.js";
+import { resolveInside } from "./resolve-inside.js";
+
+/** Which bytes of a file are wanted. */
+export interface Part {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Reads a part of a file below a real root. What is asked for is bounded by the file's size: no more is set aside. */
+export async function readPart(root: string, path: string, { offset, length }: Part, resolve = resolveInside) {
+  const { handle, stats } = await openChecked(root, path, resolve);
+  try {
+    const signature = signatureOf(stats);
+    const bytes = new Uint8Array(Math.max(0, Math.min(length, signature.size - offset)));
+    let filled = 0;
+    while (filled < bytes.length) {
+      const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, offset + filled);
+      // Cut off meanwhile.
+      if (bytesRead === 0) break;
+      filled += bytesRead;
+    }
+    return { bytes: bytes.subarray(0, filled), signature };
+  } finally {
+    await handle.close();
+  }
+}
