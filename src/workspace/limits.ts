@@ -10,6 +10,8 @@ export interface WorkspaceLimits {
   readonly sessionFiles: number;
   /** The longest list of one answer, in entries. Default 200. */
   readonly listEntries: number;
+  /** The most that one page of `preload_workflow` gives, in tokens (characters / 4); at least one file. Default 25,000. */
+  readonly preloadTokens: number;
 }
 
 /** The limits of a workspace whose host says nothing else. */
@@ -19,4 +21,5 @@ export const DEFAULT_WORKSPACE_LIMITS: WorkspaceLimits = {
   sessionBytes: 50 * 1024 * 1024,
   sessionFiles: 1000,
   listEntries: 200,
+  preloadTokens: 25_000,
 };

@@ -1,8 +1,9 @@
 import { shown } from "../../definition/names.js";
 import { nearest } from "../../definition/nearest.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
+import type { Location } from "../roots/location.js";
 import { folderOf, inFolder, nameOf } from "./load-context.js";
-import type { FileSource, Location } from "./source.js";
+import type { FileSource } from "./source.js";
 
 /** A workflow's first file, and which shape it is of. */
 export interface FoundWorkflow {

@@ -1,13 +1,12 @@
+import type { Location } from "../roots/location.js";
 import type { Parts } from "./parts.js";
-import type { FileSource, Location } from "./source.js";
+import type { FileSource } from "./source.js";
 
 /** What the loading of one workflow, and of those that it invokes, is done with. */
 export interface LoadContext {
   readonly source: FileSource;
   /** The roots that workflows lie in: what is named below them belongs to a workflow. */
   readonly definitionRoots: readonly string[];
-  /** How deep workflows may invoke one another. */
-  readonly maxDepth: number;
   /** Loads a workflow of any shape that the file `from` invokes. */
   invoke(path: string, from: Location, trail: readonly string[]): Promise<Parts>;
   /** The core engine's text, read once. */

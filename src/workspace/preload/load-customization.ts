@@ -1,9 +1,10 @@
 /** The layers of a skill's customization: its own defaults, the team's file, and one person's. */
 import { isPhasegateError } from "../../errors.js";
+import type { Location } from "../roots/location.js";
 import { folderOf, inFolder, nameOf } from "./load-context.js";
 import { mergeCustomization, type TomlTable } from "./merge-customization.js";
 import { filePart, joinParts, type Parts, warned } from "./parts.js";
-import { type FileSource, type Location, readWhole } from "./source.js";
+import { type FileSource, readWhole } from "./source.js";
 
 /** A layer that was read. */
 interface Layer {

@@ -1,12 +1,13 @@
 /** Workflows as BMAD wrote them up to its version 6: a workflow.yaml that names its files. */
 import type { JsonObject } from "../../definition/json.js";
-import { PhasegateError } from "../../errors.js";
+import type { Location } from "../roots/location.js";
 import { invokedWorkflows, usesElicitation } from "./active-text.js";
 import { componentsOf } from "./components.js";
+import { definitionInvalid } from "./definition-invalid.js";
 import { folderOf, type LoadContext, nameOf } from "./load-context.js";
 import { filePart, joinParts, missingPart, type Parts, readPart, warned } from "./parts.js";
 import { type Mapping, readMapping, replaceTexts } from "./read-mapping.js";
-import { type Location, readWhole } from "./source.js";
+import { readWhole } from "./source.js";
 import { createVariables, type Variables } from "./variables.js";
 
 /** A workflow.yaml, read. */
@@ -28,7 +29,7 @@ export async function loadWorkflow(context: LoadContext, file: Location, trail: 
   const path = source.show(file);
   const { text, size } = await readWhole(source, file);
   const mapping = await readMapping(path, text);
-  if (mapping.value === undefined) throw invalid(nameOf(folderOf(file)), path, mapping.diagnostics);
+  if (mapping.value === undefined) throw definitionInvalid(nameOf(folderOf(file)), mapping.diagnostics);
   const own = { installed_path: source.show(folderOf(file)), ...mapping.value };
   const invoked = trail.length > 1;
   const opened = { file, text, size, own, workflow: invoked ? nameOf(folderOf(file)) : undefined };
@@ -38,18 +39,6 @@ export async function loadWorkflow(context: LoadContext, file: Location, trail: 
   const named = await loadNamed(context, opened, variables, trail);
   const self = filePart(path, { role: "workflow", workflow: opened.workflow }, size, content);
   return joinParts([self, config, named, warned(...variables.faults)]);
-}
-
-/** The error of a definition that can't be read. */
-export function invalid(
-  workflow: string,
-  path: string,
-  diagnostics: readonly string[],
-): PhasegateError<"DEFINITION_INVALID"> {
-  return new PhasegateError("DEFINITION_INVALID", `the workflow can't be read: ${diagnostics.join("; ")}`, {
-    remedy: `Mend ${path} where it says, then call again.`,
-    details: { workflowType: workflow, diagnostics },
-  });
 }
 
 /** A configuration that isn't there, or can't be read, leaves its references as they are. */

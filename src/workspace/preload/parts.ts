@@ -1,5 +1,6 @@
 import { isPhasegateError } from "../../errors.js";
-import { type FileSource, type Location, readWhole } from "./source.js";
+import type { Location } from "../roots/location.js";
+import { type FileSource, readWhole } from "./source.js";
 
 /** What a file is to its workflow. */
 export type PreloadRole =

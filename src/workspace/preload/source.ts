@@ -1,10 +1,4 @@
-/** A file or folder of the workspace: a root's name, and the path below it. */
-export interface Location {
-  /** The root's name, such as `bundle-root`. */
-  readonly root: string;
-  /** Relative to the root, with `/`; `.` is the root itself. */
-  readonly path: string;
-}
+import type { Location } from "../roots/location.js";
 
 /** What preloading needs of a workspace: its files, behind their walls. */
 export interface FileSource {

@@ -39,6 +39,11 @@ export class Roots {
     return [...this.#variables.keys()];
   }
 
+  /** The names of all roots, the bundle's first. */
+  get folders(): readonly string[] {
+    return [...this.#roots.keys()];
+  }
+
   /**
    * Where a path leads. Variables are put in once. A path without a root's variable lies in the folder of the file that
    * it stands in (`from`), where `..` may lead up as far as the root; without one below the output root if it begins with

@@ -1,0 +1,92 @@
+/** The steps of a skill, one by one: whoever loads ahead follows none of them whole. */
+import type { Connection } from "../connection.js";
+import { findWorkflow } from "../preload/find-workflow.js";
+import { openSkill } from "../preload/open-skill.js";
+import { skillPlaces } from "../preload/skill-places.js";
+import { type GivenStep, giveStep, keyOf, readEntry, type SteppedSkill } from "./give-step.js";
+import { judgeStep, type StepRefusal } from "./judge-step.js";
+import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
+import { memoryOf, placeIn, putPlace, type StepPlace } from "./step-memory.js";
+import { exhausted, noSteps, notPast, refuseChoice } from "./step-refusals.js";
+
+/** How often a gate may be failed before a person must help. */
+const FAILURES_MAX = 12;
+
+/** What is asked of `nextStep`. */
+export interface NextStepRequest {
+  /** The skill's name, or the path of its folder. */
+  readonly workflow: string;
+  /** What the gate of the step that is left asks for. */
+  readonly evidence?: unknown;
+  /** Which step, where the one that is left names several. */
+  readonly step?: string;
+}
+
+/** What `nextStep` gives: a step, the end, or what the gate of the step that was to be left says. */
+export type NextStep =
+  | { readonly status: "step"; readonly step: GivenStep }
+  | { readonly status: "done"; readonly after: string }
+  | { readonly status: "refused"; readonly at: string; readonly refusal: StepRefusal };
+
+/**
+ * Gives a skill's next step in the connection's session: the first if none was given yet. The gate of the step that is left
+ * must be passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps or a step that can't be next,
+ * `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, and what unsafe evidence throws.
+ */
+export function nextStep(connection: Connection, request: NextStepRequest): Promise<NextStep> {
+  return memoryOf(connection).inTurn(async () => {
+    const places = skillPlaces(connection);
+    const { file } = await findWorkflow(places.source, request.workflow, places.roots);
+    const opened = await openSkill(places, file);
+    const stepped = { places, skill: opened.at(-1) ?? opened[0] };
+    if (stepped.skill.index.length === 0) throw noSteps(stepped.skill);
+    const place = placeIn(connection, keyOf(stepped));
+    const current = place === undefined ? undefined : entryOf(stepped.skill.index, place.step, ".");
+    if (place === undefined || current === undefined) return begin(connection, stepped, request.step);
+    return leave(connection, stepped, place, current, request);
+  });
+}
+
+async function begin(connection: Connection, stepped: SteppedSkill, wanted: string | undefined): Promise<NextStep> {
+  const firsts = firstSteps(stepped.skill.index, stepped.skill.text);
+  const entry = wanted === undefined && firsts.length > 1 ? undefined : chosen(firsts, wanted);
+  return { status: "step", step: await giveStep(connection, stepped, entry ?? refuseChoice(wanted, firsts)) };
+}
+
+async function leave(
+  connection: Connection,
+  stepped: SteppedSkill,
+  place: StepPlace,
+  current: StepEntry,
+  { evidence, step: wanted }: NextStepRequest,
+): Promise<NextStep> {
+  const { index, name } = stepped.skill;
+  const left = await readEntry(stepped, current);
+  const next = stepsAfter(index, current, left.text, left.nextStepFile);
+  const target =
+    next.length === 0 && wanted === undefined ? undefined : (chosen(next, wanted) ?? refuseChoice(wanted, next));
+  const number = index.indexOf(current) + 1;
+  if (left.gate !== undefined && !place.done) {
+    const { failures } = memoryOf(connection);
+    const key = `${keyOf(stepped)}\n${current.step}`;
+    const before = failures.get(key) ?? 0;
+    if (before >= FAILURES_MAX) throw exhausted(current, number, FAILURES_MAX);
+    const facts = { session: connection.sessionId ?? "", skill: name, number, attempt: before + 1 };
+    const refusal = await judgeStep(left.gate, evidence, facts);
+    failures.set(key, refusal === undefined ? 0 : before + 1);
+    if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
+  }
+  if (target === undefined) {
+    putPlace(connection, keyOf(stepped), { step: current.step, done: true });
+    return { status: "done", after: current.step };
+  }
+  for (const between of stepsBetween(index, current, target)) {
+    const { gate } = await readEntry(stepped, between);
+    if (gate !== undefined) throw notPast(target, between);
+  }
+  return { status: "step", step: await giveStep(connection, stepped, target) };
+}
+
+function chosen(entries: readonly StepEntry[], wanted: string | undefined): StepEntry | undefined {
+  return wanted === undefined ? entries[0] : entryOf(entries, wanted, ".");
+}
