@@ -29,7 +29,7 @@ export function stepIndex(paths: readonly string[]): readonly StepEntry[] {
     const words = (title ?? branch ?? "").replace(/[-_]+/g, " ");
     const number = digits === undefined ? {} : { number: Number(digits) };
     const entry: StepEntry = { step: path.slice(0, -".md".length), ...number, title: words };
-    const order = `${posix.dirname(path)}/${(digits ?? "~").padStart(6, "0")}${letter.toLowerCase()}`;
+    const order = `${posix.dirname(path)}/${digits?.padStart(6, "0") ?? "~"}${letter.toLowerCase()}`;
     return [{ entry, order }];
   });
   return entries
