@@ -15,7 +15,7 @@ export interface CheckedFile {
 /** An editor that replaces a file looks like somebody who swaps it: look again so often before it is refused. */
 const LOOKS = 3;
 /** Where Linux shows what a handle has open. */
-const HANDLES = "/proc/self/fd";
+export const HANDLES = "/proc/self/fd";
 
 /** Opens a file below a real root for reading; the caller closes it. `resolve` is another one in tests. */
 export async function openChecked(root: string, path: string, resolve = resolveInside): Promise<CheckedFile> {

@@ -1,14 +1,17 @@
 import { lstat, realpath } from "node:fs/promises";
+import { posix } from "node:path";
 import { parseRelativePath } from "../definition/relative-path.js";
 import { isPhasegateError } from "../errors.js";
 import { signatureOf } from "./file-signature.js";
 import { isLink } from "./is-link.js";
 import { listFolder } from "./list-folder.js";
+import { makeFolder, makeFolders } from "./make-folders.js";
 import { type CheckedFile, checkRegular, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
 import { readPart } from "./read-part.js";
 import { replaceFile } from "./replace-file.js";
 import { type Refuse, resolveInside, resolveUnless } from "./resolve-inside.js";
+import { saveFile } from "./save-file.js";
 import { walkFolder } from "./walk-folder.js";
 import type { Wall } from "./wall.js";
 import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./wall-refusals.js";
@@ -36,6 +39,8 @@ export async function openWall(folder: string, { refuse }: WallOptions = {}): Pr
     readBytes: (path, { maxBytes }) => on(path, (checked) => readFile(root, checked, maxBytes, resolve)),
     readPart: (path, part) => on(path, (checked) => readPart(root, checked, part, resolve)),
     replace: (path, replacement) => on(path, (checked) => replaceFile(root, checked, replacement, resolve), unwritable),
+    save: (path, saving) => on(path, (checked) => saveFile(root, checked, saving, resolve), unwritable),
+    makeFolder: (path) => on(path, (checked) => makeNewFolder(root, checked, resolve), unwritable),
     list: (path) => on(path, async (checked) => (await listFolder(root, checked, resolve)).entries),
     walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
       on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth }, resolve)),
@@ -44,6 +49,12 @@ export async function openWall(folder: string, { refuse }: WallOptions = {}): Pr
     isCurrent: () => guarded(".", () => leadsTo(folder, root)),
     check: (path) => on(path, async (checked) => void (await resolve(root, checked))),
   };
+}
+
+async function makeNewFolder(root: string, path: string, resolve: typeof resolveInside): Promise<boolean> {
+  await makeFolders(root, posix.dirname(path), resolve);
+  // Asked first, so that what may not be made is refused before anything is there.
+  return (await resolve(root, path)).exists ? false : makeFolder(root, path, resolve);
 }
 
 async function leadsTo(folder: string, root: string): Promise<boolean> {

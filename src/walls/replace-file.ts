@@ -9,7 +9,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { sweepBeside, temporaryName } from "./beside.js";
 import { whileClaimed } from "./claim-file.js";
@@ -79,13 +79,13 @@ async function readWhole(root: string, path: string, maxBytes: number, resolve: 
   }
 }
 
-/** Writes a new file with the mode and the owner of another one, and brings it to the disk. */
+/** Writes a new file and brings it to the disk: with the mode and the owner of another one, or for its owner alone. */
 export async function writeBeside(
   root: string,
   path: string,
   temporary: string,
   data: Uint8Array,
-  like: BigIntStats,
+  like?: BigIntStats,
 ): Promise<void> {
   const handle = await open(temporary, "wx", 0o600);
   try {
@@ -94,13 +94,17 @@ export async function writeBeside(
       throw pathRefused(path, "it was exchanged while it was being replaced");
     }
     await handle.writeFile(data);
-    // Who may not give files away keeps this one, which is no reason to leave the text as it is.
-    await Promise.allSettled([handle.chown(Number(like.uid), Number(like.gid))]);
-    await handle.chmod(Number(like.mode) & 0o7777);
+    if (like !== undefined) await makeLike(handle, like);
     await handle.sync();
   } finally {
     await handle.close();
   }
+}
+
+async function makeLike(handle: FileHandle, { uid, gid, mode }: BigIntStats): Promise<void> {
+  // Who may not give files away keeps this one, which is no reason to leave the text as it is.
+  await Promise.allSettled([handle.chown(Number(uid), Number(gid))]);
+  await handle.chmod(Number(mode) & 0o7777);
 }
 
 /** Renames a file over another one if that still is a file with these bytes. Synchronous: see above. */

@@ -5,7 +5,7 @@ import { readWhole } from "../preload/source.js";
 import { asked, type StepRefusal } from "./judge-step.js";
 import { type ReadStep, readStep } from "./read-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter } from "./step-index.js";
-import { placeIn, putPlace } from "./step-memory.js";
+import { memoryOf, stepAt } from "./step-memory.js";
 
 /** A step, whole. */
 export interface GivenStep {
@@ -31,18 +31,18 @@ export interface SteppedSkill {
 /** The step that a session is at, or its first; undefined where there are several first ones. */
 export async function currentStep(connection: Connection, stepped: SteppedSkill): Promise<GivenStep | undefined> {
   const { index, text } = stepped.skill;
-  const place = placeIn(connection, keyOf(stepped));
+  const at = await stepAt(connection, stepped.skill.name);
   const [only, ...more] = firstSteps(index, text);
-  const entry = place === undefined ? (more.length === 0 ? only : undefined) : entryOf(index, place.step, ".");
+  const entry = at === undefined ? (more.length === 0 ? only : undefined) : entryOf(index, at, ".");
   if (entry === undefined) return undefined;
-  if (place === undefined) return giveStep(connection, stepped, entry);
+  if (at === undefined) return giveStep(connection, stepped, entry);
   return shownStep(stepped, entry, await readEntry(stepped, entry));
 }
 
 /** Gives a step, and notes that it was. */
 export async function giveStep(connection: Connection, stepped: SteppedSkill, entry: StepEntry): Promise<GivenStep> {
   const step = shownStep(stepped, entry, await readEntry(stepped, entry));
-  putPlace(connection, keyOf(stepped), { step: entry.step, done: false });
+  if (connection.sessionId === undefined) memoryOf(connection).steps.set(stepped.skill.name, entry.step);
   const { step: name, number, of } = step;
   await connection.record({ type: "step", workflow: stepped.skill.name, step: name, number, of });
   return step;
@@ -73,7 +73,7 @@ function shownStep(
   };
 }
 
-/** What a skill's place is kept under. */
+/** What a skill is known by, wherever it was pointed to from. */
 export function keyOf({ places, skill }: SteppedSkill): string {
   return places.source.show(skill.file);
 }

@@ -6,7 +6,7 @@ import { skillPlaces } from "../preload/skill-places.js";
 import { type GivenStep, giveStep, keyOf, readEntry, type SteppedSkill } from "./give-step.js";
 import { judgeStep, type StepRefusal } from "./judge-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
-import { memoryOf, placeIn, putPlace, type StepPlace } from "./step-memory.js";
+import { memoryOf, stepAt } from "./step-memory.js";
 import { exhausted, noSteps, notPast, refuseChoice } from "./step-refusals.js";
 
 /** How often a gate may be failed before a person must help. */
@@ -40,10 +40,10 @@ export function nextStep(connection: Connection, request: NextStepRequest): Prom
     const opened = await openSkill(places, file);
     const stepped = { places, skill: opened.at(-1) ?? opened[0] };
     if (stepped.skill.index.length === 0) throw noSteps(stepped.skill);
-    const place = placeIn(connection, keyOf(stepped));
-    const current = place === undefined ? undefined : entryOf(stepped.skill.index, place.step, ".");
-    if (place === undefined || current === undefined) return begin(connection, stepped, request.step);
-    return leave(connection, stepped, place, current, request);
+    const at = await stepAt(connection, stepped.skill.name);
+    const current = at === undefined ? undefined : entryOf(stepped.skill.index, at, ".");
+    if (current === undefined) return begin(connection, stepped, request.step);
+    return leave(connection, stepped, current, request);
   });
 }
 
@@ -56,7 +56,6 @@ async function begin(connection: Connection, stepped: SteppedSkill, wanted: stri
 async function leave(
   connection: Connection,
   stepped: SteppedSkill,
-  place: StepPlace,
   current: StepEntry,
   { evidence, step: wanted }: NextStepRequest,
 ): Promise<NextStep> {
@@ -66,7 +65,7 @@ async function leave(
   const target =
     next.length === 0 && wanted === undefined ? undefined : (chosen(next, wanted) ?? refuseChoice(wanted, next));
   const number = index.indexOf(current) + 1;
-  if (left.gate !== undefined && !place.done) {
+  if (left.gate !== undefined) {
     const { failures } = memoryOf(connection);
     const key = `${keyOf(stepped)}\n${current.step}`;
     const before = failures.get(key) ?? 0;
@@ -76,10 +75,7 @@ async function leave(
     failures.set(key, refusal === undefined ? 0 : before + 1);
     if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
   }
-  if (target === undefined) {
-    putPlace(connection, keyOf(stepped), { step: current.step, done: true });
-    return { status: "done", after: current.step };
-  }
+  if (target === undefined) return { status: "done", after: current.step };
   for (const between of stepsBetween(index, current, target)) {
     const { gate } = await readEntry(stepped, between);
     if (gate !== undefined) throw notPast(target, between);

@@ -1,19 +1,11 @@
 import type { Connection } from "../connection.js";
 
-/** Where a session stands in a skill's steps. */
-export interface StepPlace {
-  /** The step that was given last. */
-  readonly step: string;
-  /** Whether it was the last one, and is done. */
-  readonly done: boolean;
-}
-
 /** What one connection was given. */
 export interface ConnectionMemory {
   /** The revision of each file that was given, by its path. */
   readonly given: Map<string, string>;
-  /** By session and skill; see {@link placeKey}. */
-  readonly places: Map<string, StepPlace>;
+  /** The step of each skill that was given last, as long as there is no session. */
+  readonly steps: Map<string, string>;
   /** How often a step's gate was not passed, by skill and step: a new session is no way to guess on. */
   readonly failures: Map<string, number>;
   /** Does one thing after the other: two calls at once must not both leave the same step. */
@@ -29,33 +21,22 @@ export function memoryOf(connection: Connection): ConnectionMemory {
   return known;
 }
 
-/** Where the connection's session stands in a skill. What was begun before there was a session belongs to its first. */
-export function placeIn(connection: Connection, skill: string): StepPlace | undefined {
-  const { places } = memoryOf(connection);
-  const key = placeKey(connection.sessionId, skill);
-  const before = placeKey(undefined, skill);
-  const place = places.get(key) ?? places.get(before);
-  if (place !== undefined && key !== before) {
-    places.set(key, place);
-    places.delete(before);
-  }
-  return place;
-}
-
-/** Notes where the connection's session stands in a skill. */
-export function putPlace(connection: Connection, skill: string, place: StepPlace): void {
-  memoryOf(connection).places.set(placeKey(connection.sessionId, skill), place);
-}
-
-function placeKey(session: string | undefined, skill: string): string {
-  return `${session ?? ""}\n${skill}`;
+/**
+ * The step of a skill that the connection's session was given last; undefined before the first. It stands in the manifest:
+ * whoever goes on with a session goes on with its step.
+ */
+export async function stepAt(connection: Connection, skill: string): Promise<string | undefined> {
+  const { sessionId, sessions } = connection;
+  if (sessionId === undefined) return memoryOf(connection).steps.get(skill);
+  const { steps = {} } = await sessions.manifest(sessionId);
+  return Object.hasOwn(steps, skill) ? steps[skill] : undefined;
 }
 
 function newMemory(): ConnectionMemory {
   let last: Promise<unknown> = Promise.resolve();
   return {
     given: new Map(),
-    places: new Map(),
+    steps: new Map(),
     failures: new Map(),
     inTurn(step) {
       const mine = last.then(step);

@@ -4,6 +4,14 @@ import type { GivenStep } from "../steps/give-step.js";
 import type { StepRefusal } from "../steps/judge-step.js";
 import { nextStep } from "../steps/next-step.js";
 import { defineTool } from "./define-tool.js";
+import type { ToolSuccess } from "./workspace-tool.js";
+
+/** The next step of a skill, or that there is none: then `done` is true. */
+export interface StepAnswered extends ToolSuccess, Partial<GivenStep> {
+  readonly done: boolean;
+  /** For the model: what to do with it. */
+  readonly message: string;
+}
 
 /** `next_step`: the next step of a skill, and no other. */
 export const nextStepTool = defineTool({
@@ -17,7 +25,7 @@ export const nextStepTool = defineTool({
     evidence: z.record(z.string(), z.unknown()).optional().describe("What the gate of the current step asks for"),
     step: z.string().optional().describe("Which one, where there are several to choose from"),
   }),
-  async run({ workflow, evidence, step }, connection) {
+  async run({ workflow, evidence, step }, connection): Promise<StepAnswered> {
     const next = await nextStep(connection, {
       workflow,
       ...(evidence === undefined ? {} : { evidence }),
@@ -25,7 +33,7 @@ export const nextStepTool = defineTool({
     });
     switch (next.status) {
       case "step":
-        return { success: true, ...next.step, message: messageFor(next.step) };
+        return { success: true, done: false, ...next.step, message: messageFor(next.step) };
       case "done":
         return { success: true, done: true, message: `${next.after} was the last step: the workflow is done.` };
       case "refused":

@@ -1,6 +1,11 @@
 import * as z from "zod";
 import { preloadWorkflow } from "../preload/preload-workflow.js";
+import type { PreloadedWorkflow } from "../preload/preloaded.js";
 import { defineTool } from "./define-tool.js";
+import type { ToolSuccess } from "./workspace-tool.js";
+
+/** A workflow, loaded: whole files, and what is missing. */
+export interface WorkflowPreloaded extends ToolSuccess, PreloadedWorkflow {}
 
 /** `preload_workflow`: all files of a workflow in one call. */
 export const preloadWorkflowTool = defineTool({
@@ -15,7 +20,7 @@ export const preloadWorkflowTool = defineTool({
     cursor: z.string().optional().describe("From the page before"),
     reload: z.boolean().optional().describe("Gives files once more that were given before"),
   }),
-  async run({ workflow, cursor, reload }, connection) {
+  async run({ workflow, cursor, reload }, connection): Promise<WorkflowPreloaded> {
     const loaded = await preloadWorkflow(connection, {
       workflow,
       ...(cursor === undefined ? {} : { cursor }),

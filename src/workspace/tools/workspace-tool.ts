@@ -1,10 +1,12 @@
 import type * as z from "zod";
 import type { Connection } from "../connection.js";
 
-/** What a tool answers when it has done what was asked. */
-export type ToolSuccess = { readonly success: true } & Readonly<Record<string, unknown>>;
+/** What a tool answers when it has done what was asked; each adds what it has found or made. */
+export interface ToolSuccess {
+  readonly success: true;
+}
 
-/** What a tool answers when it hasn't: what is wrong, and what to do next. */
+/** What a tool answers when it hasn't: what is wrong, and what to do next. Names no place on the disk. */
 export interface ToolFailure {
   readonly success: false;
   readonly error: string;
