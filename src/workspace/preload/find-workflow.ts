@@ -14,6 +14,8 @@ export interface FoundWorkflow {
 
 /** The files that make a folder a workflow, the newest shape first. */
 const FIRST_FILES = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];
+/** Where tasks lie, the engine's workflow.md among them, which is no workflow itself. */
+const TASKS = /(?:^|\/)tasks$/;
 /** How deep workflows are looked for below a root: they are kept in groups. */
 const DEPTH_MAX = 4;
 /** How many folders are looked into, in all. */
@@ -67,7 +69,9 @@ async function workflowsBelow(
   const below = looked.flatMap((_, index) =>
     // What lies in a workflow's folder is the workflow's own.
     found[index] === undefined
-      ? (listed[index] ?? []).filter(({ kind }) => kind === "folder").map(({ path }) => ({ ...looked[index], path }))
+      ? (listed[index] ?? [])
+          .filter(({ path, kind }) => kind === "folder" && !TASKS.test(path))
+          .map(({ path }) => ({ ...looked[index], path }))
       : [],
   );
   const inside = below.flatMap(({ root, path }) => (root === undefined ? [] : [{ root, path }]));

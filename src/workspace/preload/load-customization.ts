@@ -6,6 +6,9 @@ import { mergeCustomization, type TomlTable } from "./merge-customization.js";
 import { filePart, joinParts, type Parts, warned } from "./parts.js";
 import { type FileSource, readWhole } from "./source.js";
 
+const NOT_OPEN =
+  "the project's customizations are not read: the host must give {project-root}/_bmad/custom as a root to read";
+
 /** A layer that was read. */
 interface Layer {
   readonly path: string;
@@ -31,7 +34,9 @@ export async function loadCustomization(source: FileSource, skill: Location): Pr
     ),
   ]);
   const read = layers.filter((layer) => layer !== undefined && typeof layer !== "string");
-  const warnings = [...new Set(layers.filter((layer) => typeof layer === "string"))];
+  const found = [...new Set(layers.filter((layer) => typeof layer === "string"))];
+  // What can't be customized has nobody's customizations to lose.
+  const warnings = layers[0] === undefined ? found.filter((warning) => warning !== NOT_OPEN) : found;
   const [first, ...others] = read;
   if (first === undefined) return warned(...warnings);
   const { stringify } = await import("smol-toml");
@@ -55,7 +60,7 @@ async function readLayer(source: FileSource, place: () => Location): Promise<Lay
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     if (isPhasegateError(error, "PATH_REFUSED")) {
-      return "the project's customizations are not read: the host must give {project-root}/_bmad/custom as a root to read";
+      return NOT_OPEN;
     }
     if (isPhasegateError(error)) return error.message;
     throw error;

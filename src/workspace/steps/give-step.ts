@@ -72,8 +72,3 @@ function shownStep(
     ...(choices.length > 1 ? { choices } : {}),
   };
 }
-
-/** What a skill is known by, wherever it was pointed to from. */
-export function keyOf({ places, skill }: SteppedSkill): string {
-  return places.source.show(skill.file);
-}

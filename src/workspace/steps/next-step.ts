@@ -1,9 +1,10 @@
 /** The steps of a skill, one by one: whoever loads ahead follows none of them whole. */
+import type { FieldGate } from "../../definition/structure.js";
 import type { Connection } from "../connection.js";
 import { findWorkflow } from "../preload/find-workflow.js";
 import { openSkill } from "../preload/open-skill.js";
 import { skillPlaces } from "../preload/skill-places.js";
-import { type GivenStep, giveStep, keyOf, readEntry, type SteppedSkill } from "./give-step.js";
+import { type GivenStep, giveStep, readEntry, type SteppedSkill } from "./give-step.js";
 import { judgeStep, type StepRefusal } from "./judge-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 import { memoryOf, stepAt } from "./step-memory.js";
@@ -59,28 +60,49 @@ async function leave(
   current: StepEntry,
   { evidence, step: wanted }: NextStepRequest,
 ): Promise<NextStep> {
-  const { index, name } = stepped.skill;
+  const { index } = stepped.skill;
   const left = await readEntry(stepped, current);
   const next = stepsAfter(index, current, left.text, left.nextStepFile);
-  const target =
-    next.length === 0 && wanted === undefined ? undefined : (chosen(next, wanted) ?? refuseChoice(wanted, next));
-  const number = index.indexOf(current) + 1;
-  if (left.gate !== undefined) {
-    const { failures } = memoryOf(connection);
-    const key = `${keyOf(stepped)}\n${current.step}`;
-    const before = failures.get(key) ?? 0;
-    if (before >= FAILURES_MAX) throw exhausted(current, number, FAILURES_MAX);
-    const facts = { session: connection.sessionId ?? "", skill: name, number, attempt: before + 1 };
-    const refusal = await judgeStep(left.gate, evidence, facts);
-    failures.set(key, refusal === undefined ? 0 : before + 1);
-    if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
-  }
+  const gates = await gatesBefore(stepped, current, next);
+  const ends = next.length === 0 && wanted === undefined;
+  const target = ends ? undefined : (chosen([...next, ...gates], wanted) ?? refuseChoice(wanted, next));
+  const gate =
+    target === undefined ? undefined : gates.find((one) => stepsBetween(index, current, target).includes(one));
+  if (target !== undefined && gate !== undefined && wanted !== undefined) throw notPast(target, gate);
+  const refusal = left.gate === undefined ? undefined : await judge(connection, stepped, current, left.gate, evidence);
+  if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
   if (target === undefined) return { status: "done", after: current.step };
-  for (const between of stepsBetween(index, current, target)) {
-    const { gate } = await readEntry(stepped, between);
-    if (gate !== undefined) throw notPast(target, between);
-  }
-  return { status: "step", step: await giveStep(connection, stepped, target) };
+  return { status: "step", step: await giveStep(connection, stepped, gate ?? target) };
+}
+
+/** Takes evidence to the gate of the step that is left, and counts how often that was in vain. */
+async function judge(
+  connection: Connection,
+  { skill }: SteppedSkill,
+  current: StepEntry,
+  gate: FieldGate,
+  evidence: unknown,
+): Promise<StepRefusal | undefined> {
+  const { failures } = memoryOf(connection);
+  const key = `${skill.name}\n${current.step}`;
+  const number = skill.index.indexOf(current) + 1;
+  const before = failures.get(key) ?? 0;
+  if (before >= FAILURES_MAX) throw exhausted(current, number, FAILURES_MAX);
+  const facts = { session: connection.sessionId ?? "", skill: skill.name, number, attempt: before + 1 };
+  const refusal = await judgeStep(gate, evidence, facts);
+  failures.set(key, refusal === undefined ? 0 : before + 1);
+  return refusal;
+}
+
+/** The steps with gates that lie before those that a step leads to: nobody gets past them. */
+async function gatesBefore(
+  stepped: SteppedSkill,
+  current: StepEntry,
+  next: readonly StepEntry[],
+): Promise<readonly StepEntry[]> {
+  const between = [...new Set(next.flatMap((entry) => stepsBetween(stepped.skill.index, current, entry)))];
+  const read = await Promise.all(between.map((entry) => readEntry(stepped, entry)));
+  return between.filter((_, index) => read[index]?.gate !== undefined);
 }
 
 function chosen(entries: readonly StepEntry[], wanted: string | undefined): StepEntry | undefined {

@@ -29,7 +29,7 @@ export function noSteps({ name }: OpenedSkill): PhasegateError<"INVALID_INPUT"> 
 /** A step behind another one's gate. */
 export function notPast(target: StepEntry, between: StepEntry): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${target.step} can't be next: ${between.step} before it has a gate`, {
-    remedy: `Go through ${between.step}: call next_step with it as step, or with none.`,
+    remedy: `Go through ${between.step}: call next_step with that as step.`,
     details: { field: "step", expected: between.step },
   });
 }

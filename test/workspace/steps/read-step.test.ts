@@ -25,7 +25,7 @@ describe("a step's front matter", () => {
   });
 
   it.each([
-    ["no YAML", "---\ngate:\n  evidence_schema: {a: [\n---\n", "step-01.md:4"],
+    ["no YAML", "---\ngate:\n  evidence_schema: {a: [\n---\n", "step-01.md:3"],
     ["misspelt", "---\ngates:\n  evidence_schema: {a: {type: bool}}\n---\n", "step-01.md:2:1: error: the key"],
     ["empty", "---\ngate:\n---\n", "step-01.md:2:1"],
     ["no object", "---\ngate: yes\n---\n", "step-01.md:2:1"],
@@ -37,7 +37,7 @@ describe("a step's front matter", () => {
     ],
     [
       "with an approval",
-      "---\ngate:\n  approval: {by: [ada]}\n  evidence_schema: {f: {type: string}}\n---\n",
+      "---\ngate:\n  approval: {prompt: Sure?}\n  evidence_schema: {f: {type: string}}\n---\n",
       "approval",
     ],
   ])("never opens a gate that is %s", async (_, text, problem) => {
