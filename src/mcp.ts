@@ -1,5 +1,5 @@
 /**
- * The workflow tool, and the tools of routed workflows, on a host's own MCP server. Needs the optional peer `@modelcontextprotocol/server`
+ * The workflow tool, the tools of routed workflows, and those of a workspace, on a host's own MCP server. Needs the optional peer `@modelcontextprotocol/server`
  * and nothing of Node's.
  *
  * @packageDocumentation
@@ -11,3 +11,4 @@ export {
   registerWorkflowTool,
   type WorkflowRegistration,
 } from "./mcp/register-workflow-tool.js";
+export { registerWorkspaceTools } from "./mcp/register-workspace-tools.js";

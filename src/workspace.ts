@@ -11,6 +11,7 @@ export type { AuditReport, Receipt } from "./kernel/audit.js";
 export type { Listener } from "./kernel/notifier.js";
 export type { Current, Recorded } from "./kernel/recorded.js";
 export type { Clock } from "./ports/clock.js";
+export { type AiTool, type PassedSchema, workspaceTools } from "./workspace/ai-tools.js";
 export { createWorkspace } from "./workspace/create-workspace.js";
 export { DEFAULT_WORKSPACE_LIMITS, type WorkspaceLimits } from "./workspace/limits.js";
 export type {

@@ -3,7 +3,9 @@ import { Command, Option } from "commander";
 import * as z from "zod";
 import type { SessionAudit } from "../engine/approval/audit-session.js";
 import type { ApprovedPass } from "../engine/approval/ledger.js";
+import type { Receipt } from "../kernel/audit.js";
 import { readTrust, type TrustOptions, trustOptions } from "./approval-options.js";
+import { auditOtherKinds } from "./audit-other-kinds.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { openSessions } from "./open-sessions.js";
 import { jsonOption, logLevelOption, notEmpty, stateOption } from "./option-values.js";
@@ -48,15 +50,26 @@ export function auditCommand(terminal: Terminal, setExitCode: SetExitCode): Comm
 async function audit(sessionId: string, options: AuditOptions, terminal: Terminal): Promise<ExitCode> {
   const receipt = options.receipt === undefined ? undefined : await readReceipt(options.receipt, sessionId);
   const trust = await readTrust(options);
-  const engine = await openSessions(options.state, trust);
-  const report = await engine.audit(sessionId, receipt);
-  await engine.close();
+  const other = await auditOtherKinds(options.state, trust, sessionId, receipt);
+  const report = other ?? (await auditPhased(options.state, trust, sessionId, receipt));
   const isChecked = Object.keys(trust.approvers ?? {}).length > 0;
   if (options.json) print(terminal, JSON.stringify({ sessionId, ...report }, undefined, 2));
   else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
   if (!report.intact) return EXIT.problems;
   if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });
   return isChecked && report.approvals.some(({ distrust }) => distrust !== undefined) ? EXIT.problems : EXIT.ok;
+}
+
+async function auditPhased(
+  state: string,
+  trust: Parameters<typeof openSessions>[1],
+  sessionId: string,
+  receipt: Receipt | undefined,
+): Promise<SessionAudit> {
+  const engine = await openSessions(state, trust);
+  const report = await engine.audit(sessionId, receipt);
+  await engine.close();
+  return report;
 }
 
 function auditLines(report: SessionAudit, isChecked: boolean, { stdout }: Terminal): string[] {
