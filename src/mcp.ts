@@ -6,6 +6,7 @@
  */
 export type { WorkflowPoll } from "./mcp/poll-workflows.js";
 export { registerRoutedTools } from "./mcp/register-routed-tools.js";
+export { registerWorkflowPrompt } from "./mcp/register-workflow-prompt.js";
 export {
   type RegisterWorkflowToolOptions,
   registerWorkflowTool,

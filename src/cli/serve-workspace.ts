@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
+import { registerWorkflowPrompt } from "../mcp/register-workflow-prompt.js";
 import { registerWorkspaceTools } from "../mcp/register-workspace-tools.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
@@ -38,5 +39,10 @@ export async function openWorkspace(
   });
   logWorkspace(workspace, log);
   log.info({ variables: workspace.variables, recorded: storage !== undefined }, "workspace");
-  return { register: (server) => void registerWorkspaceTools(server, workspace) };
+  return {
+    register(server) {
+      registerWorkspaceTools(server, workspace);
+      registerWorkflowPrompt(server, workspace);
+    },
+  };
 }

@@ -11,9 +11,9 @@ const ANSWER = {
 };
 
 /**
- * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `read_file`,
- * `list_files`, `create_session`, `save_output`, `complete_session`. A server serves one connection, so its client may
- * write the sessions that it has begun, and no others. The connection comes back.
+ * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
+ * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
+ * connection, so its client may write the sessions that it has begun, and no others. The connection comes back.
  */
 export function registerWorkspaceTools(
   server: McpServer,

@@ -4,6 +4,8 @@ import { PhasegateError } from "../errors.js";
 import { readCommit, recordedOf } from "../kernel/read-commit.js";
 import { WorkspaceNotifications } from "./notifications.js";
 import { resolveWorkspaceOptions, type WorkspaceOptions } from "./options.js";
+import { listWorkflows } from "./preload/list-workflows.js";
+import { skillPlaces } from "./preload/skill-places.js";
 import { Roots } from "./roots/roots.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/workspace-folders.js";
 import { type RecordedEntry, recordedEntries } from "./session/recorded-entries.js";
@@ -63,6 +65,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
       return own.sessionId;
     },
     variables: roots.known,
+    workflows: () => listWorkflows(skillPlaces({ roots })),
     connect,
     session: (id) => session(id, folders, recorder),
     watch(query = {}, { signal } = {}) {

@@ -3,6 +3,7 @@ import type { OperationMetrics } from "../engine/metrics.js";
 import type { WatchQuery } from "../engine/watch-commits.js";
 import type { AuditReport, Receipt } from "../kernel/audit.js";
 import type { WorkspaceListener, WorkspaceNotificationName } from "./notifications.js";
+import type { WorkflowSummary } from "./preload/list-workflows.js";
 import type { Manifest } from "./session/manifest.js";
 import type { RecordedEntry } from "./session/recorded-entries.js";
 import type { RecordedCommit } from "./session/recorder.js";
@@ -78,6 +79,8 @@ export interface WorkspaceMetrics {
  * workspace itself are those of one connection, for hosts that have no more.
  */
 export interface Workspace extends WorkspaceConnection {
+  /** The workflows below the bundle's, the core's and the host's own roots, with what they say of themselves. */
+  workflows(): Promise<readonly WorkflowSummary[]>;
   /** The names of all variables that paths may begin with or hold, without braces. */
   readonly variables: readonly string[];
   /** A connection of its own for each client. */

@@ -6,6 +6,6 @@ import type { SkillPlaces } from "./open-skill.js";
 const DEPTH_MAX = 5;
 
 /** Where a connection's workflows lie: below all its roots but that of the sessions. */
-export function skillPlaces({ roots }: Connection): SkillPlaces {
+export function skillPlaces({ roots }: Pick<Connection, "roots">): SkillPlaces {
   return { source: roots, roots: roots.folders.filter((name) => name !== ROOT_NAMES.output), maxDepth: DEPTH_MAX };
 }
