@@ -108,7 +108,7 @@ function workflowsOf(reader: ObjectReader, report: Report): readonly BundleWorkf
         place: reader.place("workflows", index),
       }))
     : (reader.objects("workflows") ?? []).flatMap((one) => {
-        const given = one.required("path", one.text("path") ?? one.text("file"), "the path of its folder");
+        const given = one.required("path", one.text("path"), "the path of its folder");
         const path = pathOf(one, "path", given, report);
         const name = one.text("name") ?? one.text("id") ?? path?.slice(path.lastIndexOf("/") + 1);
         one.text("description");
