@@ -11,6 +11,7 @@ const SUITES = [
   "listing",
   "sqlite",
   "routed",
+  "preload",
   "langgraph",
   "openworkflow",
   "memory",

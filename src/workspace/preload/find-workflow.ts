@@ -3,14 +3,7 @@ import { nearest } from "../../definition/nearest.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Location } from "../roots/location.js";
 import { folderOf, inFolder, nameOf } from "./load-context.js";
-import type { FileSource } from "./source.js";
-
-/** A workflow's first file, and which shape it is of. */
-export interface FoundWorkflow {
-  /** `classic`: a workflow.yaml. `skill`: a SKILL.md, or a workflow.md that stands alone. */
-  readonly shape: "classic" | "skill";
-  readonly file: Location;
-}
+import type { FileSource, FoundWorkflow } from "./source.js";
 
 /** The files that make a folder a workflow, the newest shape first. */
 const FIRST_FILES = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];
@@ -34,12 +27,17 @@ export async function findWorkflow(
   from?: Location,
 ): Promise<FoundWorkflow> {
   if (!/^[\w-][\w .-]*$/.test(name) || /\.(?:ya?ml|md)$/.test(name)) return byPath(source, name, from);
+  const before = source.found.get(name);
+  if (before !== undefined && (await isStillFirst(source, before))) return before;
   const all = await allWorkflows(source, roots);
   const same = all.filter(({ file }) => nameOf(folderOf(file)) === name);
   const [first] = same;
   // Where one root has it once, that is the one meant: the bundle's own before the core's.
   const inRoot = same.filter(({ file }) => file.root === first?.file.root);
-  if (first !== undefined && inRoot.length === 1) return first;
+  if (first !== undefined && inRoot.length === 1) {
+    source.found.set(name, first);
+    return first;
+  }
   if (first === undefined) throw notFound(name, all);
   const paths = inRoot.map(({ file }) => source.show(folderOf(file)));
   throw new PhasegateError("INVALID_INPUT", `several workflows are called ${shown(name)}: ${paths.join(", ")}`, {
@@ -77,6 +75,12 @@ async function workflowsBelow(
   const inside = below.flatMap(({ root, path }) => (root === undefined ? [] : [{ root, path }]));
   const deeper = await workflowsBelow(source, inside, depth - 1, room - looked.length);
   return [...found.filter((one) => one !== undefined), ...deeper];
+}
+
+/** Whether a workflow's first file is still what its folder begins with. */
+async function isStillFirst(source: FileSource, { file }: FoundWorkflow): Promise<boolean> {
+  const entries = await listOrNone(source, folderOf(file));
+  return firstFile(folderOf(file), namesOf(entries))?.file.path === file.path;
 }
 
 async function byPath(source: FileSource, path: string, from: Location | undefined): Promise<FoundWorkflow> {

@@ -3,10 +3,10 @@ import { readYaml } from "../../definition/folder/read-yaml.js";
 import { createReport } from "../../definition/folder/report.js";
 import { isJsonObject, type JsonValue } from "../../definition/json.js";
 import { isPhasegateError } from "../../errors.js";
-import { allWorkflows, type FoundWorkflow } from "./find-workflow.js";
+import { allWorkflows } from "./find-workflow.js";
 import { folderOf, nameOf } from "./load-context.js";
 import type { SkillPlaces } from "./open-skill.js";
-import { readWhole } from "./source.js";
+import { type FoundWorkflow, readWhole } from "./source.js";
 
 /** A workflow of a workspace. */
 export interface WorkflowSummary {

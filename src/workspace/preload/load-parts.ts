@@ -2,12 +2,13 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Location } from "../roots/location.js";
 import { loadElicitation, loadEngine } from "./core-texts.js";
-import { type FoundWorkflow, findWorkflow } from "./find-workflow.js";
+import { findWorkflow } from "./find-workflow.js";
 import type { LoadContext } from "./load-context.js";
 import { loadCustomization } from "./load-customization.js";
 import { loadWorkflow } from "./load-workflow.js";
 import { type OpenedSkill, openSkill, type SkillPlaces } from "./open-skill.js";
 import { joinParts, missingPart, type Parts, warned } from "./parts.js";
+import type { FoundWorkflow } from "./source.js";
 
 /** A workflow's parts; for a skill with steps, also the skill that has them. */
 export interface LoadedWorkflow {

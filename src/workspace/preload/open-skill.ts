@@ -7,11 +7,11 @@ import { isJsonObject } from "../../definition/json.js";
 import { isPhasegateError } from "../../errors.js";
 import type { Location } from "../roots/location.js";
 import { isStepFolder, type StepEntry, stepIndex } from "../steps/step-index.js";
-import { type FoundWorkflow, findWorkflow } from "./find-workflow.js";
+import { findWorkflow } from "./find-workflow.js";
 import { folderOf, inFolder, nameOf } from "./load-context.js";
 import { filePart, joinParts, type Parts, warned } from "./parts.js";
 import { shimTargets } from "./shim.js";
-import { type FileSource, readWhole } from "./source.js";
+import { type FileSource, type FoundWorkflow, readWhole } from "./source.js";
 
 /** A skill, opened: its own texts, and what steps it has. */
 export interface OpenedSkill {

@@ -21,10 +21,14 @@ export function tokensOf(text: string): number {
   return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
 }
 
-/** What tells one content of a file from another. */
-export function revisionOfFile({ content }: PreloadedFile): string {
-  return revisionOf(content);
+/** What tells one content of a file from another. Files are kept as they are read, so this is worked out once for each. */
+export function revisionOfFile(file: PreloadedFile): string {
+  const revision = revisions.get(file) ?? revisionOf(file.content);
+  revisions.set(file, revision);
+  return revision;
 }
+
+const revisions = new WeakMap<PreloadedFile, string>();
 
 /**
  * As many whole files as fit into a budget of tokens, at least one, from where a cursor points. Files that the connection

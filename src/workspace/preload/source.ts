@@ -1,5 +1,12 @@
 import type { Location } from "../roots/location.js";
 
+/** A workflow's first file, and which shape it is of. */
+export interface FoundWorkflow {
+  /** `classic`: a workflow.yaml. `skill`: a SKILL.md, or a workflow.md that stands alone. */
+  readonly shape: "classic" | "skill";
+  readonly file: Location;
+}
+
 /** What preloading needs of a workspace: its files, behind their walls. */
 export interface FileSource {
   /** The names of all path variables, without braces. */
@@ -17,6 +24,8 @@ export interface FileSource {
   list(location: Location): Promise<readonly { readonly path: string; readonly kind: string }[]>;
   /** What lies in a missing file's folder under a similar name, the nearest first. */
   nearest(location: Location): Promise<readonly Location[]>;
+  /** Where workflows were found before, by name: looking through all folders is worth it once. */
+  readonly found: Map<string, FoundWorkflow>;
   /** How agents write a location: `{bundle-root}/workflows/intake/workflow.yaml`. */
   show(location: Location): string;
 }
