@@ -11,6 +11,7 @@ const SUITES = [
   "listing",
   "sqlite",
   "routed",
+  "workspace",
   "langgraph",
   "openworkflow",
   "memory",
