@@ -12,6 +12,7 @@ const SUITES = [
   "sqlite",
   "routed",
   "preload",
+  "workspace",
   "langgraph",
   "openworkflow",
   "memory",

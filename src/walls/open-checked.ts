@@ -1,5 +1,5 @@
-import { type BigIntStats, constants } from "node:fs";
-import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
+import { type BigIntStats, constants, fstatSync, readlinkSync } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { isSameFile } from "./file-signature.js";
 import { isInside, resolveInside } from "./resolve-inside.js";
 import { codeOf, isMissing, notFound, pathRefused } from "./wall-refusals.js";
@@ -49,7 +49,8 @@ export async function openSame(
   if (handle === undefined) return undefined;
   let file: CheckedFile | undefined;
   try {
-    const stats = await handle.stat({ bigint: true });
+    // What the kernel knows of an open file is asked without a turn of the event loop: no disk is waited for.
+    const stats = fstatSync(handle.fd, { bigint: true });
     const same = stats.isFile() && isSameFile(stats, checked);
     if (same && (await liesInside(root, real, handle, stats, handles))) file = { handle, stats, real };
   } finally {
@@ -70,10 +71,14 @@ export async function liesInside(
   stats: BigIntStats,
   handles = HANDLES,
 ): Promise<boolean> {
-  const opened = await unlessGone(readlink(`${handles}/${handle.fd}`));
+  const opened = await unlessGone(shownAs(`${handles}/${handle.fd}`));
   if (opened !== undefined) return isInside(root, opened);
   const again = await unlessGone(lstat(real, { bigint: true }));
   return again !== undefined && isSameFile(again, stats) && (await unlessGone(realpath(real))) === real;
+}
+
+async function shownAs(place: string): Promise<string> {
+  return readlinkSync(place);
 }
 
 /** Undefined for what is gone, or has become a link, since it was checked. */

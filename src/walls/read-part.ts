@@ -1,3 +1,4 @@
+import type { FileHandle } from "node:fs/promises";
 import { signatureOf } from "./file-signature.js";
 import { openChecked } from "./open-checked.js";
 import { resolveInside } from "./resolve-inside.js";
@@ -14,15 +15,19 @@ export async function readPart(root: string, path: string, { offset, length }: P
   try {
     const signature = signatureOf(stats);
     const bytes = new Uint8Array(Math.max(0, Math.min(length, signature.size - offset)));
-    let filled = 0;
-    while (filled < bytes.length) {
-      const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, offset + filled);
-      // Cut off meanwhile.
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return { bytes: bytes.subarray(0, filled), signature };
+    return { bytes: bytes.subarray(0, await fill(handle, bytes, offset)), signature };
   } finally {
     await handle.close();
   }
+}
+
+/** Fills a buffer from an open file, and says how far: the file may have been cut off since. */
+export async function fill(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<number> {
+  let filled = 0;
+  while (filled < bytes.length) {
+    const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return filled;
 }

@@ -34,11 +34,19 @@ export async function loadElicitation(source: FileSource): Promise<Parts> {
   return joinParts([task, methods]);
 }
 
+/** The first that is there, one after the other: as a rule it is the first of all. */
 async function loadFirst(source: FileSource, role: keyof typeof PLACES): Promise<Parts> {
   if (!source.known.includes("core-root")) return joinParts([]);
-  const read = await Promise.all(PLACES[role].map((path) => readOrMissing(source, { root: "core-root", path }, role)));
-  const there = read.find(({ files }) => files.length > 0);
-  return there ?? read[0] ?? joinParts([]);
+  for (const path of PLACES[role]) {
+    const location = { root: "core-root", path };
+    try {
+      const { text, size } = await readWhole(source, location);
+      return filePart(source.show(location), { role }, size, text);
+    } catch (error) {
+      if (!isPhasegateError(error, "FILE_NOT_FOUND")) throw error;
+    }
+  }
+  return readOrMissing(source, { root: "core-root", path: PLACES[role][0] }, role);
 }
 
 async function readOrMissing(source: FileSource, location: Location, role: PreloadRole): Promise<Parts> {
