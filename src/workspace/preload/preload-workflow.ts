@@ -12,6 +12,7 @@ import { filePart, joinParts, type PreloadedFile } from "./parts.js";
 import { preloadMessage } from "./preload-message.js";
 import type { PreloadedSteps, PreloadedWorkflow, PreloadRequest } from "./preloaded.js";
 import { skillPlaces } from "./skill-places.js";
+import { withinCall } from "./within-call.js";
 
 /**
  * Loads a workflow's files in one go, told apart by itself: a workflow.yaml with its configuration, instructions, template,
@@ -21,7 +22,8 @@ import { skillPlaces } from "./skill-places.js";
  */
 export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<PreloadedWorkflow> {
   const { given, inTurn } = memoryOf(connection);
-  const places = skillPlaces(connection);
+  const kept = skillPlaces(connection);
+  const places = { ...kept, source: withinCall(kept.source, request.workflow) };
   const found = await findWorkflow(places.source, request.workflow, places.roots);
   const { shape, parts, skill } = await loadParts(places, found);
   const stepped = skill === undefined ? undefined : { places, skill };
