@@ -36,7 +36,7 @@ export type { SessionOpened } from "./workspace/tools/create-session.js";
 export type { FilesListed } from "./workspace/tools/list-files.js";
 export type { FileRead } from "./workspace/tools/read-file.js";
 export type { OutputSaved } from "./workspace/tools/save-output.js";
-export type { ToolFailure, ToolResult, ToolSuccess } from "./workspace/tools/workspace-tool.js";
+export type { ToolFailure, ToolListing, ToolResult, ToolSuccess } from "./workspace/tools/workspace-tool.js";
 export type {
   ConnectOptions,
   Workspace,

@@ -12,7 +12,7 @@ import type { createSessionTool, SessionOpened } from "./tools/create-session.js
 import type { FilesListed, listFilesTool } from "./tools/list-files.js";
 import type { FileRead, readFileTool } from "./tools/read-file.js";
 import type { OutputSaved, saveOutputTool } from "./tools/save-output.js";
-import type { ToolFailure, ToolResult, WorkspaceTool } from "./tools/workspace-tool.js";
+import type { ToolFailure, ToolListing, ToolResult } from "./tools/workspace-tool.js";
 
 /** What a tool takes. */
 type Takes<T extends { readonly input: z.ZodObject }> = z.input<T["input"]>;
@@ -38,7 +38,7 @@ export interface WorkspaceConnection extends WorkspaceFunctions {
   /** The session that it created or reopened last; undefined before the first. */
   readonly sessionId: string | undefined;
   /** The tools that it has. */
-  readonly tools: readonly WorkspaceTool[];
+  readonly tools: readonly ToolListing[];
 }
 
 /** What a host says of a connection. */
