@@ -27,7 +27,7 @@ const MAY_IMPORT = {
   walls: ["definition"],
   adapters: [...PURE, "ports", "walls"],
   // Recorded sessions have the figures, the watching and the checks of whole logs that the others have.
-  workspace: [...ENGINE, "engine", "walls"],
+  workspace: [...PURE, "ports", "kernel", "engine", "walls"],
   // What contract suites and fakes are made of.
   testing: ["definition", "ports", "adapters/memory", "kernel", "engine"],
   mcp: [...TOOL, "tool", "walls", "workspace"],

@@ -48,7 +48,7 @@ export type { StepAnswered } from "./workspace/tools/next-step.js";
 export type { WorkflowPreloaded } from "./workspace/tools/preload-workflow.js";
 export type { FileRead } from "./workspace/tools/read-file.js";
 export type { OutputSaved } from "./workspace/tools/save-output.js";
-export type { ToolFailure, ToolResult, ToolSuccess } from "./workspace/tools/workspace-tool.js";
+export type { ToolFailure, ToolListing, ToolResult, ToolSuccess } from "./workspace/tools/workspace-tool.js";
 export type {
   ConnectOptions,
   Workspace,

@@ -1,4 +1,4 @@
-import { type BigIntStats, constants, fstatSync, readlinkSync } from "node:fs";
+import { type BigIntStats, constants, fstatSync, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { isSameFile } from "./file-signature.js";
 import { isInside, resolveInside } from "./resolve-inside.js";
@@ -31,7 +31,8 @@ export async function openChecked(root: string, path: string, resolve = resolveI
 
 /** Asked before the file is opened: opening a device can set it in motion. Undefined if it has gone since. */
 export async function checkRegular(real: string, path: string): Promise<BigIntStats | undefined> {
-  const stats = await unlessGone(lstat(real, { bigint: true }));
+  // Without a turn of the event loop: the name was looked up a moment ago, and reading it must not cost another one.
+  const stats = await unlessGone(lookedAt(real));
   if (stats === undefined || stats.isSymbolicLink() || stats.isFile()) return stats;
   throw pathRefused(path, stats.isDirectory() ? "it is a folder, not a file" : "it is not a regular file");
 }
@@ -75,6 +76,10 @@ export async function liesInside(
   if (opened !== undefined) return isInside(root, opened);
   const again = await unlessGone(lstat(real, { bigint: true }));
   return again !== undefined && isSameFile(again, stats) && (await unlessGone(realpath(real))) === real;
+}
+
+async function lookedAt(real: string): Promise<BigIntStats> {
+  return lstatSync(real, { bigint: true });
 }
 
 async function shownAs(place: string): Promise<string> {

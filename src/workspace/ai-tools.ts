@@ -7,9 +7,12 @@ export interface PassedSchema {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
+    /** Lets everything through. */
     readonly validate: (value: unknown) => { readonly value: unknown };
     readonly jsonSchema: {
+      /** What the tool takes, as JSON Schema. */
       readonly input: () => Record<string, unknown>;
+      /** The same. */
       readonly output: () => Record<string, unknown>;
     };
   };
@@ -19,6 +22,7 @@ export interface PassedSchema {
 export interface AiTool {
   readonly description: string;
   readonly inputSchema: PassedSchema;
+  /** Calls the tool; never rejects. */
   readonly execute: (input: unknown) => Promise<ToolResult>;
 }
 

@@ -15,7 +15,7 @@ import type { nextStepTool, StepAnswered } from "./tools/next-step.js";
 import type { preloadWorkflowTool, WorkflowPreloaded } from "./tools/preload-workflow.js";
 import type { FileRead, readFileTool } from "./tools/read-file.js";
 import type { OutputSaved, saveOutputTool } from "./tools/save-output.js";
-import type { ToolFailure, ToolResult, WorkspaceTool } from "./tools/workspace-tool.js";
+import type { ToolFailure, ToolListing, ToolResult } from "./tools/workspace-tool.js";
 
 /** What a tool takes. */
 type Takes<T extends { readonly input: z.ZodObject }> = z.input<T["input"]>;
@@ -45,7 +45,7 @@ export interface WorkspaceConnection extends WorkspaceFunctions {
   /** The session that it created or reopened last; undefined before the first. */
   readonly sessionId: string | undefined;
   /** The tools that it has. */
-  readonly tools: readonly WorkspaceTool[];
+  readonly tools: readonly ToolListing[];
 }
 
 /** What a host says of a connection. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { WorkspaceTool } from "./workspace-tool.js";
+import type { ToolListing } from "./workspace-tool.js";
 
 /** A JSON Schema of an object, as faces list it. */
 export interface PublishedSchema {
@@ -8,7 +8,7 @@ export interface PublishedSchema {
 }
 
 /** What a tool takes, as JSON Schema. Every word of it is in every context all the time: what only checks is left out. */
-export function publishedInput({ input }: Pick<WorkspaceTool, "input">): PublishedSchema {
+export function publishedInput({ input }: Pick<ToolListing, "input">): PublishedSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(input, {
     io: "input",
     override: ({ jsonSchema }) => {

@@ -16,8 +16,8 @@ export interface ToolFailure {
 /** An answer of a tool. */
 export type ToolResult = ToolSuccess | ToolFailure;
 
-/** A tool as it stands in the table: MCP, the AI SDK and plain functions are made of it. */
-export interface WorkspaceTool {
+/** What a tool says of itself. */
+export interface ToolListing {
   /** As agents call it. */
   readonly name: string;
   /** For people. */
@@ -26,7 +26,12 @@ export interface WorkspaceTool {
   readonly description: string;
   /** Whether it changes nothing. */
   readonly readOnly: boolean;
+  /** What it takes. */
   readonly input: z.ZodObject;
+}
+
+/** A tool as it stands in the table: MCP, the AI SDK and plain functions are made of it. */
+export interface WorkspaceTool extends ToolListing {
   /** Does it with arguments that aren't checked yet. Throws a `PhasegateError` for what can't be done. */
   run(input: unknown, connection: Connection): Promise<ToolSuccess>;
 }
