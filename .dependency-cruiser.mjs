@@ -26,7 +26,8 @@ const MAY_IMPORT = {
   // Checks of paths and names that need no file system live in definition.
   walls: ["definition"],
   adapters: [...PURE, "ports", "walls"],
-  workspace: [...PURE, "ports", "kernel", "walls"],
+  // Recorded sessions have the figures, the watching and the checks of whole logs that the others have.
+  workspace: [...PURE, "ports", "kernel", "engine", "walls"],
   // What contract suites and fakes are made of.
   testing: ["definition", "ports", "adapters/memory", "kernel", "engine"],
   mcp: [...TOOL, "tool", "walls", "workspace"],

@@ -13,6 +13,7 @@ export default defineConfig({
     routed: "src/routed.ts",
     sqlite: "src/sqlite.ts",
     verify: "src/verify.ts",
+    workspace: "src/workspace.ts",
     testing: "src/testing.ts",
     // What the contract starts as processes of their own: found by its path, exported nowhere.
     "testing/storage-worker": "src/testing/storage-worker.ts",

@@ -11,6 +11,8 @@ const SUITES = [
   "listing",
   "sqlite",
   "routed",
+  "preload",
+  "workspace",
   "langgraph",
   "openworkflow",
   "memory",

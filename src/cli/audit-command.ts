@@ -65,7 +65,9 @@ async function audit(sessionId: string, options: AuditOptions, terminal: Termina
 
 /** Phases by their numbers, steps by their names: apart from that an audit is an audit. */
 async function audited(opened: OpenedSession, sessionId: string, receipt: Receipt | undefined): Promise<Audited> {
-  return opened.kind === "routed" ? opened.engine.audit(sessionId, receipt) : opened.engine.audit(sessionId, receipt);
+  // One call for each kind: the three differ in what they answer.
+  if (opened.kind === "routed") return opened.engine.audit(sessionId, receipt);
+  return opened.kind === "recorded" ? opened.engine.audit(sessionId, receipt) : opened.engine.audit(sessionId, receipt);
 }
 
 function auditLines(report: Audited, isChecked: boolean, { stdout }: Terminal): string[] {

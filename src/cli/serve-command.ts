@@ -27,7 +27,9 @@ Example, as an MCP client's configuration:
 export function serveCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("serve")
     .summary("serve workflows over MCP on stdio, or over HTTP")
-    .description("Serves phased and routed workflows over MCP (Model Context Protocol) on stdin and stdout.");
+    .description(
+      "Serves phased and routed workflows, and a workspace, over MCP (Model Context Protocol) on stdin and stdout.",
+    );
   for (const option of serveOptions()) command.addOption(option);
   return command.addHelpText("after", HELP).action(async (given: GivenOptions) => {
     const options = complete(given, (name) => command.getOptionValueSource(name), process.env);

@@ -4,12 +4,14 @@ import { type TrustOptions, trustOptions } from "./approval-options.js";
 import { type LogLevel, logLevelOption, notEmpty, stateOption, toolName, wholeNumber } from "./option-values.js";
 import { type RoutedOptions, routedOptions } from "./routed-options.js";
 import { type VerifierOptions, verifierOptions } from "./verifier-options.js";
+import { type WorkspaceFolderOptions, workspaceOptions } from "./workspace-options.js";
 
 /** What `serve` was asked for, by flags or by the environment. */
-export interface ServeOptions extends TrustOptions, VerifierOptions, RoutedOptions {
-  /** Empty where only routed workflows are served. */
+export interface ServeOptions extends TrustOptions, VerifierOptions, RoutedOptions, WorkspaceFolderOptions {
+  /** Empty where only others are served. */
   readonly workflows: readonly string[];
-  readonly state: string;
+  /** Missing where a workspace alone is served, and not recorded. */
+  readonly state?: string;
   readonly project?: string;
   readonly logLevel: LogLevel;
   readonly toolName: string;
@@ -30,6 +32,7 @@ export function serveOptions(): Option[] {
   return [
     ...folderOptions(),
     ...routedOptions(),
+    ...workspaceOptions(),
     ...verifierOptions(),
     ...toolOptions(),
     ...approvalOptions(),

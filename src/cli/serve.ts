@@ -14,6 +14,7 @@ import type { ServeOptions } from "./serve-options.js";
 import { preparePhased, type ServedPhased } from "./serve-phased.js";
 import { prepareRouted, type ServedRouted } from "./serve-routed.js";
 import { sharedOptions } from "./serve-shared.js";
+import { prepareWorkspace, type ServedWorkspace } from "./serve-workspace.js";
 import type { Terminal } from "./terminal.js";
 
 /** A message carries evidence, and JSON may write a character in six bytes. */
@@ -22,10 +23,11 @@ const BYTES_FOR_ONE = 6;
 /** How long calls under way may take once the end has come. */
 const DRAIN_MS = 10_000;
 
-/** What is served: one of them, or both. */
+/** What is served: one of them, or several. */
 interface Served {
   readonly phased: ServedPhased | undefined;
   readonly routed: ServedRouted | undefined;
+  readonly workspace: ServedWorkspace | undefined;
 }
 
 /** Something that is being served. */
@@ -51,28 +53,33 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
   const { workflows, routed: folder, project, http, state } = options;
   const openPhased = workflows.length === 0 ? undefined : await preparePhased(options, log);
   const openRouted = folder === undefined ? undefined : await prepareRouted(options, folder, logs);
+  const openWorkspace = await prepareWorkspace(options, log);
   if (project !== undefined) await requireFolder(project, "the project folder");
   const shared = await sharedOptions(options);
-  const storage = await openState(state, { create: true });
+  const storage = state === undefined ? undefined : await openState(state, { create: true });
   try {
-    const phased = await openPhased?.({ ...shared, storage });
-    const routed = await openRouted?.({ ...shared, storage });
+    const engines = storage === undefined ? undefined : { ...shared, storage };
+    const served: Served = {
+      phased: engines && (await openPhased?.(engines)),
+      routed: engines && (await openRouted?.(engines)),
+      workspace: await openWorkspace?.(storage),
+    };
     const serving =
-      http === undefined || routed === undefined
-        ? connect({ phased, routed }, options, terminal, log)
-        : await serveHttp(routed.engine, http, log);
+      http === undefined || served.routed === undefined
+        ? connect(served, options, terminal, log)
+        : await serveHttp(served.routed.engine, http, log);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
     log.info({ reason }, "stopped");
     return reason === "broken" ? EXIT.environment : EXIT.ok;
   } finally {
-    await storage.close?.();
+    await storage?.close?.();
   }
 }
 
 function connect(
-  { phased, routed }: Served,
+  { phased, routed, workspace }: Served,
   { maxEvidence }: ServeOptions,
   { stdin, stdout }: Terminal,
   log: Logger,
@@ -84,6 +91,7 @@ function connect(
     const server = new McpServer({ name: "phasegate", version: packageVersion() });
     registration = phased?.register(server);
     routed?.register(server);
+    workspace?.register(server);
     return server;
   };
   return serveOverStdio(factory, {

@@ -3,6 +3,7 @@ import { hashKeyOption, readHashKey } from "./approval-options.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { type OpenedSession, openSession } from "./open-sessions.js";
 import { jsonOption, logLevelOption, stateOption } from "./option-values.js";
+import { recordedLines } from "./recorded-lines.js";
 import { routedLines, routedReport } from "./routed-report.js";
 import { sessionReport } from "./session-report.js";
 import { sessionTree } from "./session-tree.js";
@@ -43,6 +44,10 @@ async function shown(opened: OpenedSession, sessionId: string, { stdout }: Termi
     const [view, history] = await Promise.all([engine.status(sessionId), engine.history(sessionId)]);
     const report = routedReport(view, history);
     return { report, lines: routedLines(report, stdout) };
+  }
+  if (opened.kind === "recorded") {
+    const report = await opened.engine.report(sessionId);
+    return { report, lines: recordedLines(report) };
   }
   const { engine } = opened;
   const [view, history] = await Promise.all([engine.getState(sessionId), engine.history(sessionId)]);

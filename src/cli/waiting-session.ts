@@ -29,11 +29,12 @@ export interface WaitingSession {
 const SEES_BEGINNINGS = "changed_since_phase_start";
 
 /** What a session waits for; a failure where it waits for nobody. `verifiers` are those that can look at the next phase. */
-export function waitingSession(
+export async function waitingSession(
   opened: OpenedSession,
   sessionId: string,
   verifiers: Readonly<Record<string, unknown>>,
 ): Promise<WaitingSession> {
+  if (opened.kind === "recorded") throw waitsForNobody(sessionId, "a recorded session, which has no gates");
   return opened.kind === "routed"
     ? waitingInstance(opened.engine, sessionId)
     : waitingPhase(opened.engine, sessionId, verifiers);

@@ -5,6 +5,8 @@ import { wireBody } from "./model-wire.js";
 export interface ModelServerReply {
   /** What the model says, put into the provider's format: for a decision its JSON. Default empty. */
   readonly text?: string;
+  /** The tools that the model wants called, instead of a text or beside one. */
+  readonly toolCalls?: readonly { readonly name: string; readonly arguments: object }[];
   /** The model would not answer, for this reason, such as `SAFETY`. */
   readonly blocked?: string;
   /** The model's text ends where it may be no longer. */
@@ -89,7 +91,7 @@ async function handle(
   const reply = typeof replies === "function" ? await replies(request) : (replies[requests.length - 1] ?? ended);
   if (reply.delayMs !== undefined) await wait(reply.delayMs, response);
   if (response.destroyed) return;
-  send(response, reply, request);
+  send(response, reply, request, requests.length);
 }
 
 async function read(incoming: IncomingMessage): Promise<ModelServerRequest> {
@@ -119,9 +121,16 @@ function wait(milliseconds: number, response: ServerResponse): Promise<void> {
   });
 }
 
-function send(response: ServerResponse, reply: ModelServerReply, { path, body: requested }: ModelServerRequest): void {
+function send(
+  response: ServerResponse,
+  reply: ModelServerReply,
+  { path, body: requested }: ModelServerRequest,
+  turn: number,
+): void {
   const { text = "", status = 200, headers = {}, cut = false } = reply;
-  const answer = { ...reply, text, inputTokens: 100, outputTokens: 20 };
+  // An id names one call in a whole conversation.
+  const toolCalls = (reply.toolCalls ?? []).map((call, index) => ({ ...call, id: `call_${turn}_${index}` }));
+  const answer = { ...reply, text, toolCalls, inputTokens: 100, outputTokens: 20 };
   const body = reply.body ?? wireBody(path, requested, answer) ?? `{"error":{"message":"no model answers at ${path}"}}`;
   const bytes = Buffer.from(body);
   response.writeHead(status, { "content-type": "application/json", "content-length": bytes.length, ...headers });

@@ -5,8 +5,17 @@ export interface WireAnswer {
   readonly blocked?: string;
   /** The model's answer was cut off at its longest length. */
   readonly tooLong?: boolean;
+  /** The tools that the model wants called, each with an id of its own. */
+  readonly toolCalls: readonly WireToolCall[];
   readonly inputTokens: number;
   readonly outputTokens: number;
+}
+
+/** A call of a tool, as a model asks for it. */
+interface WireToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: object;
 }
 
 type Write = (model: string, answer: WireAnswer) => object;
@@ -31,7 +40,8 @@ function modelOf(requested: unknown): string {
   return typeof named === "string" ? named : "";
 }
 
-function gemini(model: string, { text, blocked, tooLong, inputTokens, outputTokens }: WireAnswer): object {
+function gemini(model: string, answer: WireAnswer): object {
+  const { text, blocked, tooLong, toolCalls, inputTokens, outputTokens } = answer;
   const usageMetadata = {
     promptTokenCount: inputTokens,
     candidatesTokenCount: outputTokens,
@@ -40,15 +50,18 @@ function gemini(model: string, { text, blocked, tooLong, inputTokens, outputToke
   const common = { usageMetadata, modelVersion: model, responseId: "response-1" };
   if (blocked !== undefined && text === "") return { promptFeedback: { blockReason: blocked }, ...common };
   const finishReason = blocked ?? (tooLong ? "MAX_TOKENS" : "STOP");
-  const content = { role: "model", parts: text === "" ? [] : [{ text }] };
+  const calls = toolCalls.map(({ name, arguments: args }) => ({ functionCall: { name, args } }));
+  const content = { role: "model", parts: [...(text === "" ? [] : [{ text }]), ...calls] };
   return { candidates: [{ index: 0, content, finishReason }], ...common };
 }
 
-function openAiResponses(model: string, { text, blocked, tooLong, inputTokens, outputTokens }: WireAnswer): object {
+function openAiResponses(model: string, answer: WireAnswer): object {
+  const { text, blocked, tooLong, toolCalls, inputTokens, outputTokens } = answer;
   const part =
     blocked === undefined
       ? { type: "output_text", text, annotations: [], logprobs: [] }
       : { type: "refusal", refusal: blocked };
+  const message = { type: "message", id: "msg_1", status: "completed", role: "assistant", content: [part] };
   return {
     id: "resp_1",
     object: "response",
@@ -57,7 +70,17 @@ function openAiResponses(model: string, { text, blocked, tooLong, inputTokens, o
     incomplete_details: tooLong ? { reason: "max_output_tokens" } : null,
     error: null,
     model,
-    output: [{ type: "message", id: "msg_1", status: "completed", role: "assistant", content: [part] }],
+    output: [
+      ...(text === "" && toolCalls.length > 0 ? [] : [message]),
+      ...toolCalls.map(({ id, name, arguments: args }) => ({
+        type: "function_call",
+        id: `fc_${id}`,
+        call_id: id,
+        name,
+        arguments: JSON.stringify(args),
+        status: "completed",
+      })),
+    ],
     usage: {
       input_tokens: inputTokens,
       input_tokens_details: { cached_tokens: 0 },
@@ -68,7 +91,14 @@ function openAiResponses(model: string, { text, blocked, tooLong, inputTokens, o
   };
 }
 
-function openAiChat(model: string, { text, blocked, tooLong, inputTokens, outputTokens }: WireAnswer): object {
+function openAiChat(model: string, answer: WireAnswer): object {
+  const { text, blocked, tooLong, toolCalls, inputTokens, outputTokens } = answer;
+  const finished = toolCalls.length > 0 ? "tool_calls" : "stop";
+  const calls = toolCalls.map(({ id, name, arguments: args }) => ({
+    id,
+    type: "function",
+    function: { name, arguments: JSON.stringify(args) },
+  }));
   return {
     id: "chatcmpl-1",
     object: "chat.completion",
@@ -77,8 +107,13 @@ function openAiChat(model: string, { text, blocked, tooLong, inputTokens, output
     choices: [
       {
         index: 0,
-        message: { role: "assistant", content: text, refusal: null },
-        finish_reason: blocked === undefined ? (tooLong ? "length" : "stop") : "content_filter",
+        message: {
+          role: "assistant",
+          content: text,
+          refusal: null,
+          ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        },
+        finish_reason: blocked === undefined ? (tooLong ? "length" : finished) : "content_filter",
       },
     ],
     usage: {

@@ -19,12 +19,12 @@ export interface FoundName {
 }
 
 /** Reads one folder. */
-export async function listFolder(root: string, folder: string): Promise<FolderListing> {
-  const { real, exists } = await resolveInside(root, folder);
+export async function listFolder(root: string, folder: string, resolve = resolveInside): Promise<FolderListing> {
+  const { real, exists } = await resolve(root, folder);
   if (!exists) throw notFound(folder);
   if (!(await lstat(real)).isDirectory()) throw pathRefused(folder, "it is a file, not a folder");
   const found = await readdir(real, { withFileTypes: true });
-  const entries = await Promise.all(found.map((entry) => entryOf(root, real, folder, entry)));
+  const entries = await Promise.all(found.map((entry) => entryOf(root, real, folder, entry, resolve)));
   return { real, entries: entries.filter((entry) => entry !== undefined).sort(byPath) };
 }
 
@@ -34,11 +34,14 @@ export async function entryOf(
   real: string,
   folder: string,
   entry: FoundName,
+  resolve = resolveInside,
 ): Promise<WallEntry | undefined> {
   const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
   if (!isPlain(path)) return { path, kind: "refused" };
   try {
-    const place = entry.isSymbolicLink() ? (await resolveInside(root, path)).real : join(real, entry.name);
+    // A plain name in a folder that was resolved needs no look of its own, unless there is more that is refused.
+    const looks = entry.isSymbolicLink() || resolve !== resolveInside;
+    const place = looks ? (await resolve(root, path)).real : join(real, entry.name);
     const stats = await lstat(place, { bigint: true });
     if (stats.isFile()) return { path, kind: "file", signature: signatureOf(stats) };
     return stats.isDirectory() ? { path, kind: "folder", signature: signatureOf(stats) } : { path, kind: "refused" };

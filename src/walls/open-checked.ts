@@ -1,5 +1,5 @@
-import { type BigIntStats, constants } from "node:fs";
-import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
+import { type BigIntStats, constants, fstatSync, lstatSync, readlinkSync } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { isSameFile } from "./file-signature.js";
 import { isInside, resolveInside } from "./resolve-inside.js";
 import { codeOf, isMissing, notFound, pathRefused } from "./wall-refusals.js";
@@ -15,7 +15,7 @@ export interface CheckedFile {
 /** An editor that replaces a file looks like somebody who swaps it: look again so often before it is refused. */
 const LOOKS = 3;
 /** Where Linux shows what a handle has open. */
-const HANDLES = "/proc/self/fd";
+export const HANDLES = "/proc/self/fd";
 
 /** Opens a file below a real root for reading; the caller closes it. `resolve` is another one in tests. */
 export async function openChecked(root: string, path: string, resolve = resolveInside): Promise<CheckedFile> {
@@ -31,7 +31,8 @@ export async function openChecked(root: string, path: string, resolve = resolveI
 
 /** Asked before the file is opened: opening a device can set it in motion. Undefined if it has gone since. */
 export async function checkRegular(real: string, path: string): Promise<BigIntStats | undefined> {
-  const stats = await unlessGone(lstat(real, { bigint: true }));
+  // Without a turn of the event loop: the name was looked up a moment ago, and reading it must not cost another one.
+  const stats = await unlessGone(lookedAt(real));
   if (stats === undefined || stats.isSymbolicLink() || stats.isFile()) return stats;
   throw pathRefused(path, stats.isDirectory() ? "it is a folder, not a file" : "it is not a regular file");
 }
@@ -49,7 +50,8 @@ export async function openSame(
   if (handle === undefined) return undefined;
   let file: CheckedFile | undefined;
   try {
-    const stats = await handle.stat({ bigint: true });
+    // What the kernel knows of an open file is asked without a turn of the event loop: no disk is waited for.
+    const stats = fstatSync(handle.fd, { bigint: true });
     const same = stats.isFile() && isSameFile(stats, checked);
     if (same && (await liesInside(root, real, handle, stats, handles))) file = { handle, stats, real };
   } finally {
@@ -70,10 +72,18 @@ export async function liesInside(
   stats: BigIntStats,
   handles = HANDLES,
 ): Promise<boolean> {
-  const opened = await unlessGone(readlink(`${handles}/${handle.fd}`));
+  const opened = await unlessGone(shownAs(`${handles}/${handle.fd}`));
   if (opened !== undefined) return isInside(root, opened);
   const again = await unlessGone(lstat(real, { bigint: true }));
   return again !== undefined && isSameFile(again, stats) && (await unlessGone(realpath(real))) === real;
+}
+
+async function lookedAt(real: string): Promise<BigIntStats> {
+  return lstatSync(real, { bigint: true });
+}
+
+async function shownAs(place: string): Promise<string> {
+  return readlinkSync(place);
 }
 
 /** Undefined for what is gone, or has become a link, since it was checked. */

@@ -1,13 +1,17 @@
 import { lstat, realpath } from "node:fs/promises";
+import { posix } from "node:path";
 import { parseRelativePath } from "../definition/relative-path.js";
 import { isPhasegateError } from "../errors.js";
-import { type FileSignature, signatureOf } from "./file-signature.js";
+import { signatureOf } from "./file-signature.js";
 import { isLink } from "./is-link.js";
 import { listFolder } from "./list-folder.js";
+import { makeFolder, makeFolders } from "./make-folders.js";
 import { type CheckedFile, checkRegular, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
+import { readPart } from "./read-part.js";
 import { replaceFile } from "./replace-file.js";
-import { resolveInside } from "./resolve-inside.js";
+import { type Refuse, resolveInside, resolveUnless } from "./resolve-inside.js";
+import { saveFile } from "./save-file.js";
 import { walkFolder } from "./walk-folder.js";
 import type { Wall } from "./wall.js";
 import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./wall-refusals.js";
@@ -15,26 +19,42 @@ import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } fro
 const MAX_ENTRIES = 10_000;
 const MAX_DEPTH = 16;
 
+/** What a wall keeps back of what lies inside it. */
+export interface WallOptions {
+  /** Why a path is refused all the same; asked about each as it was given, and about the place that it leads to. */
+  readonly refuse?: Refuse;
+}
+
 /**
  * Opens a folder as a root. It may be a link itself: where it leads now is where the wall stands.
  * Throws `FILE_NOT_FOUND` if it isn't there and `PATH_REFUSED` if it is no folder.
  */
-export async function openWall(folder: string): Promise<Wall> {
+export async function openWall(folder: string, { refuse }: WallOptions = {}): Promise<Wall> {
   const root = await guarded(".", () => realRootOf(folder));
+  const resolve = refuse === undefined ? resolveInside : resolveUnless(refuse);
   const on = <T>(path: string, step: (checked: string) => Promise<T>, failed?: typeof unreadable): Promise<T> =>
     guarded(path, async () => step(parseRelativePath(path)), failed);
   return {
-    read: (path, { maxBytes }) => on(path, (checked) => readText(root, checked, maxBytes)),
-    readBytes: (path, { maxBytes }) => on(path, (checked) => readFile(root, checked, maxBytes)),
-    replace: (path, replacement) => on(path, (checked) => replaceFile(root, checked, replacement), unwritable),
-    list: (path) => on(path, async (checked) => (await listFolder(root, checked)).entries),
+    read: (path, { maxBytes }) => on(path, (checked) => readText(root, checked, maxBytes, resolve)),
+    readBytes: (path, { maxBytes }) => on(path, (checked) => readFile(root, checked, maxBytes, resolve)),
+    readPart: (path, part) => on(path, (checked) => readPart(root, checked, part, resolve)),
+    replace: (path, replacement) => on(path, (checked) => replaceFile(root, checked, replacement, resolve), unwritable),
+    save: (path, saving) => on(path, (checked) => saveFile(root, checked, saving, resolve), unwritable),
+    makeFolder: (path) => on(path, (checked) => makeNewFolder(root, checked, resolve), unwritable),
+    list: (path) => on(path, async (checked) => (await listFolder(root, checked, resolve)).entries),
     walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
-      on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth })),
-    signature: (path) => on(path, (checked) => fileSignature(root, checked)),
+      on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth }, resolve)),
+    signature: (path) => on(path, (checked) => fileSignature(root, checked, resolve)),
     isLink: (path) => on(path, (checked) => isLink(root, checked)),
     isCurrent: () => guarded(".", () => leadsTo(folder, root)),
-    check: (path) => on(path, async (checked) => void (await resolveInside(root, checked))),
+    check: (path) => on(path, async (checked) => void (await resolve(root, checked))),
   };
+}
+
+async function makeNewFolder(root: string, path: string, resolve: typeof resolveInside): Promise<boolean> {
+  await makeFolders(root, posix.dirname(path), resolve);
+  // Asked first, so that what may not be made is refused before anything is there.
+  return (await resolve(root, path)).exists ? false : makeFolder(root, path, resolve);
 }
 
 async function leadsTo(folder: string, root: string): Promise<boolean> {
@@ -52,8 +72,8 @@ async function realRootOf(folder: string): Promise<string> {
   return root;
 }
 
-async function readText(root: string, path: string, maxBytes: number) {
-  const { bytes, signature } = await readFile(root, path, maxBytes);
+async function readText(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
+  const { bytes, signature } = await readFile(root, path, maxBytes, resolve);
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), signature };
   } catch {
@@ -61,8 +81,8 @@ async function readText(root: string, path: string, maxBytes: number) {
   }
 }
 
-async function readFile(root: string, path: string, maxBytes: number) {
-  const file = await openChecked(root, path);
+async function readFile(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
+  const file = await openChecked(root, path, resolve);
   try {
     return await readOpen(file, path, maxBytes);
   } finally {
@@ -75,8 +95,8 @@ async function readOpen({ handle, stats }: CheckedFile, path: string, maxBytes: 
   return { bytes: await readBounded(handle, path, signature.size, maxBytes), signature };
 }
 
-async function fileSignature(root: string, path: string): Promise<FileSignature | undefined> {
-  const { real, exists } = await resolveInside(root, path);
+async function fileSignature(root: string, path: string, resolve: typeof resolveInside) {
+  const { real, exists } = await resolve(root, path);
   const stats = exists ? await checkRegular(real, path) : undefined;
   return stats === undefined ? undefined : signatureOf(stats);
 }

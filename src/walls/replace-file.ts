@@ -9,12 +9,13 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync, renameSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { sweepBeside, temporaryName } from "./beside.js";
 import { whileClaimed } from "./claim-file.js";
 import { liesInside, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
+import { resolveInside } from "./resolve-inside.js";
 import { codeOf, isMissing, pathRefused, severalNames, tooLarge } from "./wall-refusals.js";
 
 /** What to put in the place of a file's text, and which text that must be. */
@@ -27,11 +28,16 @@ export interface Replacement {
 }
 
 /** Replaces a file below a real root; false, and nothing is changed, if it isn't what was expected. */
-export async function replaceFile(root: string, path: string, replacement: Replacement): Promise<boolean> {
+export async function replaceFile(
+  root: string,
+  path: string,
+  replacement: Replacement,
+  resolve = resolveInside,
+): Promise<boolean> {
   const { hash, maxBytes } = replacement;
   const next = Buffer.from(replacement.text);
   if (next.length > maxBytes) throw tooLarge(path, next.length, maxBytes);
-  const { real, bytes, stats } = await readWhole(root, path, maxBytes);
+  const { real, bytes, stats } = await readWhole(root, path, maxBytes, resolve);
   if (sha256(bytes) !== hash) return false;
   checkNames(path, stats);
   // A link is followed: what it leads to is replaced, and the link stays.
@@ -64,8 +70,8 @@ function checkNames(path: string, { nlink }: BigIntStats): void {
   if (nlink > 1n) throw severalNames(path);
 }
 
-async function readWhole(root: string, path: string, maxBytes: number) {
-  const { handle, stats, real } = await openChecked(root, path);
+async function readWhole(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
+  const { handle, stats, real } = await openChecked(root, path, resolve);
   try {
     return { real, stats, bytes: await readBounded(handle, path, Number(stats.size), maxBytes) };
   } finally {
@@ -73,13 +79,13 @@ async function readWhole(root: string, path: string, maxBytes: number) {
   }
 }
 
-/** Writes a new file with the mode and the owner of another one, and brings it to the disk. */
+/** Writes a new file and brings it to the disk: with the mode and the owner of another one, or for its owner alone. */
 export async function writeBeside(
   root: string,
   path: string,
   temporary: string,
   data: Uint8Array,
-  like: BigIntStats,
+  like?: BigIntStats,
 ): Promise<void> {
   const handle = await open(temporary, "wx", 0o600);
   try {
@@ -88,13 +94,17 @@ export async function writeBeside(
       throw pathRefused(path, "it was exchanged while it was being replaced");
     }
     await handle.writeFile(data);
-    // Who may not give files away keeps this one, which is no reason to leave the text as it is.
-    await Promise.allSettled([handle.chown(Number(like.uid), Number(like.gid))]);
-    await handle.chmod(Number(like.mode) & 0o7777);
+    if (like !== undefined) await makeLike(handle, like);
     await handle.sync();
   } finally {
     await handle.close();
   }
+}
+
+async function makeLike(handle: FileHandle, { uid, gid, mode }: BigIntStats): Promise<void> {
+  // Who may not give files away keeps this one, which is no reason to leave the text as it is.
+  await Promise.allSettled([handle.chown(Number(uid), Number(gid))]);
+  await handle.chmod(Number(mode) & 0o7777);
 }
 
 /** Renames a file over another one if that still is a file with these bytes. Synchronous: see above. */

@@ -33,6 +33,21 @@ export async function resolveInside(root: string, path: string): Promise<Resolve
   }
 }
 
+/** Why a path inside its root is refused all the same; undefined if it isn't. Relative to the root, with `/`. */
+export type Refuse = (path: string) => string | undefined;
+
+/** Follows paths as {@link resolveInside} does; asked about each as it was given, and as the place that it leads to. */
+export function resolveUnless(refuse: Refuse): typeof resolveInside {
+  return async (root, path) => {
+    const asked = refuse(path);
+    if (asked !== undefined) throw pathRefused(path, asked);
+    const resolved = await resolveInside(root, path);
+    const led = refuse(relative(root, resolved.real).replaceAll(sep, "/") || ".");
+    if (led !== undefined) throw pathRefused(path, led);
+    return resolved;
+  };
+}
+
 /** Whether a real path is a root or lies below it; a sibling with the root's name as prefix doesn't. */
 export function isInside(root: string, real: string): boolean {
   const way = relative(root, real);

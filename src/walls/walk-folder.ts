@@ -1,4 +1,5 @@
 import { byPath, listFolder } from "./list-folder.js";
+import { resolveInside } from "./resolve-inside.js";
 import type { WallEntry, WallTree } from "./wall.js";
 
 /** How far a walk goes. */
@@ -18,14 +19,19 @@ interface Step {
  * All files below a folder, level by level. A link to a folder that it was reached through is not
  * followed: it would lead round for ever.
  */
-export async function walkFolder(root: string, folder: string, limits: WalkLimits): Promise<WallTree> {
+export async function walkFolder(
+  root: string,
+  folder: string,
+  limits: WalkLimits,
+  resolve = resolveInside,
+): Promise<WallTree> {
   const entries: WallEntry[] = [];
   let count = 0;
   let level: readonly Step[] = [{ path: folder, above: [] }];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth >= limits.maxDepth) return { entries: entries.sort(byPath), truncated: true };
     const next: Step[] = [];
-    for (const { found, above } of await Promise.all(level.map((step) => visible(root, step)))) {
+    for (const { found, above } of await Promise.all(level.map((step) => visible(root, step, resolve)))) {
       count += found.length;
       if (count > limits.maxEntries) return { entries: entries.sort(byPath), truncated: true };
       for (const entry of found) {
@@ -38,8 +44,8 @@ export async function walkFolder(root: string, folder: string, limits: WalkLimit
   return { entries: entries.sort(byPath), truncated: false };
 }
 
-async function visible(root: string, { path, above }: Step) {
-  const { real, entries } = await listFolder(root, path);
+async function visible(root: string, { path, above }: Step, resolve: typeof resolveInside) {
+  const { real, entries } = await listFolder(root, path, resolve);
   const found = entries.filter((entry) => !entry.path.slice(entry.path.lastIndexOf("/") + 1).startsWith("."));
   return { found: above.includes(real) ? [] : found, above: [...above, real] };
 }

@@ -24,7 +24,7 @@ export function notFound(path: string): PhasegateError<"FILE_NOT_FOUND"> {
 /** A file over its limit, in bytes. */
 export function tooLarge(path: string, bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `${shown(path)} is larger than ${limit} bytes`, {
-    remedy: `Make the file smaller, or split it: at most ${limit} bytes are read.`,
+    remedy: `Make the file smaller, or split it: at most ${limit} bytes are taken.`,
     details: { file: path, bytes, limit },
   });
 }

@@ -1,4 +1,5 @@
 import type { FileSignature } from "./file-signature.js";
+import type { Saved } from "./save-file.js";
 
 /** What a folder holds under a name. */
 export interface WallEntry {
@@ -38,6 +39,14 @@ export interface Wall {
     options: { readonly maxBytes: number },
   ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
   /**
+   * A part of a file's bytes, from `offset` on, at most `length`; the file may be of any size. Empty behind its end.
+   * Throws as `read` does, but never `TOO_LARGE`.
+   */
+  readPart(
+    path: string,
+    part: { readonly offset: number; readonly length: number },
+  ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
+  /**
    * Puts another text in the place of a file's, whole or not at all: false, and nothing is changed, if
    * its bytes have another SHA-256 than `hash`. Its mode stays; a link inside the root stays one, and
    * what it leads to is replaced. Of several that replace one text, in any number of processes, one does. Throws
@@ -48,6 +57,15 @@ export interface Wall {
     path: string,
     replacement: { readonly text: string; readonly hash: string; readonly maxBytes: number },
   ): Promise<boolean>;
+  /**
+   * Saves a file for its owner alone, new or in the place of one that is there, whole or not at all, and makes the folders
+   * on the way. Nothing on the way may be a link, and a file that has several names is refused: so nothing that lies
+   * elsewhere, inside the root or outside, has another text afterwards. Throws `PATH_REFUSED`, `TOO_LARGE` and
+   * `STORAGE_FAILED`.
+   */
+  save(path: string, saving: { readonly text: string; readonly maxBytes: number }): Promise<Saved>;
+  /** Makes a folder for its owner alone, and those on the way; false if it is there already. Throws as `save` does. */
+  makeFolder(path: string): Promise<boolean>;
   /** What a folder holds, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
   list(folder: string): Promise<readonly WallEntry[]>;
   /** All files below a folder, names that begin with `.` left out. Throws as `list` does. */

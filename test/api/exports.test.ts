@@ -31,7 +31,7 @@ const EXPORTS = {
   ],
   "phasegate/ai": ["AiSdkDecider", "GeminiDecider", "LinearDecider", "SamplingDecider", "ScriptedDecider"],
   "phasegate/fs": ["FileContent", "FilePlans", "FileStorage", "FileTexts", "createProjectRoot"],
-  "phasegate/mcp": ["registerRoutedTools", "registerWorkflowTool"],
+  "phasegate/mcp": ["registerRoutedTools", "registerWorkflowPrompt", "registerWorkflowTool", "registerWorkspaceTools"],
   "phasegate/postgres": ["PostgresStorage"],
   "phasegate/rag": ["OramaRetriever", "RagContent", "createSearchTool"],
   "phasegate/routed": [
@@ -54,6 +54,16 @@ const EXPORTS = {
   ],
   "phasegate/sqlite": ["SqliteStorage"],
   "phasegate/verify": ["createVerifiers"],
+  "phasegate/workspace": [
+    "DEFAULT_WORKSPACE_LIMITS",
+    "INSTRUCTION_SECTIONS",
+    "RECORDED_SESSIONS",
+    "createWorkspace",
+    "discoverBundles",
+    "readBundle",
+    "workflowInstructions",
+    "workspaceTools",
+  ],
   "phasegate/testing": [
     "BROKEN_CONTENTS",
     "BROKEN_STORAGES",

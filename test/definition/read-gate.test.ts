@@ -270,7 +270,7 @@ describe("what to write", () => {
         "YAML_SYNTAX",
         3,
         "a second document begins here, and only one is read",
-        "Keep one document: remove the line that begins with '---', and what doesn't belong to the gate.",
+        "Keep one document: remove the line that begins with '---', and what belongs to another one.",
       ],
     ]);
     expect(await words(gateFile("a: {type: !!js/function x}"))).toEqual([

@@ -5,7 +5,7 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
 const TESTS = fileURLToPath(new URL("..", import.meta.url));
-const PAGE = readFileSync(fileURLToPath(new URL("../../docs/attacks.md", import.meta.url)), "utf8");
+const pageOf = (name: string) => readFileSync(fileURLToPath(new URL(`../../docs/${name}.md`, import.meta.url)), "utf8");
 
 interface Row {
   readonly lie: string;
@@ -45,8 +45,14 @@ function rootOf(node: ts.Expression): string | undefined {
   return undefined;
 }
 
+/** The tests that rows name and that aren't there. */
+function missingIn(rows: readonly Row[]): string[] {
+  const found = new Map([...new Set(rows.map(({ file }) => file))].map((file) => [file, testsIn(file)]));
+  return rows.filter(({ file, name }) => !found.get(file)?.includes(name)).map(({ file, name }) => `${file} › ${name}`);
+}
+
 describe("the list of attacks", () => {
-  const rows = rowsOf(PAGE);
+  const rows = rowsOf(pageOf("attacks"));
 
   it("has at least forty, each of them once", () => {
     expect(rows.length).toBeGreaterThanOrEqual(40);
@@ -56,9 +62,7 @@ describe("the list of attacks", () => {
   });
 
   it("names tests that exist", () => {
-    const found = new Map([...new Set(rows.map(({ file }) => file))].map((file) => [file, testsIn(file)]));
-    const missing = rows.filter(({ file, name }) => !found.get(file)?.includes(name));
-    expect(missing.map(({ file, name }) => `${file} › ${name}`)).toEqual([]);
+    expect(missingIn(rows)).toEqual([]);
   });
 
   it("names every lie that is told in test/lies, where it isn't an honest agent's test", () => {
@@ -67,5 +71,21 @@ describe("the list of attacks", () => {
     const named = new Set(rows.map(({ file, name }) => `${file} › ${name}`));
     const left = told.filter((test) => !named.has(test) && !/honest agent/.test(test));
     expect(left).toEqual([]);
+  });
+});
+
+describe("the list of attacks on a workspace", () => {
+  const rows = rowsOf(pageOf("security"));
+
+  it("names tests that exist, each of them once", () => {
+    expect(rows.length).toBeGreaterThanOrEqual(40);
+    expect(missingIn(rows)).toEqual([]);
+    const tests = rows.map(({ file, name }) => `${file} › ${name}`);
+    expect(tests.filter((test, index) => tests.indexOf(test) !== index)).toEqual([]);
+  });
+
+  it("names every attack that is tried in test/workspace/attacks.test.ts", () => {
+    const named = new Set(rows.filter(({ file }) => file === "workspace/attacks.test.ts").map(({ name }) => name));
+    expect(testsIn("workspace/attacks.test.ts").filter((name) => !named.has(name))).toEqual([]);
   });
 });

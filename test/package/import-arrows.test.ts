@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "adapters/memory": "definition template plan gate decision ports walls",
   "adapters/fs": "definition template plan gate decision ports walls",
   "adapters/verifiers": "definition template plan gate decision ports walls",
-  workspace: "definition template plan gate decision ports kernel walls",
+  workspace: "definition template plan gate decision ports kernel engine walls",
   testing: "definition ports adapters/memory kernel engine",
   mcp: "definition template plan gate decision session ports kernel engine routed tool walls workspace",
   http: "definition template plan gate decision session ports kernel engine routed tool",

@@ -76,6 +76,11 @@ export const DIAGNOSTIC_CODES = {
   INCLUDE_MISSING: "a file that is to be included isn't there",
   INCLUDE_CIRCULAR: "files include one another in a circle",
   INCLUDE_TOO_DEEP: "files include one another too deeply",
+  // bundles
+  BUNDLE_NAME_DUPLICATE: "two bundles have the same name",
+  BUNDLE_PART_DUPLICATE: "a bundle has two agents, or two workflows, of the same name",
+  BUNDLE_PART_MISSING: "a file or folder that a bundle names isn't there",
+  BUNDLE_ENTRY_MISSING: "none of a bundle's agents is one to begin with",
 } as const;
 
 /** Which check found something. */

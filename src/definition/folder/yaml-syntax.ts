@@ -39,7 +39,7 @@ function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
     case "RESOURCE_EXHAUSTION":
       return { code: "NESTED_TOO_DEEPLY", message: "nested too deeply", hint: "Make it flatter." };
     case "MULTIPLE_DOCS": {
-      const hint = "Keep one document: remove the line that begins with '---', and what doesn't belong to the gate.";
+      const hint = "Keep one document: remove the line that begins with '---', and what belongs to another one.";
       return { code: "YAML_SYNTAX", message: "a second document begins here, and only one is read", hint };
     }
     case "TAG_RESOLVE_FAILED":

@@ -1,10 +1,8 @@
+import { refuseMisspelt, splitFrontMatter } from "../../definition/folder/front-matter.js";
 import { ObjectReader } from "../../definition/folder/object-reader.js";
 import { readGateObject } from "../../definition/folder/read-gate.js";
-import { readYaml } from "../../definition/folder/read-yaml.js";
 import type { Report } from "../../definition/folder/report.js";
-import { isJsonObject, type JsonObject } from "../../definition/json.js";
-import { shown } from "../../definition/names.js";
-import { nearest } from "../../definition/nearest.js";
+import { isJsonObject } from "../../definition/json.js";
 import type { RoutedStep } from "../../definition/routed-definition.js";
 import type { SourcePosition } from "../../errors.js";
 
@@ -22,42 +20,23 @@ export interface SplitStep {
 }
 
 const KEYS = ["next", "gate", "max_visits"];
-const FENCED = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)??---[ \t]*(?:\r?\n|$)/;
 
 /**
  * Reads the YAML between two `---` at the very beginning of a step: `next`, `gate` and `max_visits`. What can't be read is
  * an error: a gate that is misspelt must not be an open one.
  */
 export async function splitStep(file: string, text: string, report: Report): Promise<SplitStep> {
-  const found = FENCED.exec(text);
-  const none = { settings: { place: () => ({ file, line: 1 }) }, body: text };
-  if (found === null) return none;
-  const lines = found[0].split("\n").length - 1;
-  const body = "\n".repeat(lines) + text.slice(found[0].length);
-  // One line for the `---` before it, so that positions are those in the file.
-  const source = await readYaml(file, `\n${found[1] ?? ""}`, report);
-  if (source === undefined || source.value === null) return { ...none, body };
+  const { source, body } = await splitFrontMatter(file, text, report);
+  const none = { settings: { place: () => ({ file, line: 1 }) }, body };
+  if (source === undefined || source.value === null) return none;
   if (!isJsonObject(source.value)) {
     const hint = "Write keys: next, gate, max_visits. For a rule, put an empty line before it.";
     report.error("VALUE_WRONG", { file, line: 1 }, "the front matter must have keys", hint);
-    return { ...none, body };
+    return none;
   }
   const reader = new ObjectReader(source, source.value, [], report);
-  refuseMisspelt(source.value, reader, report);
+  refuseMisspelt(source.value, KEYS, reader, report);
   return { settings: await settingsOf(reader, report), body };
-}
-
-/** Any other key is nobody's business here; one that was meant to hold the work back must not be passed over. */
-function refuseMisspelt(entries: JsonObject, reader: ObjectReader, report: Report): void {
-  for (const [key, value] of Object.entries(entries)) {
-    const meant = KEYS.includes(key) ? key : nearest(key, KEYS);
-    if (meant === undefined) continue;
-    if (meant !== key) {
-      report.error("KEY_UNKNOWN", reader.place(key), `the key ${shown(key)} has no meaning here`, `Write ${meant}.`);
-    } else if (value === null) {
-      reader.wrong([key], value, "given", "Write its value, or take the key out.");
-    }
-  }
 }
 
 async function settingsOf(reader: ObjectReader, report: Report): Promise<StepSettings> {

@@ -1,0 +1,54 @@
+import { splitFrontMatter } from "../../definition/folder/front-matter.js";
+import { readYaml } from "../../definition/folder/read-yaml.js";
+import { createReport } from "../../definition/folder/report.js";
+import { isJsonObject, type JsonValue } from "../../definition/json.js";
+import { isPhasegateError } from "../../errors.js";
+import { allWorkflows } from "./find-workflow.js";
+import { folderOf, nameOf } from "./load-context.js";
+import type { SkillPlaces } from "./open-skill.js";
+import { type FoundWorkflow, readWhole } from "./source.js";
+
+/** A workflow of a workspace. */
+export interface WorkflowSummary {
+  /** What `preload_workflow` takes. */
+  readonly name: string;
+  readonly shape: FoundWorkflow["shape"];
+  /** Its first file. */
+  readonly path: string;
+  /** What its first file says of it. */
+  readonly description?: string;
+}
+
+/** All workflows below the roots, by root and path. One that can't be read is listed without its description. */
+export async function listWorkflows({ source, roots }: SkillPlaces): Promise<readonly WorkflowSummary[]> {
+  const found = await allWorkflows(source, roots);
+  return Promise.all(
+    found.map(async ({ shape, file }) => {
+      const path = source.show(file);
+      const said = await descriptionOf(shape, path, () => readWhole(source, file));
+      return { name: nameOf(folderOf(file)), shape, path, ...(said === undefined ? {} : { description: said }) };
+    }),
+  );
+}
+
+async function descriptionOf(
+  shape: FoundWorkflow["shape"],
+  path: string,
+  read: () => Promise<{ readonly text: string }>,
+): Promise<string | undefined> {
+  try {
+    const { text } = await read();
+    const report = createReport();
+    const source =
+      shape === "classic" ? await readYaml(path, text, report) : (await splitFrontMatter(path, text, report)).source;
+    return textOf(source?.value);
+  } catch (error) {
+    // Whoever loads it is told what is wrong with it.
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  return isJsonObject(value) && typeof value.description === "string" ? value.description : undefined;
+}

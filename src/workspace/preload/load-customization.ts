@@ -1,0 +1,79 @@
+/** The layers of a skill's customization: its own defaults, the team's file, and one person's. */
+import { isPhasegateError } from "../../errors.js";
+import type { Location } from "../roots/location.js";
+import { folderOf, inFolder, nameOf } from "./load-context.js";
+import { mergeCustomization, type TomlTable } from "./merge-customization.js";
+import { filePart, joinParts, type Parts, warned } from "./parts.js";
+import { type FileSource, readWhole } from "./source.js";
+
+const NOT_OPEN =
+  "the project's customizations are not read: the host must give {project-root}/_bmad/custom as a root to read";
+
+/** A layer that was read. */
+interface Layer {
+  readonly path: string;
+  readonly size: number;
+  readonly text: string;
+  readonly table: TomlTable;
+}
+
+/**
+ * A skill's `customize.toml` with `{project-root}/_bmad/custom/<skill>.toml` and `<skill>.user.toml` over it, as one file.
+ * Layers that aren't there are passed over; one that can't be read is a warning, and the others count.
+ */
+export async function loadCustomization(source: FileSource, skill: Location): Promise<Parts> {
+  const folder = folderOf(skill);
+  const name = nameOf(folder);
+  const defaults = inFolder(folder, "customize.toml");
+  const custom = `{project-root}/_bmad/custom/${name}`;
+  const project = source.known.includes("project-root");
+  const layers = await Promise.all([
+    readLayer(source, () => defaults),
+    ...(project ? [`${custom}.toml`, `${custom}.user.toml`] : []).map((path) =>
+      readLayer(source, () => source.resolve(path)),
+    ),
+  ]);
+  const read = layers.filter((layer) => layer !== undefined && typeof layer !== "string");
+  const found = [...new Set(layers.filter((layer) => typeof layer === "string"))];
+  // What can't be customized has nobody's customizations to lose.
+  const warnings = layers[0] === undefined ? found.filter((warning) => warning !== NOT_OPEN) : found;
+  const [first, ...others] = read;
+  if (first === undefined) return warned(...warnings);
+  const { stringify } = await import("smol-toml");
+  const table = others.reduce((base, { table: over }) => mergeCustomization(base, over), first.table);
+  const head = `# ${name}: ${read.map(({ path }) => path).join(", then ")}, merged in this order\n`;
+  // Alone it is given as it was written, with what its author says of it.
+  const content = others.length === 0 ? first.text : head + stringify(table);
+  const size = read.reduce((sum, layer) => sum + layer.size, 0);
+  const part = filePart(first.path, { role: "customization" }, size, content);
+  return joinParts([part, warned(...warnings)]);
+}
+
+/** One layer; undefined where there is none, a warning where it can't be read. */
+async function readLayer(source: FileSource, place: () => Location): Promise<Layer | string | undefined> {
+  try {
+    const location = place();
+    const { text, size } = await readWhole(source, location);
+    const path = source.show(location);
+    const table = await parsed(text);
+    return typeof table === "string" ? `${path}:${table}` : { path, size, text, table };
+  } catch (error) {
+    if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
+    if (isPhasegateError(error, "PATH_REFUSED")) {
+      return NOT_OPEN;
+    }
+    if (isPhasegateError(error)) return error.message;
+    throw error;
+  }
+}
+
+async function parsed(text: string): Promise<TomlTable | string> {
+  const { parse, TomlError } = await import("smol-toml");
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const [reason = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
+    return `${error.line}:${error.column}: the customization is not read, it is not TOML: ${reason}`;
+  }
+}

@@ -1,0 +1,91 @@
+/** Loads a workflow of any shape, with all that it invokes. */
+import { isPhasegateError } from "../../errors.js";
+import type { Location } from "../roots/location.js";
+import { loadElicitation, loadEngine } from "./core-texts.js";
+import { findWorkflow } from "./find-workflow.js";
+import type { LoadContext } from "./load-context.js";
+import { loadCustomization } from "./load-customization.js";
+import { loadWorkflow } from "./load-workflow.js";
+import { type OpenedSkill, openSkill, type SkillPlaces } from "./open-skill.js";
+import { joinParts, missingPart, type Parts, warned } from "./parts.js";
+import type { FoundWorkflow } from "./source.js";
+
+/** A workflow's parts; for a skill with steps, also the skill that has them. */
+export interface LoadedWorkflow {
+  readonly shape: FoundWorkflow["shape"];
+  readonly parts: Parts;
+  readonly skill?: OpenedSkill;
+}
+
+/** Loads all parts of a workflow but the steps of a skill: these are given one by one. */
+export function loadParts(places: SkillPlaces, found: FoundWorkflow): Promise<LoadedWorkflow> {
+  return loadFound(contextOf(places), places, found, []);
+}
+
+async function loadFound(
+  context: LoadContext,
+  places: SkillPlaces,
+  found: FoundWorkflow,
+  trail: readonly string[],
+): Promise<LoadedWorkflow> {
+  const { shape, file } = found;
+  const path = places.source.show(file);
+  const way = [...trail, path];
+  const refusal = trail.includes(path)
+    ? `workflows lead to each other in a circle: ${way.join(" → ")}`
+    : trail.length > places.maxDepth
+      ? `not loaded, since ${trail.length} workflows lead to it one after the other: ${way.join(" → ")}`
+      : undefined;
+  if (refusal !== undefined) return { shape, parts: warned(refusal) };
+  if (shape === "classic") return { shape, parts: await loadWorkflow(context, file, way) };
+  return loadSkill(context, places, file, way);
+}
+
+async function loadSkill(
+  context: LoadContext,
+  places: SkillPlaces,
+  file: Location,
+  way: readonly string[],
+): Promise<LoadedWorkflow> {
+  const opened = await openSkill(places, file);
+  const customized = await Promise.all(opened.map((skill) => loadCustomization(places.source, skill.file)));
+  const parts = opened.flatMap((skill, index) => [skill.parts, customized[index] ?? joinParts([])]);
+  const last = opened.at(-1) ?? opened[0];
+  if (last.leadsTo?.shape === "classic") {
+    const led = await loadFound(context, places, last.leadsTo, way);
+    return { shape: "classic", parts: joinParts([...parts, led.parts]) };
+  }
+  return { shape: "skill", parts: joinParts(parts), ...(last.index.length === 0 ? {} : { skill: last }) };
+}
+
+function contextOf(places: SkillPlaces): LoadContext {
+  const { source, roots } = places;
+  const context: LoadContext = {
+    source,
+    definitionRoots: roots,
+    engine: once(() => loadEngine(source)),
+    elicitation: once(() => loadElicitation(source)),
+    async invoke(path, from, trail) {
+      let file: Location | undefined;
+      try {
+        const found = await findWorkflow(source, path, roots, from);
+        file = found.file;
+        const { parts, skill } = await loadFound(context, places, found, trail);
+        if (skill === undefined) return parts;
+        return joinParts([parts, warned(`${skill.name} has steps: preload it by itself when you come to it`)]);
+      } catch (error) {
+        if (!isPhasegateError(error)) throw error;
+        return missingPart(source, file, path, { role: "workflow" }, error);
+      }
+    },
+  };
+  return context;
+}
+
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load();
+    return loading;
+  };
+}

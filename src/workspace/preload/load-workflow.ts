@@ -1,0 +1,101 @@
+/** Workflows as BMAD wrote them up to its version 6: a workflow.yaml that names its files. */
+import type { JsonObject } from "../../definition/json.js";
+import type { Location } from "../roots/location.js";
+import { invokedWorkflows, usesElicitation } from "./active-text.js";
+import { componentsOf } from "./components.js";
+import { definitionInvalid } from "./definition-invalid.js";
+import { folderOf, type LoadContext, nameOf } from "./load-context.js";
+import { filePart, joinParts, missingPart, type Parts, readPart, warned } from "./parts.js";
+import { type Mapping, readMapping, replaceTexts } from "./read-mapping.js";
+import { readWhole } from "./source.js";
+import { createVariables, type Variables } from "./variables.js";
+
+/** A workflow.yaml, read. */
+interface Opened {
+  readonly file: Location;
+  readonly text: string;
+  readonly size: number;
+  readonly own: JsonObject;
+  /** Missing for the workflow that was asked for itself. */
+  readonly workflow?: string | undefined;
+}
+
+/**
+ * Loads the workflow of a workflow.yaml: its configuration, then side by side all that it names, then what the instructions
+ * invoke. Throws `DEFINITION_INVALID`, with the lines, for a workflow.yaml that can't be read.
+ */
+export async function loadWorkflow(context: LoadContext, file: Location, trail: readonly string[]): Promise<Parts> {
+  const { source } = context;
+  const path = source.show(file);
+  const { text, size } = await readWhole(source, file);
+  const mapping = await readMapping(path, text);
+  if (mapping.value === undefined) throw definitionInvalid(nameOf(folderOf(file)), mapping.diagnostics);
+  const own = { installed_path: source.show(folderOf(file)), ...mapping.value };
+  const invoked = trail.length > 1;
+  const opened = { file, text, size, own, workflow: invoked ? nameOf(folderOf(file)) : undefined };
+  const { config, value } = await loadConfig(context, opened);
+  const variables = createVariables(own, value, source.known);
+  const content = await replaceTexts(text, (value) => source.expand(variables.resolve(value)));
+  const named = await loadNamed(context, opened, variables, trail);
+  const self = filePart(path, { role: "workflow", workflow: opened.workflow }, size, content);
+  return joinParts([self, config, named, warned(...variables.faults)]);
+}
+
+/** A configuration that isn't there, or can't be read, leaves its references as they are. */
+async function loadConfig(
+  { source }: LoadContext,
+  { file, own, workflow }: Opened,
+): Promise<{ readonly config: Parts; readonly value: JsonObject | undefined }> {
+  const given = own.config_source;
+  if (typeof given !== "string" || given.trim() === "") return { config: joinParts([]), value: undefined };
+  const wanted = { role: "config", workflow } as const;
+  const path = createVariables(own, undefined, source.known).resolve(given);
+  let location: Location | undefined;
+  try {
+    location = source.resolve(path, { from: file });
+    const { text, size } = await readWhole(source, location);
+    const shown = source.show(location);
+    const mapping: Mapping = await readMapping(shown, text);
+    const part = filePart(shown, wanted, size, text);
+    if (mapping.value === undefined) {
+      return { config: joinParts([part, warned(...mapping.diagnostics)]), value: undefined };
+    }
+    return { config: part, value: mapping.value };
+  } catch (error) {
+    return { config: await missingPart(source, location, path, wanted, error), value: undefined };
+  }
+}
+
+/** All that the workflow names, side by side; the instructions' own wishes follow theirs. */
+async function loadNamed(
+  context: LoadContext,
+  { file, own, workflow }: Opened,
+  variables: Variables,
+  trail: readonly string[],
+): Promise<Parts> {
+  const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
+  const { files, onDemand } = componentsOf(resolved, context.definitionRoots);
+  const parts = await Promise.all([
+    ...files.map(async ({ path, role }) => {
+      const part = await readPart(context.source, path, { role, workflow }, file);
+      const text = role === "instructions" ? part.files[0]?.content : undefined;
+      return text === undefined ? part : joinParts([part, await loadAsked(context, text, variables, file, trail)]);
+    }),
+    context.engine(),
+  ]);
+  const later = onDemand.map((path) => `named, not loaded: ${path} (read it if the instructions choose it)`);
+  return joinParts([...parts, warned(...later)]);
+}
+
+/** What instructions ask for by their tags. */
+async function loadAsked(
+  context: LoadContext,
+  text: string,
+  variables: Variables,
+  from: Location,
+  trail: readonly string[],
+): Promise<Parts> {
+  const invoked = invokedWorkflows(text).map((path) => context.invoke(variables.resolve(path), from, trail));
+  const elicitation = usesElicitation(text) ? [context.elicitation()] : [];
+  return joinParts(await Promise.all([...elicitation, ...invoked]));
+}

@@ -1,0 +1,59 @@
+/**
+ * What a path in a workspace may look like, wherever the workspace lies: a folder that was written on Linux must be one
+ * on Windows and on a Mac as well, and no name may look like another one to whoever reads it.
+ */
+import { shown } from "../../definition/names.js";
+import { parseRelativePath } from "../../definition/relative-path.js";
+import { PhasegateError } from "../../errors.js";
+
+/** Devices of Windows, whatever stands after them: `nul.txt` is one. */
+const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
+/** Marks that turn the direction of a name, and characters that nobody sees. */
+const UNSEEN = /[\u0080-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+/** What Windows has in no name; a colon begins a stream of a file there. */
+const UNUSUAL = /[<>:"|?*]/;
+
+/**
+ * Checks a path below a root and gives it with `/`. Beside what leads out, this refuses what leads elsewhere on another
+ * system. Throws `PATH_REFUSED`.
+ */
+export function checkedPath(value: unknown): string {
+  const path = parseRelativePath(value);
+  const reason = path === "." ? undefined : faultOf(path);
+  if (reason !== undefined) throw refusal(value, reason);
+  return path;
+}
+
+/** Why a path is refused, in words that follow "it"; undefined if it isn't. */
+function faultOf(path: string): string | undefined {
+  if (/\p{Surrogate}/u.test(path)) return "it holds half a character";
+  if (UNSEEN.test(path)) return "it holds a character that can't be seen or turns the direction of writing";
+  if (/%(2e|2f|5c|00)/i.test(path)) return "it holds an encoded dot, slash or NUL";
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return "it is a URL";
+  if (UNUSUAL.test(path)) return "it holds a character that some systems have in no name";
+  if (path.startsWith("~")) return "'~' is no folder here";
+  if (becomesOther(path)) return "it holds characters that are dots or slashes in another form";
+  return path
+    .split("/")
+    .map(nameFault)
+    .find((fault) => fault !== undefined);
+}
+
+function nameFault(name: string): string | undefined {
+  if (DEVICE.test(name)) return "a name in it is a device on Windows";
+  if (/[. ]$/.test(name)) return "a name in it ends with a dot or a space";
+  return name.startsWith(" ") ? "a name in it begins with a space" : undefined;
+}
+
+/** Whether a file system that folds characters would see other folders in it: full-width dots, for example. */
+function becomesOther(path: string): boolean {
+  const folded = path.normalize("NFKC").split(/[\\/]/);
+  return folded.length !== path.split("/").length || folded.some((name) => /^\.{1,2}$/.test(name));
+}
+
+function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
+  return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
+    remedy: "Use plain names, joined by '/', such as 'notes/summary.md'.",
+    details: { reason },
+  });
+}

@@ -1,0 +1,71 @@
+/** What a session's `manifest.json` says. The workspace keeps it: no agent can write it. Pure. */
+import * as z from "zod";
+import { sessionInputsSchema } from "./recorded-events.js";
+
+/** The name of a manifest in its session's folder. */
+export const MANIFEST = "manifest.json";
+
+const outputSchema = z.object({
+  /** Relative to the session's folder. */
+  path: z.string(),
+  bytes: z.int().nonnegative(),
+  sha256: z.string(),
+  saved_at: z.string(),
+});
+
+/** Checks a manifest that was read. */
+export const manifestSchema = z.object({
+  session_id: z.string(),
+  status: z.enum(["active", "completed", "failed"]),
+  workflow: z.string().optional(),
+  agent: z.string().optional(),
+  inputs: sessionInputsSchema.optional(),
+  /** Where it stands in skills with steps: the step that was given last, by skill. */
+  steps: z.record(z.string(), z.string()).optional(),
+  outputs: z.array(outputSchema),
+  summary: z.string().optional(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  completed_at: z.string().optional(),
+});
+
+/** What is known of a session: whose it is, what it was begun with, what it has made, and where it stands. */
+export type Manifest = z.infer<typeof manifestSchema>;
+/** A file that a session has made. */
+export type ManifestOutput = z.infer<typeof outputSchema>;
+
+/** The manifest with a file that was saved; one that was there before keeps its place. */
+export function withOutput(manifest: Manifest, output: ManifestOutput): Manifest {
+  const known = manifest.outputs.some(({ path }) => path === output.path);
+  const outputs = known
+    ? manifest.outputs.map((before) => (before.path === output.path ? output : before))
+    : [...manifest.outputs, output];
+  return { ...manifest, outputs, updated_at: output.saved_at };
+}
+
+/** The manifest with the step of a skill that was given. */
+export function withStep(manifest: Manifest, skill: string, step: string, at: string): Manifest {
+  return { ...manifest, steps: { ...manifest.steps, [skill]: step }, updated_at: at };
+}
+
+/** The manifest of a session that is over. */
+export function withEnd(manifest: Manifest, status: "completed" | "failed", at: string, summary?: string): Manifest {
+  return {
+    ...manifest,
+    status,
+    ...(summary === undefined ? {} : { summary }),
+    updated_at: at,
+    completed_at: at,
+  };
+}
+
+/** The manifest of a session that is gone on with, with the files that really are there. */
+export function reopened(manifest: Manifest, outputs: readonly ManifestOutput[], at: string): Manifest {
+  const { completed_at: _, ...rest } = manifest;
+  return { ...rest, status: "active", outputs: [...outputs], updated_at: at };
+}
+
+/** A manifest as it lies in its file. */
+export function manifestText(manifest: Manifest): string {
+  return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}

@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { distance } from "fastest-levenshtein";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
+import type { Clock } from "../../ports/clock.js";
+import type { FileSignature } from "../../walls/file-signature.js";
+import { sha256 } from "../../walls/replace-file.js";
+import type { Saved } from "../../walls/save-file.js";
+import type { Wall } from "../../walls/wall.js";
+import type { WorkspaceLimits } from "../limits.js";
+import { MANIFEST, type Manifest, type ManifestOutput, reopened, withEnd, withOutput, withStep } from "./manifest.js";
+import { changeManifest, readManifest, writeManifest } from "./manifest-file.js";
+import { checkedOutput } from "./output-path.js";
+import { sessionIdAt } from "./session-id.js";
+import { isOver, noSession, quotaReached } from "./session-refusals.js";
+
+/** What a session is begun with. */
+export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "steps">;
+
+/** How many sessions are named where one isn't found. */
+const NEAR_MAX = 3;
+
+/** The folders of sessions below the output root, each with its manifest. */
+export class SessionFolders {
+  readonly #wall: Wall;
+  readonly #limits: WorkspaceLimits;
+  readonly #clock: Clock;
+  /** The end of what is written in a session: two saves at once would both find room for one. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+
+  constructor(wall: Wall, limits: WorkspaceLimits, clock: Clock) {
+    this.#wall = wall;
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /**
+   * Makes a session's folder and manifest. Without an id, or with one that is taken, it gets a new one: made of the time,
+   * or a UUID where that is taken, too.
+   */
+  async create(wanted: string | undefined, facts: SessionFacts, isTaken: (id: string) => Promise<boolean>) {
+    const ids = [...(wanted === undefined ? [] : [wanted]), sessionIdAt(this.#clock.now()), randomUUID()];
+    for (const id of ids) {
+      if ((await isTaken(id)) || !(await this.#wall.makeFolder(id))) continue;
+      const at = this.#now();
+      const manifest: Manifest = {
+        session_id: id,
+        status: "active",
+        ...facts,
+        outputs: [],
+        created_at: at,
+        updated_at: at,
+      };
+      await writeManifest(this.#wall, manifest);
+      return manifest;
+    }
+    throw new PhasegateError("CONFLICT", "no id was free for a session", {
+      remedy: "Call create_session again.",
+      details: { sessionId: wanted ?? "" },
+    });
+  }
+
+  /** Goes on with a session that is there, with the files that really lie in its folder. */
+  async reopen(id: string): Promise<Manifest> {
+    const manifest = await this.manifest(id);
+    const outputs = await this.#outputsIn(id, manifest);
+    return this.#inTurn(id, () => changeManifest(this.#wall, id, (now) => reopened(now, outputs, this.#now())));
+  }
+
+  /** Saves a file of a session, and notes it in the manifest. The path is relative to the session's folder, and checked. */
+  save(id: string, given: string, text: string): Promise<Saved & { readonly path: string }> {
+    return this.#inTurn(id, async () => {
+      const manifest = await this.manifest(id);
+      if (manifest.status !== "active") throw isOver(id, manifest.status);
+      const path = await checkedOutput(this.#wall, id, given);
+      this.#checkQuotas(manifest, path, Buffer.byteLength(text));
+      const saved = await this.#wall.save(`${id}/${path}`, { text, maxBytes: this.#limits.fileBytes });
+      const output = { path, bytes: saved.bytes, sha256: saved.hash, saved_at: this.#now() };
+      await changeManifest(this.#wall, id, (now) => withOutput(now, output));
+      return { ...saved, path };
+    });
+  }
+
+  /** Notes which step of a skill was given. */
+  noteStep(id: string, skill: string, step: string): Promise<Manifest> {
+    return this.#inTurn(id, () => changeManifest(this.#wall, id, (now) => withStep(now, skill, step, this.#now())));
+  }
+
+  /** Notes that a session is over. */
+  complete(id: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
+    return this.#inTurn(id, async () => {
+      const before = await this.manifest(id);
+      if (before.status !== "active") throw isOver(id, before.status);
+      return changeManifest(this.#wall, id, (now) => withEnd(now, status, this.#now(), summary));
+    });
+  }
+
+  /** What is known of a session. Throws `SESSION_NOT_FOUND`. */
+  async manifest(id: string): Promise<Manifest> {
+    try {
+      return await readManifest(this.#wall, id);
+    } catch (error) {
+      if (isPhasegateError(error, "FILE_NOT_FOUND")) throw noSession(id, await this.#near(id));
+      throw error;
+    }
+  }
+
+  /** Whether a session has a folder. */
+  async exists(id: string): Promise<boolean> {
+    try {
+      await this.#wall.list(id);
+      return true;
+    } catch (error) {
+      if (isPhasegateError(error, "FILE_NOT_FOUND")) return false;
+      throw error;
+    }
+  }
+
+  #checkQuotas({ outputs }: Manifest, path: string, bytes: number): void {
+    const { fileBytes, sessionBytes, sessionFiles } = this.#limits;
+    if (bytes > fileBytes)
+      throw quotaReached(`it has ${bytes} bytes, and a file may have ${fileBytes}`, fileBytes, bytes);
+    const others = outputs.filter((output) => output.path !== path);
+    const total = others.reduce((sum, output) => sum + output.bytes, bytes);
+    if (total > sessionBytes) throw quotaReached(`a session may hold ${sessionBytes} bytes`, sessionBytes, total);
+    if (others.length < sessionFiles) return;
+    throw quotaReached(`a session may have ${sessionFiles} files`, sessionFiles, others.length + 1);
+  }
+
+  /** A process that died between a file and its manifest has left one that isn't in it. */
+  async #outputsIn(id: string, manifest: Manifest): Promise<readonly ManifestOutput[]> {
+    const { entries } = await this.#wall.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
+    const most = this.#limits.sessionBytes;
+    const files = entries.filter(({ path, signature }) => path !== `${id}/${MANIFEST}` && isSmaller(signature, most));
+    const found: ManifestOutput[] = [];
+    for (const { path } of files) {
+      const { bytes, signature } = await this.#wall.readBytes(path, { maxBytes: most });
+      const output = { path: path.slice(id.length + 1), bytes: bytes.length, sha256: sha256(bytes) };
+      const known = manifest.outputs.find((before) => before.path === output.path && before.sha256 === output.sha256);
+      found.push(known ?? { ...output, saved_at: new Date(signature.changedAt).toISOString() });
+    }
+    return found;
+  }
+
+  async #near(id: string): Promise<readonly string[]> {
+    const names = (await this.#wall.list(".")).filter(({ kind }) => kind === "folder").map(({ path }) => path);
+    const steps = new Map(names.map((name) => [name, distance(id, name)]));
+    return [...steps]
+      .sort(([, a], [, b]) => a - b)
+      .slice(0, NEAR_MAX)
+      .map(([name]) => name);
+  }
+
+  async #inTurn<T>(id: string, step: () => Promise<T>): Promise<T> {
+    const before = this.#queues.get(id) ?? Promise.resolve();
+    const turn = before.then(step);
+    // Who comes next waits for the end of this one, however it ends.
+    const ended = turn.then(
+      () => {},
+      () => {},
+    );
+    this.#queues.set(id, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.#queues.get(id) === ended) this.#queues.delete(id);
+    }
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+}
+
+/** What is larger was put there by somebody else. */
+function isSmaller(signature: FileSignature | undefined, most: number): boolean {
+  return signature !== undefined && signature.size <= most;
+}

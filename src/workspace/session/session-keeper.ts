@@ -1,0 +1,102 @@
+import type { WorkspaceNotifications } from "../notifications.js";
+import type { WorkspaceAct } from "./acts.js";
+import type { Manifest } from "./manifest.js";
+import type { Recorder } from "./recorder.js";
+import type { SessionCounts } from "./session-counts.js";
+import type { SessionFacts, SessionFolders } from "./session-folders.js";
+
+/** What {@link SessionKeeper} is made of. */
+export interface KeeperOptions {
+  readonly folders: SessionFolders;
+  /** Where the host wants sessions recorded. */
+  readonly recorder?: Recorder | undefined;
+  readonly notifications: WorkspaceNotifications;
+  readonly counts: SessionCounts;
+}
+
+/** Sessions with all that is kept of them: folder, manifest, log, figures, and the news for the host. */
+export class SessionKeeper {
+  readonly #options: KeeperOptions;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Begins a session, with what was done before it. */
+  async create(wanted: string | undefined, facts: SessionFacts, acts: readonly WorkspaceAct[]): Promise<Manifest> {
+    const { folders, recorder, notifications, counts } = this.#options;
+    const known = { ...facts, ...workflowOf(facts, acts), ...stepsOf(acts) };
+    const manifest = await folders.create(wanted, known, async (id) => (await recorder?.knows(id)) ?? false);
+    const { session_id: sessionId, workflow, agent, inputs } = manifest;
+    await recorder?.open(sessionId, {
+      ...(workflow === undefined ? {} : { workflow }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(inputs === undefined ? {} : { inputs }),
+      acts,
+    });
+    counts.begun(sessionId);
+    notifications.notify("sessionCreated", { sessionId, workflow });
+    return manifest;
+  }
+
+  /** Goes on with a session. */
+  async reopen(sessionId: string, acts: readonly WorkspaceAct[]): Promise<Manifest> {
+    const { folders, recorder, notifications, counts } = this.#options;
+    const manifest = await folders.reopen(sessionId);
+    await recorder?.reopen(sessionId, acts);
+    counts.begun(sessionId);
+    notifications.notify("sessionReopened", { sessionId });
+    return manifest;
+  }
+
+  /** Saves a file of a session; the path is relative to its folder. */
+  async save(sessionId: string, path: string, content: string) {
+    const { folders, notifications } = this.#options;
+    const saved = await folders.save(sessionId, path, content);
+    const { bytes, hash, replaced } = saved;
+    const shown = `{output-root}/${sessionId}/${saved.path}`;
+    await this.record(sessionId, { type: "saved", path: shown, bytes, hash, replaced });
+    notifications.notify("saved", { sessionId, path: shown, bytes, replaced });
+    return { ...saved, path: shown };
+  }
+
+  /** Ends a session. */
+  async complete(sessionId: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
+    const { folders, recorder, notifications, counts } = this.#options;
+    const manifest = await folders.complete(sessionId, status, summary);
+    await recorder?.complete(sessionId, status, summary);
+    counts.ended(sessionId, status);
+    notifications.notify("sessionCompleted", { sessionId, status });
+    return manifest;
+  }
+
+  /** What is known of a session. */
+  manifest(sessionId: string): Promise<Manifest> {
+    return this.#options.folders.manifest(sessionId);
+  }
+
+  /** Whether a session has a folder. */
+  exists(sessionId: string): Promise<boolean> {
+    return this.#options.folders.exists(sessionId);
+  }
+
+  /** Notes an act in a session's log, where it is recorded. Where a session stands is in its manifest, too. */
+  async record(sessionId: string, act: WorkspaceAct): Promise<void> {
+    if (act.type === "step") await this.#options.folders.noteStep(sessionId, act.workflow, act.step);
+    await this.#options.recorder?.record(sessionId, act);
+  }
+}
+
+/** A session whose workflow nobody names is on the one that was loaded last. */
+function workflowOf({ workflow }: SessionFacts, acts: readonly WorkspaceAct[]): Pick<SessionFacts, "workflow"> {
+  const loaded = acts.findLast((act) => act.type === "preloaded" || act.type === "step");
+  return workflow === undefined && loaded !== undefined ? { workflow: loaded.workflow } : {};
+}
+
+/** The steps that were given before there was a session, the last of each skill. */
+function stepsOf(acts: readonly WorkspaceAct[]): Pick<SessionFacts, "steps"> {
+  const given = acts
+    .filter((act) => act.type === "step")
+    .map(({ workflow, step }): [string, string] => [workflow, step]);
+  return given.length === 0 ? {} : { steps: Object.fromEntries(given) };
+}

@@ -1,0 +1,110 @@
+/** The steps of a skill, one by one: whoever loads ahead follows none of them whole. */
+import type { FieldGate } from "../../definition/structure.js";
+import type { Connection } from "../connection.js";
+import { findWorkflow } from "../preload/find-workflow.js";
+import { openSkill } from "../preload/open-skill.js";
+import { skillPlaces } from "../preload/skill-places.js";
+import { type GivenStep, giveStep, readEntry, type SteppedSkill } from "./give-step.js";
+import { judgeStep, type StepRefusal } from "./judge-step.js";
+import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
+import { memoryOf, stepAt } from "./step-memory.js";
+import { exhausted, noSteps, notPast, refuseChoice } from "./step-refusals.js";
+
+/** How often a gate may be failed before a person must help. */
+const FAILURES_MAX = 12;
+
+/** What is asked of `nextStep`. */
+export interface NextStepRequest {
+  /** The skill's name, or the path of its folder. */
+  readonly workflow: string;
+  /** What the gate of the step that is left asks for. */
+  readonly evidence?: unknown;
+  /** Which step, where the one that is left names several. */
+  readonly step?: string;
+}
+
+/** What `nextStep` gives: a step, the end, or what the gate of the step that was to be left says. */
+export type NextStep =
+  | { readonly status: "step"; readonly step: GivenStep }
+  | { readonly status: "done"; readonly after: string }
+  | { readonly status: "refused"; readonly at: string; readonly refusal: StepRefusal };
+
+/**
+ * Gives a skill's next step in the connection's session: the first if none was given yet. The gate of the step that is left
+ * must be passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps or a step that can't be next,
+ * `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, and what unsafe evidence throws.
+ */
+export function nextStep(connection: Connection, request: NextStepRequest): Promise<NextStep> {
+  return memoryOf(connection).inTurn(async () => {
+    const places = skillPlaces(connection);
+    const { file } = await findWorkflow(places.source, request.workflow, places.roots);
+    const opened = await openSkill(places, file);
+    const stepped = { places, skill: opened.at(-1) ?? opened[0] };
+    if (stepped.skill.index.length === 0) throw noSteps(stepped.skill);
+    const at = await stepAt(connection, stepped.skill.name);
+    const current = at === undefined ? undefined : entryOf(stepped.skill.index, at, ".");
+    if (current === undefined) return begin(connection, stepped, request.step);
+    return leave(connection, stepped, current, request);
+  });
+}
+
+async function begin(connection: Connection, stepped: SteppedSkill, wanted: string | undefined): Promise<NextStep> {
+  const firsts = firstSteps(stepped.skill.index, stepped.skill.text);
+  const entry = wanted === undefined && firsts.length > 1 ? undefined : chosen(firsts, wanted);
+  return { status: "step", step: await giveStep(connection, stepped, entry ?? refuseChoice(wanted, firsts)) };
+}
+
+async function leave(
+  connection: Connection,
+  stepped: SteppedSkill,
+  current: StepEntry,
+  { evidence, step: wanted }: NextStepRequest,
+): Promise<NextStep> {
+  const { index } = stepped.skill;
+  const left = await readEntry(stepped, current);
+  const next = stepsAfter(index, current, left.text, left.nextStepFile);
+  const gates = await gatesBefore(stepped, current, next);
+  const ends = next.length === 0 && wanted === undefined;
+  const target = ends ? undefined : (chosen([...next, ...gates], wanted) ?? refuseChoice(wanted, next));
+  const gate =
+    target === undefined ? undefined : gates.find((one) => stepsBetween(index, current, target).includes(one));
+  if (target !== undefined && gate !== undefined && wanted !== undefined) throw notPast(target, gate);
+  const refusal = left.gate === undefined ? undefined : await judge(connection, stepped, current, left.gate, evidence);
+  if (refusal !== undefined) return { status: "refused", at: current.step, refusal };
+  if (target === undefined) return { status: "done", after: current.step };
+  return { status: "step", step: await giveStep(connection, stepped, gate ?? target) };
+}
+
+/** Takes evidence to the gate of the step that is left, and counts how often that was in vain. */
+async function judge(
+  connection: Connection,
+  { skill }: SteppedSkill,
+  current: StepEntry,
+  gate: FieldGate,
+  evidence: unknown,
+): Promise<StepRefusal | undefined> {
+  const { failures } = memoryOf(connection);
+  const key = `${skill.name}\n${current.step}`;
+  const number = skill.index.indexOf(current) + 1;
+  const before = failures.get(key) ?? 0;
+  if (before >= FAILURES_MAX) throw exhausted(current, number, FAILURES_MAX);
+  const facts = { session: connection.sessionId ?? "", skill: skill.name, number, attempt: before + 1 };
+  const refusal = await judgeStep(gate, evidence, facts);
+  failures.set(key, refusal === undefined ? 0 : before + 1);
+  return refusal;
+}
+
+/** The steps with gates that lie before those that a step leads to: nobody gets past them. */
+async function gatesBefore(
+  stepped: SteppedSkill,
+  current: StepEntry,
+  next: readonly StepEntry[],
+): Promise<readonly StepEntry[]> {
+  const between = [...new Set(next.flatMap((entry) => stepsBetween(stepped.skill.index, current, entry)))];
+  const read = await Promise.all(between.map((entry) => readEntry(stepped, entry)));
+  return between.filter((_, index) => read[index]?.gate !== undefined);
+}
+
+function chosen(entries: readonly StepEntry[], wanted: string | undefined): StepEntry | undefined {
+  return wanted === undefined ? entries[0] : entryOf(entries, wanted, ".");
+}

@@ -1,0 +1,86 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { makeWorkspace } from "../workspace/make-workspace.js";
+import { run } from "./run-cli.js";
+import { connectToBin } from "./serve-client.js";
+
+async function served(...more: string[]) {
+  const { base, bundle } = await makeWorkspace();
+  const output = join(base, "made/outputs");
+  const core = join(base, "project/core");
+  const flags = ["--bundle", bundle, "--core", core, "--output", output, "--project", join(base, "project"), ...more];
+  const { client, log } = await connectToBin(flags);
+  const ask = async (name: string, input: Answer = {}) => answerOf(await client.callTool({ name, arguments: input }));
+  return { base, output, client, log, ask };
+}
+
+describe("phasegate serve --bundle", () => {
+  it("serves a workspace alone, without a state", async () => {
+    const { output, client, log, ask } = await served();
+    expect(await ask("read_file", { path: "{project-root}/core/tasks/workflow.md" })).toMatchObject({ success: true });
+    expect(await ask("read_file", { path: "../x" })).toMatchObject({ success: false });
+    const { session_id } = await ask("create_session", { workflow: "intake" });
+    await ask("save_output", { path: `${session_id}/a.md`, content: "a" });
+    expect(await readFile(join(output, String(session_id), "a.md"), "utf8")).toBe("a");
+    await client.close();
+    const said = log.map(({ msg }) => msg);
+    expect(said).toEqual(expect.arrayContaining(["workspace", "sessionCreated", "saved", "security"]));
+    expect(JSON.stringify(log)).not.toContain("Follow the steps");
+  });
+
+  it("records sessions where there is a state, which the other commands show, check and export", async () => {
+    const state = join(await temporaryFolder(), "state");
+    const { client, ask } = await served("--state", state);
+    const { session_id } = await ask("create_session", { workflow: "intake", agent: "alex" });
+    const id = String(session_id);
+    await ask("read_file", { path: "workflows/intake/instructions.md" });
+    await ask("list_files");
+    await ask("save_output", { path: `${id}/a.md`, content: "a" });
+    await ask("save_output", { path: `${id}/a.md`, content: "b" });
+    await ask("create_session", { session_id: id, reopen: true });
+    await ask("complete_session", { summary: "One report." });
+    await client.close();
+    expect((await run("sessions", "--state", state)).stdout).toContain(id);
+    const shown = await run("show", id, "--state", state);
+    expect(shown.code).toBe(0);
+    expect(shown.stdout).toContain(`saved {output-root}/${id}/a.md (1 bytes, replaced)`);
+    expect(shown.stdout).toContain("completed One report.");
+    const { entries } = JSON.parse((await run("show", id, "--state", state, "--json")).stdout);
+    expect(entries.map(({ type }: Answer) => type)).toEqual([
+      "opened",
+      "read",
+      "listed",
+      "saved",
+      "saved",
+      "reopened",
+      "completed",
+    ]);
+    const audited = await run("audit", id, "--state", state);
+    expect([audited.code, audited.stdout]).toEqual([0, expect.stringContaining("intact: 7 commits")]);
+    const file = join(await temporaryFolder(), "sessions.jsonl");
+    expect((await run("export", "--state", state, "--out", file)).code).toBe(0);
+    const copy = join(await temporaryFolder(), "copy");
+    expect((await run("import", file, "--state", copy)).code).toBe(0);
+    expect((await run("show", id, "--state", copy)).stdout).toBe(shown.stdout);
+  });
+
+  it("is refused where a part of it is missing, and leaves nothing behind", async () => {
+    const folder = await temporaryFolder();
+    await mkdir(join(folder, "bundle"));
+    const bundle = join(folder, "bundle");
+    for (const [flags, said] of [
+      [["--bundle", bundle], "--output is missing"],
+      [["--output", join(folder, "out")], "--bundle is missing"],
+      [["--bundle", join(folder, "nowhere"), "--output", join(folder, "out")], "the bundle can't be read"],
+      [["--bundle", bundle, "--output", join(folder, "out"), "--http", "0"], "--http serves routed workflows alone"],
+    ] as const) {
+      const { code, stderr } = await run("serve", ...flags);
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(said);
+    }
+    await expect(readFile(join(folder, "out"))).rejects.toThrow("ENOENT");
+  });
+});

@@ -1,0 +1,251 @@
+import { execFileSync } from "node:child_process";
+import { lstatSync } from "node:fs";
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
+import { holdFolder } from "../../src/walls/hold-folder.js";
+import { makeFolder } from "../../src/walls/make-folders.js";
+import { openWall } from "../../src/walls/open-wall.js";
+import { fill } from "../../src/walls/read-part.js";
+import { sha256 } from "../../src/walls/replace-file.js";
+import { renameChecked, saveFile } from "../../src/walls/save-file.js";
+import type { Wall } from "../../src/walls/wall.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+let base: string;
+let root: string;
+let wall: Wall;
+
+beforeEach(async () => {
+  base = await temporaryFolder();
+  root = join(base, "root");
+  await mkdir(join(root, "dir"), { recursive: true });
+  await mkdir(join(base, "out"));
+  await writeFile(join(base, "out", "file"), "outside");
+  wall = await openWall(root);
+});
+
+const save = (path: string, text = "new", maxBytes = 1000) => wall.save(path, { text, maxBytes });
+
+/** The code of a refusal, which never says where the root lies. */
+async function refusal(call: Promise<unknown>): Promise<string> {
+  const error: unknown = await call.then(
+    (value) => expect.fail(`not refused: ${JSON.stringify(value)}`),
+    (reason: unknown) => reason,
+  );
+  if (!isPhasegateError(error)) throw error;
+  expect(`${error.message} ${error.remedy} ${JSON.stringify(error.details)}`).not.toContain(base);
+  return error.code;
+}
+
+describe("save", () => {
+  it("makes a file and the folders on the way for their owner alone, and leaves nothing beside it", async () => {
+    expect(await save("a/b/c.md", "é")).toEqual({ bytes: 2, hash: sha256(Buffer.from("é")), replaced: false });
+    expect(await readFile(join(root, "a/b/c.md"), "utf8")).toBe("é");
+    expect((await stat(join(root, "a/b/c.md"))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(root, "a"))).mode & 0o777).toBe(0o700);
+    expect(await readdir(join(root, "a/b"))).toEqual(["c.md"]);
+  });
+
+  it("takes the place of a file that is there, and of what a killed writer has left", async () => {
+    await writeFile(join(root, "dir/file"), "old");
+    const left = join(root, "dir/.file.0123abcd.phasegate.tmp");
+    await writeFile(left, "half");
+    const before = new Date(Date.now() - 120_000);
+    await utimes(left, before, before);
+    expect(await save("dir/file")).toMatchObject({ replaced: true });
+    expect(await readdir(join(root, "dir"))).toEqual(["file"]);
+  });
+
+  it("refuses links of every kind, folders and files with several names, and leaves what they lead to", async () => {
+    await symlink(join(base, "out"), join(root, "leads-out"));
+    await symlink("dir", join(root, "leads-in"));
+    await symlink(join(base, "out/file"), join(root, "dir/link"));
+    await symlink("nowhere", join(root, "dir/dangling"));
+    await link(join(base, "out/file"), join(root, "dir/hard"));
+    for (const path of [
+      "leads-out/new",
+      "leads-out/a/new",
+      "leads-in/new",
+      "dir/link",
+      "dir/dangling",
+      "dir/dangling/new",
+      "dir/hard",
+      "dir",
+      ".",
+    ]) {
+      expect(await refusal(save(path)), path).toBe("PATH_REFUSED");
+    }
+    expect(await readFile(join(base, "out/file"), "utf8")).toBe("outside");
+    expect(await readdir(join(base, "out"))).toEqual(["file"]);
+    expect((await readdir(join(root, "dir"))).sort()).toEqual(["dangling", "hard", "link"]);
+  });
+
+  it.skipIf(process.platform === "win32")("refuses a FIFO, without waiting for who reads from it", async () => {
+    execFileSync("mkfifo", [join(root, "dir/fifo")]);
+    expect(await refusal(save("dir/fifo"))).toBe("PATH_REFUSED");
+  });
+
+  it("refuses a file in the way of a folder, and what is too large", async () => {
+    await writeFile(join(root, "dir/file"), "old");
+    expect(await refusal(save("dir/file/new"))).toBe("PATH_REFUSED");
+    expect(await refusal(save("dir/large", "x".repeat(1001)))).toBe("TOO_LARGE");
+    expect(await readFile(join(root, "dir/file"), "utf8")).toBe("old");
+  });
+
+  it("refuses what is exchanged again and again while it is replaced, and takes what one of ours has put there", async () => {
+    const [target, temporary] = [join(root, "dir/file"), join(root, "dir/temporary")];
+    await writeFile(target, "old");
+    await writeFile(temporary, "new");
+    const before = await lstat(target, { bigint: true });
+    let looks = 0;
+    const changing = () => {
+      looks += 1;
+      return lstatSync(looks % 2 === 1 ? temporary : target, { bigint: true });
+    };
+    expect(() => renameChecked(temporary, target, "dir/file", before, changing)).toThrow("exchanged");
+    expect(await readFile(target, "utf8")).toBe("old");
+    await writeFile(join(root, "dir/other"), "other");
+    await rename(join(root, "dir/other"), target);
+    renameChecked(temporary, target, "dir/file", before);
+    expect(await readFile(target, "utf8")).toBe("new");
+  });
+
+  it("makes nothing of what the wall keeps back", async () => {
+    const kept = await openWall(root, { refuse: (path) => (path.startsWith("kept") ? "it is kept back" : undefined) });
+    expect(await refusal(kept.save("kept/new", { text: "x", maxBytes: 10 }))).toBe("PATH_REFUSED");
+    expect(await refusal(kept.makeFolder("kept"))).toBe("PATH_REFUSED");
+    await kept.save("other", { text: "x", maxBytes: 10 });
+    expect(await readdir(root)).toEqual(["dir", "other"]);
+  });
+
+  it("saves in a folder below the root that is itself the root", async () => {
+    expect(await saveFile(root, "top", { text: "x", maxBytes: 10 })).toMatchObject({ bytes: 1 });
+  });
+});
+
+describe("holdFolder", () => {
+  it("holds a folder: what is written there lies in it, though its name leads elsewhere by now", async () => {
+    const held = await holdFolder(root, "dir");
+    await rename(join(root, "dir"), join(root, "moved"));
+    await symlink(join(base, "out"), join(root, "dir"));
+    await writeFile(join(held.place, "new"), "x");
+    await held.sync();
+    await held.close();
+    expect(await readdir(join(base, "out"))).toEqual(["file"]);
+    expect(await readdir(join(root, "moved"))).toEqual(["new"]);
+  });
+
+  it("refuses one that isn't there, or has become a file or a link since it was looked for", async () => {
+    expect(await refusal(holdFolder(root, "nowhere"))).toBe("FILE_NOT_FOUND");
+    const became = (path: string) => async () => ({ real: join(root, path), exists: true });
+    await writeFile(join(root, "file"), "x");
+    await symlink("dir", join(root, "link"));
+    expect(await refusal(holdFolder(root, "file", { resolve: became("file") }))).toBe("PATH_REFUSED");
+    expect(await refusal(holdFolder(root, "link", { resolve: became("link") }))).toBe("PATH_REFUSED");
+    expect(await refusal(holdFolder(root, "gone", { resolve: became("gone") }))).toBe("FILE_NOT_FOUND");
+  });
+
+  it("refuses one that was moved out of the root before it was opened", async () => {
+    // The names on the way lead out by now, and the last one is no link.
+    await mkdir(join(base, "out/inner"));
+    await symlink(join(base, "out"), join(root, "way"));
+    const resolve = async () => ({ real: join(root, "way/inner"), exists: true });
+    expect(await refusal(holdFolder(root, "way/inner", { resolve }))).toBe("PATH_REFUSED");
+    expect(await refusal(holdFolder(root, "way/inner", { resolve, handles: "/nowhere" }))).toBe("PATH_REFUSED");
+  });
+
+  it("works by the folder's name where the system doesn't show what is open, or opens no folders", async () => {
+    for (const holding of [{ handles: "/nowhere" }, { platform: "win32" }]) {
+      const held = await holdFolder(root, "dir", holding);
+      expect(held.place).toBe(join(root, "dir"));
+      await held.sync();
+      await held.close();
+    }
+  });
+
+  it.skipIf(process.getuid?.() === 0)("passes on what the file system won't do", async () => {
+    await chmod(join(root, "dir"), 0o000);
+    await expect(holdFolder(root, "dir")).rejects.toThrow("EACCES");
+    await chmod(join(root, "dir"), 0o700);
+  });
+
+  it("passes on a failure that says nothing of the folder", async () => {
+    const long = "x".repeat(300);
+    const resolve = async () => ({ real: join(root, long), exists: true });
+    await expect(holdFolder(root, long, { resolve })).rejects.toThrow("ENAMETOOLONG");
+  });
+});
+
+describe("makeFolder", () => {
+  it("makes a folder and those on the way; of several that make one, one does", async () => {
+    expect(await wall.makeFolder("a/b")).toBe(true);
+    expect(await wall.makeFolder("a/b")).toBe(false);
+    expect(await wall.makeFolder(".")).toBe(false);
+    const made = await Promise.all([1, 2, 3, 4, 5].map(() => wall.makeFolder("one")));
+    expect(made.filter(Boolean)).toHaveLength(1);
+    expect(await makeFolder(root, "one")).toBe(false);
+  });
+
+  it("makes none behind a link, or in a root that has gone", async () => {
+    await symlink(join(base, "out"), join(root, "leads-out"));
+    expect(await refusal(wall.makeFolder("leads-out/new"))).toBe("PATH_REFUSED");
+    await expect(makeFolder(root, `dir/${"x".repeat(300)}`)).rejects.toThrow("ENAMETOOLONG");
+    await rm(root, { recursive: true });
+    expect(await refusal(wall.makeFolder("new"))).toBe("FILE_NOT_FOUND");
+  });
+});
+
+describe("readPart", () => {
+  it("gives the bytes that there are, and never more than was asked for", async () => {
+    await writeFile(join(root, "dir/file"), "0123456789");
+    const part = async (offset: number, length: number) => {
+      const { bytes, signature } = await wall.readPart("dir/file", { offset, length });
+      return [Buffer.from(bytes).toString(), signature.size];
+    };
+    expect(await part(0, 4)).toEqual(["0123", 10]);
+    expect(await part(8, 4)).toEqual(["89", 10]);
+    expect(await part(20, 4)).toEqual(["", 10]);
+    expect(await refusal(wall.readPart("dir", { offset: 0, length: 1 }))).toBe("PATH_REFUSED");
+  });
+
+  it("ends where a file has become shorter since it was looked at", async () => {
+    await writeFile(join(root, "dir/file"), "0123456789");
+    const handle = await open(join(root, "dir/file"));
+    expect(await fill(handle, new Uint8Array(20), 4)).toBe(6);
+    await handle.close();
+  });
+});
+
+describe("a wall that keeps something back", () => {
+  it("does so under every name, and shows it as refused", async () => {
+    const kept = await openWall(root, { refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined) });
+    await writeFile(join(root, "dir/secret"), "x");
+    await writeFile(join(root, "dir/open"), "x");
+    await symlink("secret", join(root, "dir/innocent"));
+    for (const path of ["dir/secret", "dir/innocent"]) {
+      expect(await refusal(kept.read(path, { maxBytes: 10 })), path).toBe("PATH_REFUSED");
+      expect(await refusal(kept.readPart(path, { offset: 0, length: 1 })), path).toBe("PATH_REFUSED");
+      expect(await refusal(kept.signature(path)), path).toBe("PATH_REFUSED");
+    }
+    const kinds = (await kept.list("dir")).map(({ path, kind }) => `${path} ${kind}`);
+    expect(kinds).toEqual(["dir/innocent refused", "dir/open file", "dir/secret refused"]);
+    expect((await kept.walk(".")).entries).toHaveLength(3);
+    expect(await kept.read("dir/open", { maxBytes: 10 })).toMatchObject({ text: "x" });
+  });
+});

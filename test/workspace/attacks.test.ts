@@ -1,0 +1,280 @@
+import { execFileSync } from "node:child_process";
+import { link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Workspace, WorkspaceConnection } from "phasegate/workspace";
+import { beforeEach, describe, expect, it } from "vitest";
+import { type MadeWorkspace, makeWorkspace, write } from "./make-workspace.js";
+
+let made: MadeWorkspace;
+let workspace: Workspace;
+let id: string;
+let session: string;
+
+beforeEach(async () => {
+  made = await makeWorkspace({ variables: { self: "{self}", team: "$&{core-root}" } });
+  workspace = made.workspace;
+  id = await begin(workspace);
+  session = join(made.output, id);
+});
+
+async function begin(on: WorkspaceConnection): Promise<string> {
+  const opened = await on.createSession();
+  if (!opened.success) throw new Error(opened.error);
+  return opened.session_id;
+}
+
+/** All files below the test's folder with their texts, links not followed, manifests and what changes in them left out. */
+async function everything(): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const entry of await readdir(made.base, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && entry.name !== "manifest.json") found[path] = await readFile(path, "utf8");
+    else if (!entry.isFile()) found[path] = "";
+  }
+  return found;
+}
+
+/** Each way in refuses the path, says what to do, names no place on the disk, and leaves everything as it was. */
+async function refuses(path: string, ...ways: readonly ("read" | "list" | "save")[]): Promise<void> {
+  const before = await everything();
+  const calls: Record<string, () => Promise<unknown>> = {
+    read: () => workspace.readFile({ path }),
+    list: () => workspace.listFiles({ path }),
+    save: () => workspace.saveOutput({ path, content: "taken over" }),
+  };
+  for (const way of ways.length > 0 ? ways : ["read", "list", "save"]) {
+    const answer = await calls[way]?.();
+    expect(answer, `${way} ${JSON.stringify(path)}`).toEqual({
+      success: false,
+      error: expect.any(String),
+      remedy: expect.stringMatching(/\S/),
+    });
+    const text = JSON.stringify(answer);
+    expect(text).not.toContain(made.base);
+    expect(text).not.toContain("secret\\n");
+    expect(text).not.toMatch(/ at .*:\d+:\d+/);
+  }
+  expect(await everything()).toEqual(before);
+}
+
+/** The same, also below the session that is the connection's own. */
+async function refusesEverywhere(path: string): Promise<void> {
+  await refuses(path);
+  await refuses(`{bundle-root}/${path}`);
+  await refuses(`${id}/${path}`);
+}
+
+describe("a path that leads out", () => {
+  it("climbs by ..", async () => {
+    await refusesEverywhere("../../etc/passwd");
+    await refusesEverywhere("../secret.md");
+  });
+  it("climbs from inside of a folder", async () => refusesEverywhere("a/../../b"));
+  it("climbs by backslashes", async () => refusesEverywhere("..\\..\\x"));
+  it("is absolute", async () => {
+    await refuses("/etc/passwd");
+    await refuses("/dev/null");
+    await refuses(`/data/agent-outputs/${id}/x.md`);
+  });
+  it("leads to a sibling whose name begins like the root's", async () => {
+    await refuses("../out-fake/secret.md");
+    await refuses("{output-root}/../out-fake/secret.md");
+    await refuses("{output-root}-fake/secret.md");
+    await refuses("{project-root}/bundle-fake/x.md");
+  });
+  it("has its dots in percent signs", async () => {
+    await refusesEverywhere("%2e%2e/secret.md");
+    await refusesEverywhere("..%2fsecret.md");
+  });
+  it("is a URL", async () => {
+    await refuses("file:///etc/passwd");
+    await refuses("https://example.org/x");
+  });
+  it("begins at somebody's home", async () => {
+    await refuses("~/.ssh/id_rsa");
+    await refuses("~root/x");
+  });
+  it("names a drive", async () => {
+    await refuses("C:\\x");
+    await refuses("C:x");
+  });
+  it("names a share", async () => refuses("\\\\host\\share"));
+  it("is a device's path on Windows", async () => {
+    await refuses("\\\\?\\C:\\x");
+    await refuses("\\\\.\\pipe\\x");
+  });
+  it("leads to the project beside the roots", async () => {
+    await refuses("{project-root}/src/index.ts");
+    await refuses("{project-root}");
+  });
+});
+
+describe("a name that isn't what it looks like", () => {
+  it("is a device on Windows", async () => {
+    for (const name of ["CON", "con", "PRN", "AUX", "COM1", "lpt9", "a/NUL/b"]) await refusesEverywhere(name);
+  });
+  it("is a device on Windows, with an ending", async () => refusesEverywhere("nul.txt"));
+  it("ends with a dot or a space", async () => {
+    for (const name of ["x.md.", "x.md ", "a./b.md", "a /b.md"]) await refusesEverywhere(name);
+  });
+  it("names a stream of a file", async () => {
+    await refusesEverywhere("x.md:stream");
+    await refusesEverywhere("x.md::$DATA");
+  });
+  it("holds a NUL", async () => refusesEverywhere("x.md\0.txt"));
+  it("holds a new line or a terminal's commands", async () => {
+    await refusesEverywhere("x\n.md");
+    await refusesEverywhere("\u001b[2Jx.md");
+    await refusesEverywhere("\u009b2Jx.md");
+  });
+  it("turns the direction of writing", async () => {
+    await refusesEverywhere("x\u202Edm.exe");
+    await refusesEverywhere("x\u200b.md");
+  });
+  it("has full-width dots", async () => {
+    await refusesEverywhere("\uff0e\uff0e/secret.md");
+    await refusesEverywhere("\u2025/secret.md");
+    await refusesEverywhere("a\uff0fb.md");
+  });
+  it("is too long", async () => {
+    await refusesEverywhere("x".repeat(300));
+    await refusesEverywhere("é".repeat(128));
+    await refusesEverywhere(`${"x/".repeat(600)}x`);
+  });
+  it("holds half a character", async () => refusesEverywhere("x\ud800.md"));
+  it("is composed in another way than one that is there", async () => {
+    const save = (name: string) => workspace.saveOutput({ path: `${id}/${name}`, content: "x" });
+    await writeFile(join(session, "cafe\u0301.md"), "old");
+    expect(await save("caf\u00e9.md")).toMatchObject({ success: false });
+    expect(await save("nai\u0308ve.md")).toMatchObject({ success: true });
+    expect((await readdir(session)).includes("na\u00efve.md")).toBe(true);
+  });
+  it("differs in case alone from one that is there", async () => {
+    await workspace.saveOutput({ path: `${id}/Report.md`, content: "x" });
+    await refuses(`${id}/REPORT.md`, "save");
+    await refuses(`${id}/report.md/x`, "save");
+  });
+  it("is only unusual, and works", async () => {
+    for (const name of ["a..b.md", "…x.md", "(1) naïve – plan.md", "漢字.md", "a'b.md"]) {
+      expect(await workspace.saveOutput({ path: `${id}/${name}`, content: "x" }), name).toMatchObject({
+        success: true,
+      });
+      expect(await workspace.readFile({ path: `${id}/${name}` }), name).toMatchObject({ content: "x" });
+    }
+  });
+});
+
+describe("a variable", () => {
+  it("is what every object has", async () => {
+    await refuses("{constructor}/x");
+    await refuses("{toString}/x");
+  });
+  it("is a prototype", async () => refuses("{__proto__}/x"));
+  it("names itself, or another one, and is put in once", async () => {
+    expect(await workspace.readFile({ path: "{self}/x.md" })).toMatchObject({
+      error: "there is no {bundle-root}/{self}/x.md",
+    });
+    expect(await workspace.readFile({ path: "x/{team}/tasks/workflow.md" })).toMatchObject({
+      error: "there is no {bundle-root}/x/$&{core-root}/tasks/workflow.md",
+    });
+  });
+  it("has a value that leads out", async () => {
+    const away = await made.again({ variables: { up: "../..", abs: "/etc/passwd" } });
+    expect(await away.readFile({ path: "a/{up}/secret.md" })).toMatchObject({ success: false });
+    expect(await away.readFile({ path: "{abs}" })).toMatchObject({ success: false });
+  });
+});
+
+describe("a link or a strange file", () => {
+  it("is a folder that leads out, with a new file behind it", async () => {
+    await symlink(made.base, join(session, "away"));
+    await refuses(`${id}/away/new.md`);
+    await refuses(`${id}/away/a/b/new.md`);
+    await refuses(`${id}/away/secret.md`);
+  });
+  it("is a file that leads to source code", async () => {
+    await symlink(join(made.base, "project/src/index.ts"), join(session, "report.md"));
+    await refuses(`${id}/report.md`);
+  });
+  it("leads to nothing", async () => {
+    await symlink(join(made.base, "nowhere.md"), join(session, "report.md"));
+    await refuses(`${id}/report.md`);
+  });
+  it("leads to another session", async () => {
+    const other = await begin(workspace.connect());
+    await symlink(join(made.output, other), join(session, "theirs"));
+    await refuses(`${id}/theirs/new.md`, "save");
+  });
+  it("is put in the place of a session's folder", async () => {
+    await rename(session, join(made.base, "moved"));
+    await symlink(join(made.base, "project"), session);
+    await refuses(`${id}/src/index.ts`);
+    await refuses(`${id}/new.md`);
+  });
+  it("is another name of a file elsewhere", async () => {
+    await link(join(made.base, "project/src/index.ts"), join(session, "report.md"));
+    await refuses(`${id}/report.md`, "save");
+  });
+  it.skipIf(process.platform === "win32")("is a FIFO", async () => {
+    execFileSync("mkfifo", [join(session, "pipe")]);
+    await refuses(`${id}/pipe`);
+  });
+  it("leads to a device", async () => {
+    await symlink("/dev/zero", join(session, "zero"));
+    await refuses(`${id}/zero`);
+  });
+  it("is a root, and works", async () => {
+    await symlink(made.bundle, join(made.base, "linked"));
+    const linked = await made.again({ bundleRoot: join(made.base, "linked") });
+    expect(await linked.readFile({ path: "workflows/intake/workflow.yaml" })).toMatchObject({ success: true });
+  });
+});
+
+describe("what nobody gets to see", () => {
+  it("is .env, in any folder and under any name", async () => {
+    await write(made.bundle, { ".env": "secret\n", "a/.env.local": "secret\n", "prod.env": "secret\n" });
+    await symlink(".env", join(made.bundle, "notes.md"));
+    for (const path of [".env", ".ENV", "a/.env.local", "prod.env", "notes.md", "{bundle-root}/./.env"]) {
+      await refuses(path);
+    }
+  });
+  it("is .git, and all other names that begin with a dot", async () => {
+    await write(made.bundle, { ".git/config": "secret\n", ".npmrc": "secret\n", ".ssh/config": "secret\n" });
+    for (const path of [".git/config", ".git", ".npmrc", ".ssh/config", `${id}/.hidden/x`]) await refuses(path);
+  });
+  it("is a key", async () => {
+    const keys = ["server.pem", "tls.key", "id_rsa", "id_ed25519.pub", "a/store.p12", "ID_RSA", "credentials.json"];
+    await write(made.bundle, Object.fromEntries(keys.map((name) => [name, "secret\n"])));
+    for (const name of keys) await refuses(name);
+    expect(await workspace.listFiles()).toMatchObject({ entries: ["a/", "workflows/"] });
+  });
+});
+
+describe("what nobody gets to write", () => {
+  it("is anything but outputs", async () => {
+    await refuses("{bundle-root}/workflows/intake/workflow.yaml", "save");
+    await refuses("{core-root}/tasks/workflow.md", "save");
+    await refuses("{project-root}/bundle/new.md", "save");
+    await refuses("{output-root}/new.md", "save");
+    await refuses("{output-root}", "save");
+  });
+  it("is another connection's session", async () => {
+    const other = await begin(workspace.connect());
+    await refuses(`${other}/new.md`, "save");
+    await refuses(`${id}/../${other}/new.md`, "save");
+  });
+  it("is a manifest", async () => {
+    await refuses(`${id}/manifest.json`, "save");
+    await refuses(`${id}/MANIFEST.json`, "save");
+    await refuses(`${id}/./manifest.json`, "save");
+  });
+  it("is a folder of workflows, by a host's mistake", async () => {
+    await mkdir(join(made.output, "bundle"));
+    await expect(made.again({ bundleRoot: join(made.output, "bundle") })).rejects.toThrow("lies inside {output-root}");
+    await expect(made.again({ outputRoot: made.bundle })).rejects.toThrow("lies inside {output-root}");
+    await rm(join(made.output, "bundle"), { recursive: true });
+    await expect(made.again({ bundleRoot: join(made.output, "bundle") })).rejects.toThrow(
+      expect.objectContaining({ message: "the folder of {bundle-root} can't be opened" }),
+    );
+  });
+});

@@ -1,0 +1,46 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createWorkspace, type Workspace, type WorkspaceOptions } from "phasegate/workspace";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+
+/** A workspace in a folder of its own: a project with a bundle and a core in it, and an output folder beside it. */
+export interface MadeWorkspace {
+  readonly base: string;
+  readonly bundle: string;
+  readonly output: string;
+  readonly workspace: Workspace;
+  /** Another workspace on the same folders: another process's, for example. */
+  again(options?: Partial<WorkspaceOptions>): Promise<Workspace>;
+}
+
+/** The time that workspaces of tests begin at. */
+export const BEGUN = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+export async function makeWorkspace(options: Partial<WorkspaceOptions> = {}): Promise<MadeWorkspace> {
+  const base = await temporaryFolder();
+  const folders = {
+    bundleRoot: join(base, "project/bundle"),
+    coreRoot: join(base, "project/core"),
+    projectRoot: join(base, "project"),
+    outputRoot: join(base, "out"),
+  };
+  await write(base, {
+    "project/bundle/workflows/intake/workflow.yaml": "name: intake\n",
+    "project/bundle/workflows/intake/instructions.md": "# Intake\n",
+    "project/core/tasks/workflow.md": "Follow the steps.\n",
+    "project/src/index.ts": "export {};\n",
+    "secret.md": "secret",
+    "out-fake/secret.md": "secret",
+  });
+  await mkdir(folders.outputRoot);
+  const again = (more: Partial<WorkspaceOptions> = {}) => createWorkspace({ ...folders, ...options, ...more });
+  return { base, bundle: folders.bundleRoot, output: folders.outputRoot, workspace: await again(), again };
+}
+
+/** Writes files below a folder. */
+export async function write(base: string, files: Readonly<Record<string, string | Uint8Array>>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(base, path)), { recursive: true });
+    await writeFile(join(base, path), content);
+  }
+}

@@ -1,0 +1,105 @@
+import { join, normalize, sep } from "node:path";
+import fc from "fast-check";
+import { beforeAll, expect, it } from "vitest";
+import { isPhasegateError } from "../../src/errors.js";
+import { isInside } from "../../src/walls/resolve-inside.js";
+import { Roots } from "../../src/workspace/roots/roots.js";
+import { withheld } from "../../src/workspace/roots/withheld.js";
+import { openFolders, placesOf } from "../../src/workspace/roots/workspace-folders.js";
+import { makeWorkspace } from "./make-workspace.js";
+
+const RUNS = process.env.PHASEGATE_LONG === "1" ? 100_000 : 3_000;
+let roots: Roots;
+let places: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  const { base, bundle, output } = await makeWorkspace();
+  const opened = await openFolders({ bundleRoot: bundle, coreRoot: join(base, "project/core"), outputRoot: output });
+  const variables = { team: "alpha", up: "../..", docs: { root: "bundle-root", path: "docs" } };
+  roots = new Roots({ roots: opened, project: await placesOf(join(base, "project")), variables });
+  places = new Map(opened.map(({ name, places: [place = ""] }) => [name, place]));
+});
+
+const PIECES = [
+  "..",
+  ".",
+  "...",
+  "/",
+  "\\",
+  "//",
+  "a",
+  "b.md",
+  "a..b",
+  ".env",
+  "{bundle-root}",
+  "{core-root}",
+  "{project-root}",
+  "{output-root}",
+  "{up}",
+  "{team}",
+  "{docs}",
+  "{constructor}",
+  "{",
+  "}",
+  "core",
+  "bundle",
+  "src",
+  "%2e",
+  "\uff0e",
+  "\0",
+  "C:",
+  "~",
+  " ",
+  "\u202e",
+  "2026-01-02-030405",
+  "$&",
+  "é",
+  "e\u0301",
+];
+const path = fc.oneof(
+  { weight: 4, arbitrary: fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((pieces) => pieces.join("")) },
+  { weight: 4, arbitrary: fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((pieces) => pieces.join("/")) },
+  { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 40 }) },
+);
+
+it("whatever is taken for a path lies inside its root, also beside a file, and can be given back as it is shown", () => {
+  let taken = 0;
+  fc.assert(
+    fc.property(path, fc.boolean(), (given, isBeside) => {
+      const from = isBeside ? { root: "bundle-root", path: "workflows/x/workflow.yaml" } : undefined;
+      let location: ReturnType<Roots["resolve"]>;
+      try {
+        location = roots.resolve(given, { from });
+      } catch (error) {
+        expect(isPhasegateError(error, "PATH_REFUSED"), String(error)).toBe(true);
+        return;
+      }
+      taken += 1;
+      const root = places.get(location.root);
+      if (root === undefined) throw new Error(`{${location.root}} is none that can be read`);
+      const place = normalize(join(root, location.path));
+      expect(isInside(root, place)).toBe(true);
+      expect(location.path.split("/")).not.toContain("..");
+      expect(
+        place
+          .split(sep)
+          .join("/")
+          .endsWith(location.path === "." ? "" : location.path),
+      ).toBe(true);
+      // A name may hold braces that a value has brought; all others mean the same place again.
+      if (!/[{}]/.test(location.path)) expect(roots.resolve(roots.show(location))).toEqual(location);
+    }),
+    { numRuns: RUNS },
+  );
+  expect(taken).toBeGreaterThan(RUNS / 50);
+});
+
+it("a path with a name that is kept back is kept back, whatever stands around it", () => {
+  const plain = fc.stringMatching(/^[a-z]{1,8}$/);
+  const kept = fc.constantFrom(".env", ".git", "id_rsa", "a.pem", ".ENV.local", "TLS.KEY");
+  fc.assert(
+    fc.property(fc.array(plain), kept, fc.array(plain), (before, name, after) => {
+      expect(withheld([...before, name, ...after].join("/"))).toBeDefined();
+    }),
+  );
+});

@@ -1,0 +1,304 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { done, makeOffice } from "./office.js";
+
+const NOTES = "{bundle-root}/workflows/meeting-notes";
+
+/** A workflow.yaml in a bundle of its own. */
+async function preloadOf(workflowYaml: string, files: Record<string, string> = {}) {
+  const office = await makeOffice({ "bundle/workflows/made/workflow.yaml": workflowYaml, ...files });
+  return (await office.open()).preloadWorkflow({ workflow: "made" });
+}
+
+describe("a workflow of the classic shape", () => {
+  it("is loaded whole in one call, its values resolved at any depth", async () => {
+    const loaded = done(await (await (await makeOffice()).open()).preloadWorkflow({ workflow: "meeting-notes" }));
+    expect(loaded.files.map(({ path, role }) => [role, path])).toEqual([
+      ["workflow", `${NOTES}/workflow.yaml`],
+      ["config", "{bundle-root}/config.yaml"],
+      ["instructions", `${NOTES}/instructions.md`],
+      ["template", `${NOTES}/template.md`],
+      ["validation", `${NOTES}/checklist.md`],
+      ["data", `${NOTES}/people.csv`],
+      ["engine", "{core-root}/tasks/workflow.md"],
+    ]);
+    expect(loaded.filesLoaded).toEqual(loaded.files.map(({ path }) => path));
+    expect(loaded.missing).toEqual([]);
+    expect(loaded.warnings).toEqual([]);
+    expect(loaded.message).toBe("All 7 files of meeting-notes are loaded here, whole: don't read them again.");
+    const yaml = loaded.files[0]?.content;
+    expect(yaml).toContain('title: "Notes for Ada, Harbour"');
+    expect(yaml).toContain('default_output_file: "{output-root}/notes/{{topic}}-{date}.md"');
+    expect(yaml).toContain("# Notes of a meeting");
+    expect(loaded.files[3]?.content).toContain("Taken for {user_name} on {date}.");
+  });
+
+  it("is found by the path of its folder or of its file, too", async () => {
+    const office = await makeOffice();
+    const workspace = await office.open();
+    for (const workflow of [NOTES, `${NOTES}/workflow.yaml`, "workflows/meeting-notes"]) {
+      const { filesLoaded } = done(await workspace.preloadWorkflow({ workflow, reload: true }));
+      expect(filesLoaded).toHaveLength(7);
+    }
+  });
+
+  it("loads the elicitation and the workflows that its instructions really ask for", async () => {
+    const office = await makeOffice();
+    const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "feature-brief" }));
+    expect(loaded.files.map(({ path, workflow }) => [path.replace(/^.*\/(?=[^/]+\/[^/]+$)/, ""), workflow])).toEqual([
+      ["feature-brief/workflow.yaml", undefined],
+      ["{bundle-root}/config.yaml", undefined],
+      ["feature-brief/instructions.md", undefined],
+      ["tasks/adv-elicit.md", undefined],
+      ["tasks/adv-elicit-methods.csv", undefined],
+      ["check-facts/workflow.yaml", "check-facts"],
+      ["check-facts/instructions.md", "check-facts"],
+      ["check-facts/facts.md", "check-facts"],
+      ["tasks/workflow.md", undefined],
+    ]);
+  });
+
+  it("says plainly that it is already loaded, and gives what has changed since", async () => {
+    const own = await makeOffice();
+    const workspace = await own.open();
+    await workspace.preloadWorkflow({ workflow: "meeting-notes" });
+    const again = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
+    expect(again.files).toEqual([]);
+    expect(again.filesLoaded).toHaveLength(7);
+    expect(again.message).toContain("already loaded in this conversation");
+    await writeFile(join(own.bundle, "workflows/meeting-notes/template.md"), "# Another\n");
+    const changed = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
+    expect(changed.files.map(({ content }) => content)).toEqual(["# Another\n"]);
+    expect(changed.message).toContain("1 of 7 files of meeting-notes are loaded here, whole");
+    const whole = done(await workspace.preloadWorkflow({ workflow: "meeting-notes", reload: true }));
+    expect(whole.files).toHaveLength(7);
+    const other = done(await workspace.connect().preloadWorkflow({ workflow: "meeting-notes" }));
+    expect(other.files).toHaveLength(7);
+  });
+
+  it("comes in pages of whole files where it is over its budget", async () => {
+    const office = await makeOffice();
+    const workspace = await office.open({ limits: { preloadTokens: 180 } });
+    const first = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
+    expect(first.files.map(({ role }) => role)).toEqual(["workflow"]);
+    expect(first.filesLoaded).toHaveLength(7);
+    expect(first.message).toContain("1 of 7 files");
+    expect(first.message).toContain("call preload_workflow with the cursor before you begin");
+    const roles: string[] = ["workflow"];
+    let cursor = first.cursor;
+    while (cursor !== undefined) {
+      const page = done(await workspace.preloadWorkflow({ workflow: "meeting-notes", cursor }));
+      roles.push(...page.files.map(({ role }) => role));
+      cursor = page.cursor;
+    }
+    expect(roles).toEqual(["workflow", "config", "instructions", "template", "validation", "data", "engine"]);
+  });
+
+  it("refuses a cursor of another list, or none of its own", async () => {
+    const office = await makeOffice();
+    const workspace = await office.open({ limits: { preloadTokens: 100 } });
+    const { cursor = "" } = done(await workspace.preloadWorkflow({ workflow: "meeting-notes" }));
+    expect(await workspace.preloadWorkflow({ workflow: "feature-brief", cursor })).toMatchObject({
+      success: false,
+      error: expect.stringContaining("have changed since"),
+    });
+    for (const wrong of ["?", btoa("[1]"), btoa("x")]) {
+      expect(await workspace.preloadWorkflow({ workflow: "meeting-notes", cursor: wrong })).toMatchObject({
+        error: expect.stringContaining("none of this tool's"),
+      });
+    }
+  });
+
+  it("names what is there for a file that is missing, and loads the rest", async () => {
+    const own = await makeOffice();
+    await rm(join(own.bundle, "workflows/meeting-notes/template.md"));
+    await writeFile(join(own.bundle, "workflows/meeting-notes/templates.md"), "x");
+    const loaded = done(await (await own.open()).preloadWorkflow({ workflow: "meeting-notes" }));
+    expect(loaded.files).toHaveLength(6);
+    expect(loaded.missing).toEqual([
+      {
+        path: `${NOTES}/template.md`,
+        role: "template",
+        reason: expect.stringContaining("there is no"),
+        nearest: expect.arrayContaining([`${NOTES}/templates.md`]),
+      },
+    ]);
+    expect(loaded.message).toContain("1 file could not be loaded: see missing.");
+  });
+
+  it("names the workflow that was meant", async () => {
+    const office = await makeOffice();
+    expect(await (await office.open()).preloadWorkflow({ workflow: "meting-notes" })).toEqual({
+      success: false,
+      error: 'there is no workflow "meting-notes"; did you mean "meeting-notes"?',
+      remedy:
+        "There are check-facts, feature-brief, meeting-notes, release, release-check. " +
+        "Give one of these names, or the path of a workflow's folder.",
+    });
+  });
+
+  it("asks which one is meant where several have the name, and takes the bundle's before the core's", async () => {
+    const own = await makeOffice({
+      "bundle/more/meeting-notes/workflow.yaml": "name: other",
+      "core/workflows/check-facts/workflow.yaml": "name: core's",
+    });
+    const workspace = await own.open();
+    expect(await workspace.preloadWorkflow({ workflow: "meeting-notes" })).toMatchObject({
+      error: expect.stringContaining("{bundle-root}/more/meeting-notes, {bundle-root}/workflows/meeting-notes"),
+    });
+    const { filesLoaded } = done(await workspace.preloadWorkflow({ workflow: "check-facts" }));
+    expect(filesLoaded[0]).toBe("{bundle-root}/workflows/check-facts/workflow.yaml");
+  });
+});
+
+describe("a workflow.yaml", () => {
+  it.each([
+    ["with a syntax error", "name: x\ninstructions: [a\n", "workflow.yaml:3:1: error: not YAML"],
+    ["that is empty", "", "workflow.yaml:1:1: error: the file is empty"],
+    ["that is a comment", "# x\n", "the file is empty"],
+    ["that is a list", "# x\n- a\n- b\n", "workflow.yaml:2:1: error: the file is a list"],
+    ["that is one value", "hello\n", "workflow.yaml:1:1: error: the file is a single value"],
+    ["of several documents", "name: x\n---\nname: y\n", "workflow.yaml:2:1: error: a second document"],
+    ["with a tag", "name: x\nrun: !!js/function 'function () {}'\n", "workflow.yaml:2:6: error: tags are not read"],
+    ["with a merge key", "a: &a {x: 1}\nb:\n  <<: *a\n", "workflow.yaml:3:3: error: merge keys"],
+    ["with a merge of __proto__", "a: 1\n<<: {__proto__: {polluted: true}}\n", "workflow.yaml:2:1: error: merge keys"],
+    ["with __proto__", "a: 1\n__proto__: {polluted: true}\n", "workflow.yaml:2:1: error: no key may be"],
+    [
+      "that is an alias bomb",
+      `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(9)}*a]\nc: &c [${"*b,".repeat(9)}*b]\nd: [${"*c,".repeat(9)}*c]\n`,
+      "workflow.yaml:2:8: error: aliases stand for more than 100 values",
+    ],
+  ])("%s is refused with its line", async (_, text, problem) => {
+    expect(await preloadOf(text)).toEqual({
+      success: false,
+      error: expect.stringContaining(problem),
+      remedy: expect.stringContaining("must be mended"),
+    });
+    expect(Reflect.get({}, "polluted")).toBeUndefined();
+  });
+
+  it.each([
+    ["false", []],
+    ["true", []],
+    ["''", []],
+    ["'{bundle-root}/workflows/made/t.md'", ["t.md"]],
+    ["./t.md", ["t.md"]],
+    ["t.md", ["t.md"]],
+  ])("may have the template %s", async (template, names) => {
+    const loaded = done(await preloadOf(`template: ${template}\n`, { "bundle/workflows/made/t.md": "# T" }));
+    const found = loaded.files.filter(({ role }) => role === "template").map(({ path }) => path.replace(/^.*\//, ""));
+    expect(found).toEqual(names);
+    expect(loaded.missing).toEqual([]);
+  });
+
+  it("names variants without loading them, and what it makes or packs is no file of it", async () => {
+    const loaded = done(
+      await preloadOf(
+        [
+          "installed_path: '{bundle-root}/workflows/made'",
+          "instructions: '{installed_path}/router.md'",
+          "instructions_market: '{installed_path}/market.md'",
+          "default_output_file: '{installed_path}/out.md'",
+          "patterns: ['{installed_path}/*.md', '{output-root}/x.md', '{installed_path}/{{name}}.md', 'just words']",
+          "other: '{bundle-root}/workflows/meeting-notes/workflow.yaml'",
+          "web_bundle: {files: ['{installed_path}/packed.md']}",
+        ].join("\n"),
+        { "bundle/workflows/made/router.md": "# Router" },
+      ),
+    );
+    expect(loaded.filesLoaded.slice(0, 2).map((path) => path.replace(/^.*\//, ""))).toEqual([
+      "workflow.yaml",
+      "router.md",
+    ]);
+    expect(loaded.filesLoaded).toHaveLength(3);
+    expect(loaded.missing).toEqual([]);
+    expect(loaded.warnings).toEqual([
+      "named, not loaded: {bundle-root}/workflows/made/market.md (read it if the instructions choose it)",
+    ]);
+  });
+
+  it("with an unknown variable in a path says which there are; in a text it stays as it is", async () => {
+    const loaded = done(await preloadOf("config_source: '{bmad_folder}/config.yaml'\nwho: '{user_name}'\n"));
+    expect(loaded.missing).toEqual([
+      expect.objectContaining({ path: "{bmad_folder}/config.yaml", reason: expect.stringContaining("{bmad_folder}") }),
+    ]);
+    expect(loaded.files[0]?.content).toContain("who: '{user_name}'");
+  });
+
+  it("names values that go round in a circle", async () => {
+    const loaded = done(await preloadOf("a: '{b}'\nb: '{a}'\n"));
+    expect(loaded.warnings).toEqual(["values name each other in a circle: {b} → {a} → {b}"]);
+  });
+
+  it("is loaded without a configuration that can't be read, whose lines are told", async () => {
+    const loaded = done(
+      await preloadOf("config_source: ./c.yaml\na: '{config_source}:b'\n", {
+        "bundle/workflows/made/c.yaml": "b: 1\nb: 2\n",
+      }),
+    );
+    expect(loaded.warnings).toEqual([expect.stringContaining("c.yaml:2:1: error: the key")]);
+    expect(loaded.files[0]?.content).toContain("a: '{config_source}:b'");
+  });
+
+  it("can't reach what is kept back", async () => {
+    const loaded = done(
+      await preloadOf("instructions: '{bundle-root}/.env'\ntemplate: ../../../secret.md\nvalidation: /etc/passwd\n", {
+        "bundle/.env": "KEY=1",
+        "secret.md": "secret",
+      }),
+    );
+    expect(loaded.files.filter(({ role }) => role !== "engine")).toHaveLength(1);
+    expect(loaded.missing.map(({ role }) => role)).toEqual(["instructions", "template", "validation"]);
+    expect(JSON.stringify(loaded)).not.toContain("KEY=1");
+  });
+});
+
+describe("workflows that invoke others", () => {
+  const invoking = (name: string, ...paths: string[]) => ({
+    [`bundle/workflows/${name}/workflow.yaml`]: "instructions: ./i.md\n",
+    [`bundle/workflows/${name}/i.md`]: paths.map((path) => `<invoke-workflow path="${path}"/>`).join("\n"),
+  });
+
+  it("may go round in a circle, which is named", async () => {
+    const office = await makeOffice({ ...invoking("a", "{bundle-root}/workflows/b"), ...invoking("b", "a") });
+    const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "a" }));
+    const [a, b] = ["a", "b"].map((name) => `{bundle-root}/workflows/${name}/workflow.yaml`);
+    expect(loaded.warnings).toEqual([`workflows lead to each other in a circle: ${a} → ${b} → ${a}`]);
+    expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/b/i.md");
+  });
+
+  it("are followed to a depth", async () => {
+    const chain = Array.from({ length: 9 }, (_, index) =>
+      invoking(`w${index}`, `{bundle-root}/workflows/w${index + 1}`),
+    );
+    const office = await makeOffice(Object.assign({}, ...chain));
+    const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "w0" }));
+    expect(loaded.warnings).toEqual([expect.stringContaining("not loaded, since 6 workflows lead to it")]);
+    expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/w5/i.md");
+    expect(loaded.filesLoaded).not.toContain("{bundle-root}/workflows/w6/i.md");
+  });
+
+  it("may be missing, broken, or skills with steps", async () => {
+    const office = await makeOffice({
+      ...invoking(
+        "a",
+        "{bundle-root}/workflows/none",
+        "{bundle-root}/workflows/b/workflow.yaml",
+        "release-check",
+        "nobody",
+      ),
+      "bundle/workflows/b/workflow.yaml": "a: [\n",
+    });
+    const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "a" }));
+    expect(loaded.missing.map(({ path }) => path)).toEqual([
+      "{bundle-root}/workflows/none",
+      "{bundle-root}/workflows/b/workflow.yaml",
+      "nobody",
+    ]);
+    expect(loaded.missing[1]?.reason).toContain("workflow.yaml:2:1");
+    expect(loaded.warnings).toContain("release-check has steps: preload it by itself when you come to it");
+    expect(loaded.filesLoaded).toContain("{bundle-root}/skills/release-check/SKILL.md");
+    expect(loaded.filesLoaded.some((path) => path.includes("/steps/"))).toBe(false);
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { createVariables } from "../../../src/workspace/preload/variables.js";
+
+const ROOTS = ["bundle-root", "core-root", "project-root", "output-root"];
+
+describe("variables of a workflow", () => {
+  const own = {
+    config_source: "{bundle-root}/config.yaml",
+    installed_path: "{bundle-root}/workflows/x",
+    folder: "{config_source}:output_folder",
+    date: "system-generated",
+    count: 3,
+    deep: { folder: "not a top-level text" },
+  };
+  const config = { output_folder: "{project-root}/docs", project: { title: "Harbour" }, base: "{output_folder}/b" };
+
+  it("put in its own values, and those of the configuration, nested ones too", () => {
+    const { resolve, faults } = createVariables(own, config, ROOTS);
+    expect(resolve("{installed_path}/a.md")).toBe("{bundle-root}/workflows/x/a.md");
+    expect(resolve("{config_source}:output_folder/a")).toBe("{project-root}/docs/a");
+    expect(resolve("{folder} and {count} of {config_source}:project.title")).toBe(
+      "{project-root}/docs and 3 of Harbour",
+    );
+    expect(resolve("{base}")).toBe("{project-root}/docs/b");
+    expect(resolve("{config_source}")).toBe("{bundle-root}/config.yaml");
+    expect([...faults]).toEqual([]);
+  });
+
+  it("leave what nobody knows, what the model makes up, double braces and names of an object's own", () => {
+    const { resolve, faults } = createVariables(own, config, ROOTS);
+    const text = "{date} {user_name} {{topic}} {{folder}} {bundle-root} {constructor} {__proto__} {toString} {}";
+    expect(resolve(text)).toBe(text);
+    expect([...faults]).toEqual([]);
+  });
+
+  it("take a value as it is: no $& in it means anything", () => {
+    const { resolve } = createVariables({ a: "$& $1 $`" }, undefined, ROOTS);
+    expect(resolve("<{a}>")).toBe("<$& $1 $`>");
+  });
+
+  it("resolve strings at any depth, and nothing else", () => {
+    const { resolveAll } = createVariables(own, config, ROOTS);
+    expect(resolveAll({ a: [{ b: "{count}", c: 1, d: null, e: true }], "{count}": "{folder}" })).toEqual({
+      a: [{ b: "3", c: 1, d: null, e: true }],
+      "{count}": "{project-root}/docs",
+    });
+  });
+
+  it("name a circle, and stop there", () => {
+    const { resolve, faults } = createVariables({ a: "{b}", b: "x {c}", c: "{a}", self: "{self}" }, undefined, ROOTS);
+    expect(resolve("{a}")).toBe("x {a}");
+    expect(resolve("{self}")).toBe("{self}");
+    expect([...faults]).toEqual([
+      "values name each other in a circle: {a} → {b} → {c} → {a}",
+      "values name each other in a circle: {self} → {self}",
+    ]);
+  });
+
+  it("name a circle through the configuration", () => {
+    const circle = createVariables({ a: "{config_source}:b" }, { b: "{c}", c: "{b}" }, ROOTS);
+    circle.resolve("{a}");
+    expect([...circle.faults]).toEqual([
+      "values name each other in a circle: {config_source}:b → {config_source}:c → {config_source}:b",
+    ]);
+  });
+
+  it("say which key the configuration lacks, and which is meant", () => {
+    const { resolve, faults } = createVariables(own, config, ROOTS);
+    expect(resolve("{config_source}:output_foler {config_source}:zzz")).toBe(
+      "{config_source}:output_foler {config_source}:zzz",
+    );
+    expect([...faults]).toEqual([
+      'the configuration has no "output_foler"; did you mean output_folder?',
+      'the configuration has no "zzz"',
+    ]);
+  });
+
+  it("say nothing of keys where there is no configuration: that is told already", () => {
+    const { resolve, faults } = createVariables(own, undefined, ROOTS);
+    expect(resolve("{config_source}:a")).toBe("{config_source}:a");
+    expect([...faults]).toEqual([]);
+  });
+
+  it("don't let values grow without bound", () => {
+    const doubling = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => [`v${index}`, `{v${index + 1}}{v${index + 1}}`]),
+    );
+    const { resolve, faults } = createVariables({ ...doubling, v40: "0123456789" }, undefined, ROOTS);
+    expect(resolve("{v0}").length).toBeLessThan(200_000);
+    expect([...faults].join()).toContain("longer than 65536 characters");
+  });
+});

@@ -1,0 +1,143 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { copySessions, MemoryStorage } from "phasegate";
+import { FileStorage } from "phasegate/fs";
+import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/workspace";
+import { beforeEach, describe, expect, it } from "vitest";
+import { recordedMachine } from "../../src/workspace/session/recorded-machine.js";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
+
+let storage: MemoryStorage;
+let made: MadeWorkspace;
+let workspace: Workspace;
+
+beforeEach(async () => {
+  storage = new MemoryStorage();
+  made = await makeWorkspace({ storage });
+  workspace = made.workspace;
+});
+
+async function begin(on = workspace): Promise<string> {
+  const opened = await on.createSession({ workflow: "intake", agent: "alex", inputs: { client: "Ann" } });
+  if (!opened.success) throw new Error(opened.error);
+  return opened.session_id;
+}
+
+describe("a recorded session", () => {
+  it("has each act in its log, also what was done before it began", async () => {
+    await workspace.readFile({ path: "{bundle-root}/workflows/intake/workflow.yaml" });
+    const id = await begin();
+    await workspace.listFiles({ path: "workflows/intake" });
+    await workspace.saveOutput({ path: `${id}/report.md`, content: "x" });
+    // What is refused was not done.
+    await workspace.readFile({ path: "../x" });
+    await workspace.completeSession({ summary: "Done." });
+    const history = await workspace.session(id).history();
+    expect(history.map(({ version, at: _, ...entry }) => ({ version, ...entry }))).toEqual([
+      { version: 1, type: "opened", workflow: "intake", agent: "alex", inputs: { client: "Ann" } },
+      { version: 1, type: "read", path: "{bundle-root}/workflows/intake/workflow.yaml", bytes: 13 },
+      { version: 2, type: "listed", path: "{bundle-root}/workflows/intake", entries: 2 },
+      {
+        version: 3,
+        type: "saved",
+        path: `{output-root}/${id}/report.md`,
+        bytes: 1,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+        replaced: false,
+      },
+      { version: 4, type: "completed", status: "completed", summary: "Done." },
+    ]);
+    const { items } = await storage.list({ kind: "recorded" });
+    expect(items).toMatchObject([{ sessionId: id, workflowType: "intake", status: "completed", kind: "recorded" }]);
+  });
+
+  it("is gone on with in its log, and one that is older than the recording gets one", async () => {
+    const id = await begin();
+    const later = await made.again();
+    await later.readFile({ path: "workflows/intake/instructions.md" });
+    await later.createSession({ session_id: id, reopen: true });
+    expect((await workspace.session(id).history()).map(({ type }) => type)).toEqual(["opened", "reopened", "read"]);
+    const elsewhere = await made.again({ storage: new MemoryStorage() });
+    await elsewhere.createSession({ session_id: id, reopen: true });
+    expect((await elsewhere.session(id).history()).map(({ type }) => type)).toEqual(["opened"]);
+  });
+
+  it("gets no id that the storage knows already", async () => {
+    const id = await begin();
+    const output = await temporaryFolder();
+    const other = await made.again({ outputRoot: output });
+    const opened = await other.createSession({ session_id: id });
+    expect(opened).toMatchObject({ success: true, note: expect.stringContaining("exists already") });
+    expect(await readdir(output)).not.toContain(id);
+  });
+
+  it("can be watched, audited and copied", async () => {
+    const end = new AbortController();
+    const commits = workspace.watch({}, { signal: end.signal });
+    const id = await begin();
+    const { value } = await commits.next();
+    expect(value).toMatchObject({ sessionId: id, version: 1, head: { status: "active", workflow: "intake" } });
+    end.abort();
+    const session = workspace.session(id);
+    const report = await session.audit();
+    expect(report).toMatchObject({ intact: true, versions: 1 });
+    const copy = new MemoryStorage();
+    const copied = await copySessions(storage, copy, { kinds: [RECORDED_SESSIONS] });
+    expect(copied).toMatchObject({ sessions: 1, refused: [] });
+    const there = await made.again({ storage: copy });
+    expect(await there.session(id).history()).toEqual(await session.history());
+  });
+
+  it("that was changed by hand shows it, and takes no more", async () => {
+    const folder = await temporaryFolder();
+    const files = await FileStorage.open(folder);
+    const recorded = await made.again({ storage: files });
+    const id = await begin(recorded);
+    const paths = await readdir(folder, { recursive: true });
+    const commit = paths.find((path) => path.includes(id) && /(^|\/)1\.json$/.test(path));
+    if (commit === undefined) throw new Error(`no commit among ${paths.join(", ")}`);
+    const text = await readFile(join(folder, commit), "utf8");
+    await writeFile(join(folder, commit), text.replace("alex", "mala"));
+    const fresh = await made.again({ storage: await FileStorage.open(folder) });
+    expect(await fresh.session(id).audit()).toMatchObject({ intact: false });
+    expect(await fresh.createSession({ session_id: id, reopen: true })).toMatchObject({ success: false });
+    await files.close();
+  });
+
+  it("is one only where there is a storage", async () => {
+    const plain = await createWorkspace({ bundleRoot: made.bundle, outputRoot: made.output });
+    const id = await begin(plain);
+    const unsupported = expect.objectContaining({ code: "UNSUPPORTED" });
+    await expect(plain.session(id).history()).rejects.toThrow(unsupported);
+    await expect(plain.session(id).audit()).rejects.toThrow(unsupported);
+    expect(() => plain.watch()).toThrow(unsupported);
+    expect(await plain.session(id).manifest()).toMatchObject({ status: "active" });
+    expect(() => plain.session("../x")).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
+    await expect(workspace.session("2020-01-01-000000").history()).rejects.toThrow("there is no session");
+  });
+});
+
+describe("the machine of recorded sessions", () => {
+  const context = { at: "2026-01-02T03:04:05.000Z", version: 1 };
+
+  it("begins a session once, and does nothing before", () => {
+    const opened = recordedMachine.decide(undefined, { type: "open", acts: [] }, context);
+    if (!opened.ok) throw opened.error;
+    expect(recordedMachine.decide(opened.head, { type: "open", acts: [] }, context)).toMatchObject({ ok: false });
+    expect(recordedMachine.decide(undefined, { type: "reopen", acts: [] }, context)).toMatchObject({ ok: false });
+  });
+
+  it("keeps a head that doesn't grow with what is done", () => {
+    let decision = recordedMachine.decide(undefined, { type: "open", acts: [] }, context);
+    const sizes: number[] = [];
+    for (let turn = 1; turn <= 900; turn += 1) {
+      if (!decision.ok) throw decision.error;
+      if (turn === 101 || turn === 900) sizes.push(JSON.stringify(decision.head).length);
+      const act = { type: "step" as const, workflow: "w", step: "s" };
+      decision = recordedMachine.decide(decision.head, { type: "act", act }, context);
+    }
+    expect(sizes[0]).toBe(sizes[1]);
+    expect(decision).toMatchObject({ ok: true, head: { steps: 900, step: "s" } });
+  });
+});

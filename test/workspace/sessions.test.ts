@@ -1,0 +1,262 @@
+import { lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Workspace, WorkspaceConnection } from "phasegate/workspace";
+import { beforeEach, describe, expect, it } from "vitest";
+import { BEGUN, type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
+
+const UUID = "0b8ee9a5-6c1f-4c55-9d0c-1d1c6f6f2a11";
+let made: MadeWorkspace;
+let workspace: Workspace;
+
+beforeEach(async () => {
+  made = await makeWorkspace({ clock: { now: () => BEGUN } });
+  workspace = made.workspace;
+});
+
+async function create(on: WorkspaceConnection, request = {}): Promise<string> {
+  const opened = await on.createSession(request);
+  if (!opened.success) throw new Error(`${opened.error} ${opened.remedy}`);
+  return opened.session_id;
+}
+
+const manifestOf = async (id: string) => JSON.parse(await readFile(join(made.output, id, "manifest.json"), "utf8"));
+
+describe("create_session", () => {
+  it("makes a folder for its owner alone, named by the time, with a manifest", async () => {
+    const request = { workflow: "intake", agent: "alex", inputs: { client: "Ann", pages: 3 } };
+    const opened = await workspace.createSession(request);
+    const id = "2026-01-02-030405";
+    const at = "2026-01-02T03:04:05.000Z";
+    expect(opened).toEqual({ success: true, session_id: id, opened: "created", save_to: `${id}/`, workflow: "intake" });
+    expect(await manifestOf(id)).toEqual({
+      session_id: id,
+      status: "active",
+      ...request,
+      outputs: [],
+      created_at: at,
+      updated_at: at,
+    });
+    expect((await lstat(join(made.output, id))).mode & 0o777).toBe(0o700);
+    expect((await lstat(join(made.output, id, "manifest.json"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("takes the id that the agent has made, and gives a new one where that is taken", async () => {
+    expect(await create(workspace, { session_id: UUID.toUpperCase() })).toBe(UUID);
+    const again = await workspace.connect().createSession({ session_id: UUID });
+    expect(again).toMatchObject({ opened: "created", note: expect.stringContaining('"reopen": true') });
+    expect(again.success && again.session_id).not.toBe(UUID);
+    expect(await create(workspace.connect())).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it("gives a session of its own again, without another one being made", async () => {
+    const id = await create(workspace);
+    expect(await workspace.createSession({ session_id: id })).toMatchObject({
+      session_id: id,
+      opened: "already yours",
+    });
+    expect(await readdir(made.output)).toEqual([id]);
+  });
+
+  it("refuses what is no id, and says what is one", async () => {
+    for (const session_id of ["intake", "../x", "", "2026-01-02"]) {
+      expect(await workspace.createSession({ session_id })).toMatchObject({
+        success: false,
+        error: "session_id is neither a UUID nor YYYY-MM-DD-HHMMSS",
+      });
+    }
+    expect(await workspace.createSession({ reopen: true })).toMatchObject({ error: "reopen needs a session_id" });
+  });
+});
+
+describe("save_output", () => {
+  it("saves a file, makes its folders and notes it in the manifest", async () => {
+    const id = await create(workspace);
+    const path = `${id}/notes/a..b.md`;
+    expect(await workspace.saveOutput({ path, content: "é\n" })).toEqual({
+      success: true,
+      path: `{output-root}/${path}`,
+      size: 3,
+      replaced: false,
+    });
+    expect(await workspace.saveOutput({ path: `{output-root}/${path}`, content: "two\n" })).toMatchObject({
+      replaced: true,
+    });
+    expect(await readFile(join(made.output, path), "utf8")).toBe("two\n");
+    expect((await lstat(join(made.output, path))).mode & 0o777).toBe(0o600);
+    expect((await lstat(join(made.output, id, "notes"))).mode & 0o777).toBe(0o700);
+    expect((await manifestOf(id)).outputs).toEqual([
+      {
+        path: "notes/a..b.md",
+        bytes: 4,
+        sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+        saved_at: expect.any(String),
+      },
+    ]);
+    expect(await readdir(join(made.output, id, "notes"))).toEqual(["a..b.md"]);
+  });
+
+  it("tells who forgets the session which call mends it", async () => {
+    expect(await workspace.saveOutput({ path: "report.md", content: "x" })).toEqual({
+      success: false,
+      error: "the path begins with no session's id",
+      remedy: "Call create_session, then save to <session_id>/name.",
+    });
+    const id = await create(workspace);
+    expect(await workspace.saveOutput({ path: "report.md", content: "x" })).toMatchObject({
+      remedy: `Save it as "${id}/report.md".`,
+    });
+    expect(await workspace.saveOutput({ path: id, content: "x" })).toMatchObject({
+      error: "the path names a session and no file in it",
+    });
+  });
+
+  it("refuses sessions that this connection has not begun, with the call that mends it", async () => {
+    const id = await create(workspace);
+    const other = workspace.connect();
+    expect(await other.saveOutput({ path: `${id}/x.md`, content: "x" })).toMatchObject({
+      success: false,
+      error: expect.stringContaining("not one of this connection's"),
+      remedy: expect.stringContaining(`{"session_id": "${id}", "reopen": true}`),
+    });
+    expect(await other.saveOutput({ path: `${UUID}/x.md`, content: "x" })).toMatchObject({
+      remedy: `Call create_session with {"session_id": "${UUID}"}, then save again.`,
+    });
+    expect(await readdir(made.output)).toEqual([id]);
+  });
+
+  it("keeps the manifest to itself, and refuses names that are one with others elsewhere", async () => {
+    const id = await create(workspace);
+    const save = (name: string) => workspace.saveOutput({ path: `${id}/${name}`, content: "x" });
+    expect(await save("Manifest.JSON")).toMatchObject({ error: expect.stringContaining("keeps the manifest itself") });
+    expect(await save("Notes/Report.md")).toMatchObject({ success: true });
+    expect(await save("notes/other.md")).toMatchObject({ remedy: "Use Notes, or another name." });
+    expect(await save("Notes/report.MD")).toMatchObject({ remedy: "Use Report.md, or another name." });
+    expect(await save("caf\u00e9.md")).toMatchObject({ success: true, replaced: false });
+    expect(await save("cafe\u0301.md")).toMatchObject({ success: true, replaced: true });
+  });
+
+  it("keeps to its quotas, to the byte and to the file", async () => {
+    const small = await made.again({ limits: { fileBytes: 10, sessionBytes: 15, sessionFiles: 2 } });
+    const id = await create(small);
+    const save = (name: string, bytes: number) =>
+      small.saveOutput({ path: `${id}/${name}`, content: "x".repeat(bytes) });
+    expect(await save("a", 11)).toMatchObject({ error: "nothing was saved: it has 11 bytes, and a file may have 10" });
+    expect(await save("a", 10)).toMatchObject({ success: true });
+    expect(await save("b", 6)).toMatchObject({ error: "nothing was saved: a session may hold 15 bytes" });
+    // What is replaced doesn't count.
+    expect(await save("a", 9)).toMatchObject({ success: true });
+    expect(await save("b", 6)).toMatchObject({ success: true });
+    expect(await save("c", 0)).toMatchObject({ error: "nothing was saved: a session may have 2 files" });
+  });
+
+  it("lets two saves at once not share the last room", async () => {
+    const small = await made.again({ limits: { sessionFiles: 3 } });
+    const id = await create(small);
+    const saves = await Promise.all(
+      [1, 2, 3, 4, 5].map((n) => small.saveOutput({ path: `${id}/${n}.md`, content: "x" })),
+    );
+    expect(saves.filter(({ success }) => success)).toHaveLength(3);
+    expect((await manifestOf(id)).outputs).toHaveLength(3);
+  });
+});
+
+describe("a session", () => {
+  it("is gone on with by another connection, with the files that really are there", async () => {
+    const id = await create(workspace);
+    await workspace.saveOutput({ path: `${id}/a.md`, content: "a" });
+    await workspace.saveOutput({ path: `${id}/b.md`, content: "b" });
+    // A process that died before it had noted a file, and a person who has taken one away.
+    await writeFile(join(made.output, id, "late.md"), "late");
+    await rm(join(made.output, id, "b.md"));
+    const later = (await made.again()).connect();
+    const opened = await later.createSession({ session_id: id, reopen: true });
+    expect(opened).toMatchObject({ session_id: id, opened: "reopened", outputs: ["a.md", "late.md"] });
+    expect(await later.saveOutput({ path: `${id}/c.md`, content: "c" })).toMatchObject({ success: true });
+    expect((await manifestOf(id)).outputs.map(({ path }: { path: string }) => path)).toEqual([
+      "a.md",
+      "late.md",
+      "c.md",
+    ]);
+  });
+
+  it("that isn't there can't be, and the answer names those that are", async () => {
+    const id = await create(workspace);
+    const missing = await workspace.connect().createSession({ session_id: UUID, reopen: true });
+    expect(missing).toMatchObject({ success: false, remedy: expect.stringContaining(id) });
+  });
+
+  it("is only gone on with by whom the host lets", async () => {
+    const id = await create(workspace);
+    const other = workspace.connect({ mayReopen: () => false });
+    const refused = await other.createSession({ session_id: id, reopen: true });
+    expect(refused).toMatchObject({ success: false, error: `there is no session "${id}"` });
+  });
+
+  it("takes nothing more once it is completed, until it is gone on with", async () => {
+    const id = await create(workspace);
+    await workspace.saveOutput({ path: `${id}/a.md`, content: "a" });
+    const done = await workspace.completeSession({ summary: "A report." });
+    expect(done).toEqual({ success: true, session_id: id, status: "completed", outputs: 1 });
+    expect(await manifestOf(id)).toMatchObject({
+      status: "completed",
+      summary: "A report.",
+      completed_at: expect.any(String),
+    });
+    const save = () => workspace.saveOutput({ path: `${id}/b.md`, content: "b" });
+    expect(await save()).toMatchObject({
+      error: `the session ${id} is completed`,
+      remedy: expect.stringContaining("reopen"),
+    });
+    expect(await workspace.completeSession()).toMatchObject({ success: false });
+    await workspace.createSession({ session_id: id, reopen: true });
+    expect(await save()).toMatchObject({ success: true });
+    expect(await manifestOf(id)).toMatchObject({ status: "active" });
+    expect((await manifestOf(id)).completed_at).toBeUndefined();
+  });
+
+  it("is completed by whose it is, and by nobody else", async () => {
+    expect(await workspace.completeSession()).toMatchObject({ error: "this connection has no session" });
+    const id = await create(workspace);
+    expect(await workspace.connect().completeSession({ session_id: id })).toMatchObject({ success: false });
+  });
+
+  it("with a manifest that nobody of ours has written is told as such", async () => {
+    await mkdir(join(made.output, UUID));
+    await writeFile(join(made.output, UUID, "manifest.json"), "{");
+    expect(await workspace.createSession({ session_id: UUID, reopen: true })).toMatchObject({
+      error: `the manifest of the session ${UUID} can't be read`,
+    });
+  });
+
+  it("loses nothing where two processes save in it at once", async () => {
+    const id = await create(workspace);
+    const other = await made.again();
+    await other.createSession({ session_id: id, reopen: true });
+    const names = Array.from({ length: 12 }, (_, index) => `${index}.md`);
+    const saves = names.map((name, index) =>
+      (index % 2 === 0 ? workspace : other).saveOutput({ path: `${id}/${name}`, content: name }),
+    );
+    expect((await Promise.all(saves)).every(({ success }) => success)).toBe(true);
+    const { outputs } = await workspace.session(id).manifest();
+    expect(outputs.map(({ path }) => path).sort()).toEqual([...names].sort());
+  });
+});
+
+describe("metrics", () => {
+  it("count calls, violations and how many sessions are completed", async () => {
+    const heard: unknown[] = [];
+    workspace.on("security", (payload) => heard.push(payload));
+    await workspace.readFile({ path: "../../etc/passwd" });
+    await workspace.readFile({ path: "workflows/intake/workflow.yaml" });
+    await create(workspace);
+    await create(workspace);
+    await workspace.completeSession();
+    await create(workspace);
+    await workspace.completeSession({ status: "failed" });
+    const { tools, violations, sessions } = workspace.metrics();
+    expect(tools.read_file).toMatchObject({ count: 2, errors: 1 });
+    expect(violations).toBe(1);
+    expect(sessions).toEqual({ begun: 3, completed: 1, failed: 1, completionRate: 1 / 3 });
+    expect(heard).toEqual([{ operation: "read_file", code: "PATH_REFUSED", message: expect.stringContaining("..") }]);
+  });
+});

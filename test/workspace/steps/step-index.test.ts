@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import {
+  entryOf,
+  firstSteps,
+  isStepFolder,
+  stepIndex,
+  stepsAfter,
+  stepsBetween,
+} from "../../../src/workspace/steps/step-index.js";
+
+const index = stepIndex([
+  "steps/step-10-end.md",
+  "steps/step-02-vision.md",
+  "steps/step-01b-continue.md",
+  "steps/step-01-init.md",
+  "steps/step-oneshot.md",
+  "steps/notes.md",
+  "SKILL.md",
+]);
+const step = (name: string) => {
+  const entry = entryOf(index, name, "steps");
+  if (entry === undefined) throw new Error(`the test names no step: ${name}`);
+  return entry;
+};
+const names = (entries: readonly { readonly step: string }[]) => entries.map((entry) => entry.step.slice(6));
+
+describe("the index of steps", () => {
+  it("is ordered by number, then letter; branches without a number stand last", () => {
+    expect(index).toEqual([
+      { step: "steps/step-01-init", number: 1, title: "init" },
+      { step: "steps/step-01b-continue", number: 1, title: "continue" },
+      { step: "steps/step-02-vision", number: 2, title: "vision" },
+      { step: "steps/step-10-end", number: 10, title: "end" },
+      { step: "steps/step-oneshot", title: "oneshot" },
+    ]);
+  });
+
+  it.each([
+    ["steps", true],
+    ["steps-c", true],
+    ["market-steps", true],
+    ["footsteps", false],
+    ["templates", false],
+  ])("is read in the folder %s: %s", (folder, is) => {
+    expect(isStepFolder(folder)).toBe(is);
+  });
+
+  it("finds a step by path, by name, and by the folder that is meant", () => {
+    const two = stepIndex(["a-steps/step-01-x.md", "b-steps/step-01-x.md"]);
+    expect(entryOf(two, "b-steps/step-01-x.md", ".")?.step).toBe("b-steps/step-01-x");
+    expect(entryOf(two, "./step-01-x.md", "b-steps")?.step).toBe("b-steps/step-01-x");
+    expect(entryOf(two, "step-01-x", ".")).toBeUndefined();
+    expect(entryOf(two, "step-02", ".")).toBeUndefined();
+  });
+});
+
+describe("the first step", () => {
+  it("is the one that the skill's text leads to", () => {
+    expect(names(firstSteps(index, "begin with `./steps/step-01b-continue.md`"))).toEqual(["step-01b-continue"]);
+  });
+  it("is the first without a letter, where the text leads to none", () => {
+    expect(names(firstSteps(index, "go through the steps, e.g. steps/step-10-end.md"))).toEqual(["step-01-init"]);
+  });
+  it("may be one of several", () => {
+    const two = stepIndex(["a-steps/step-01-x.md", "b-steps/step-01-y.md"]);
+    expect(firstSteps(two, "")).toHaveLength(2);
+  });
+});
+
+describe("the step after another", () => {
+  it("is what its front matter says", () => {
+    expect(names(stepsAfter(index, step("step-01-init"), "or step-oneshot.md", "./step-10-end.md"))).toEqual([
+      "step-10-end",
+      "step-oneshot",
+    ]);
+  });
+  it("is the only later one that its text names", () => {
+    expect(names(stepsAfter(index, step("step-01-init"), "then `./step-10-end.md`", undefined))).toEqual([
+      "step-10-end",
+    ]);
+  });
+  it("is the next number where the text names none, or several", () => {
+    expect(names(stepsAfter(index, step("step-01-init"), "", undefined))).toEqual(["step-02-vision"]);
+    const text = "[R] step-10-end.md, [B] step-02-vision.md";
+    expect(names(stepsAfter(index, step("step-01-init"), text, undefined))).toEqual(["step-02-vision", "step-10-end"]);
+  });
+  it("may be an earlier one that the text names, but only by name", () => {
+    expect(names(stepsAfter(index, step("step-02-vision"), "back to step-01-init.md", undefined))).toEqual([
+      "step-10-end",
+      "step-01-init",
+    ]);
+  });
+  it("is none after the last", () => {
+    expect(stepsAfter(index, step("step-10-end"), "", undefined)).toEqual([]);
+  });
+  it("is not got to past those between, in one folder", () => {
+    expect(names(stepsBetween(index, step("step-01-init"), step("step-10-end")))).toEqual(["step-02-vision"]);
+    expect(stepsBetween(index, step("step-02-vision"), step("step-01-init"))).toEqual([]);
+    expect(stepsBetween(index, step("step-01-init"), step("step-oneshot"))).toEqual([]);
+  });
+});

@@ -1,0 +1,71 @@
+/**
+ * Processes that others race with, or that are killed.
+ *
+ * - `workspace-worker save <bundle> <output> <session>`: saves one file over and over, in two versions
+ * - `workspace-worker large <bundle> <output> <session>`: saves one large file, and prints the answer
+ * - `workspace-worker swap <name> <to> <or>`: has a name lead to one place, then to the other, over and over
+ * - `workspace-worker swap-folder <name> <to>`: puts a link in the place of a folder, and the folder back, over and over
+ */
+import { renameSync, rmSync, symlinkSync, writeSync } from "node:fs";
+import { createWorkspace } from "../../src/workspace/create-workspace.js";
+import { VERSIONS } from "./versions.js";
+
+const [task, one = "", two = "", three = ""] = process.argv.slice(2);
+if (task === "swap") swap(one, [two, three]);
+else if (task === "swap-folder") swapFolder(one, two);
+else await work(task === "large");
+
+async function work(large: boolean): Promise<void> {
+  const workspace = await createWorkspace({ bundleRoot: one, outputRoot: two });
+  const opened = await workspace.createSession({ session_id: three, reopen: true });
+  if (!opened.success) throw new Error(opened.error);
+  const save = (content: string) => workspace.saveOutput({ path: `${three}/notes/file.md`, content });
+  if (large) {
+    writeSync(1, `${JSON.stringify(await save("x".repeat(500_000)))}\n`);
+    return;
+  }
+  writeSync(1, "at work\n");
+  for (let turn = 0; ; turn += 1) {
+    const saved = await save(VERSIONS[turn % 2] ?? "");
+    if (!saved.success) throw new Error(saved.error);
+  }
+}
+
+/** A link in the place of a name, in one step: there is no moment without one. */
+function swap(name: string, places: readonly string[]): void {
+  writeSync(1, "at work\n");
+  for (let turn = 0; ; turn += 1) {
+    const place = places[turn % 2] ?? "";
+    symlinkSync(place, `${name}.next`);
+    renameSync(`${name}.next`, name);
+  }
+}
+
+/** Whoever saves may make the folder in the moments without one: it is taken away, so that the race goes on. */
+function swapFolder(name: string, to: string): void {
+  const away = `${name}-away`;
+  writeSync(1, "at work\n");
+  for (;;) {
+    renameSync(name, away);
+    inPlaceOf(name, () => symlinkSync(to, name));
+    pause(0.5);
+    rmSync(name);
+    inPlaceOf(name, () => renameSync(away, name));
+    pause(2);
+  }
+}
+
+function inPlaceOf(name: string, step: () => void): void {
+  for (;;) {
+    try {
+      return step();
+    } catch {
+      rmSync(name, { recursive: true, force: true });
+    }
+  }
+}
+
+function pause(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
