@@ -60,7 +60,8 @@ function inPlaceOf(name: string, step: () => void): void {
     try {
       return step();
     } catch {
-      rmSync(name, { recursive: true, force: true });
+      // Somebody may be saving in it: what appears meanwhile goes with the next try.
+      rmSync(name, { recursive: true, force: true, maxRetries: 50, retryDelay: 1 });
     }
   }
 }

@@ -1,0 +1,69 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { MemoryStorage } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { makeWorkspace, write } from "./make-workspace.js";
+
+describe("createWorkspace", () => {
+  it("refuses limits and names that can't be, and says what can", async () => {
+    const { again, base } = await makeWorkspace();
+    for (const [options, said] of [
+      [{ limits: { readBytes: 0 } }, "limits.readBytes is not valid: expected a whole number, 1 or more"],
+      [{ variables: { "bundle-root": "x" } }, "a name that no root has"],
+      [{ variables: { "a b": "x" } }, "letters, digits"],
+      [{ readRoots: { "core-root": base } }, "a name that no root has"],
+      [{ readRoots: { docs: base }, variables: { docs: "x" } }, "a name that no root has"],
+      [{ readRoots: { docs: join(base, "nowhere") } }, "the folder of {docs} can't be opened"],
+    ] as const) {
+      const call = again(options);
+      await expect(call).rejects.toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
+      await expect(call).rejects.toThrow(said);
+    }
+  });
+
+  it("reads what the host adds, and follows the project's name into it", async () => {
+    const { again, base } = await makeWorkspace();
+    await write(base, { "project/docs/guide.md": "guide" });
+    const workspace = await again({ readRoots: { docs: join(base, "project/docs") } });
+    expect(workspace.variables).toEqual(["bundle-root", "core-root", "output-root", "docs", "project-root"]);
+    for (const path of ["{docs}/guide.md", "{project-root}/docs/guide.md"]) {
+      expect(await workspace.readFile({ path })).toMatchObject({ content: "guide", path: "{docs}/guide.md" });
+    }
+    const away = await again({ variables: { away: { root: "nowhere", path: "." } } });
+    expect(await away.readFile({ path: "{away}/x" })).toMatchObject({
+      error: expect.stringContaining("no root {nowhere}"),
+    });
+  });
+
+  it("needs neither core nor project, and then knows no variable for them", async () => {
+    const { createWorkspace } = await import("phasegate/workspace");
+    const { bundle, base } = await makeWorkspace();
+    await mkdir(join(base, "other"));
+    const workspace = await createWorkspace({ bundleRoot: bundle, outputRoot: join(base, "other") });
+    expect(await workspace.readFile({ path: "{core-root}/x" })).toMatchObject({
+      remedy: expect.stringContaining("{bundle-root}, {output-root}"),
+    });
+    await workspace.close();
+  });
+});
+
+describe("a storage that fails", () => {
+  it("is told to the host, and to the agent without a word of its own", async () => {
+    class Failing extends MemoryStorage {
+      override async append(): Promise<void> {
+        throw new Error("password=hunter2");
+      }
+    }
+    const { workspace } = await makeWorkspace({ storage: new Failing() });
+    const heard: unknown[] = [];
+    workspace.on("internalError", ({ operation, error }) => heard.push([operation, String(error)]));
+    expect(await workspace.createSession()).toEqual({
+      success: false,
+      error: "create_session failed for a reason of the host's, not of the request",
+      remedy: expect.stringContaining("tell the person"),
+    });
+    expect(heard).toEqual([["create_session", "Error: password=hunter2"]]);
+    // What needs no log goes on.
+    expect(await workspace.listFiles()).toMatchObject({ success: true });
+  });
+});
