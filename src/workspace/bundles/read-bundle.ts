@@ -4,11 +4,9 @@ import type { ParsedSource } from "../../definition/folder/positions.js";
 import { readYaml } from "../../definition/folder/read-yaml.js";
 import { createReport, type Report } from "../../definition/folder/report.js";
 import { isJsonObject } from "../../definition/json.js";
-import { shown } from "../../definition/names.js";
 import type { SourcePosition } from "../../errors.js";
-import { isPhasegateError } from "../../errors.js";
-import { checkedPath } from "../roots/checked-path.js";
-import type { Bundle, BundleAgent, BundleWorkflow, ReadBundle } from "./bundle.js";
+import type { Bundle, BundleAgent, ReadBundle } from "./bundle.js";
+import { pathOf, pathsOf, refuseTwins, resourcesOf, workflowsOf } from "./bundle-parts.js";
 
 /** Reads a bundle.yaml. Whether the files that it names are there is not looked at. */
 export async function readBundle(file: string, text: string): Promise<ReadBundle> {
@@ -95,76 +93,4 @@ function agentOf(reader: ObjectReader, alone: boolean, report: Report): readonly
   if (id === undefined || name === undefined || file === undefined) return [];
   const texts = { ...(title === undefined ? {} : { title }), ...(description === undefined ? {} : { description }) };
   return [{ agent: { id, name, ...texts, file, entryPoint: entry ?? false }, place: reader.place("id") }];
-}
-
-/** Workflows may be listed by path, or with a name beside it. */
-function workflowsOf(reader: ObjectReader, report: Report): readonly BundleWorkflow[] {
-  const value = reader.value("workflows");
-  if (value === undefined) return [];
-  const isPaths = Array.isArray(value) && value.every((item) => typeof item === "string");
-  const found = isPaths
-    ? pathsOf(reader, "workflows", report).map((path, index) => ({
-        workflow: { name: path.slice(path.lastIndexOf("/") + 1), path },
-        place: reader.place("workflows", index),
-      }))
-    : (reader.objects("workflows") ?? []).flatMap((one) => {
-        const given = one.required("path", one.text("path"), "the path of its folder");
-        const path = pathOf(one, "path", given, report);
-        const name = one.text("name") ?? one.text("id") ?? path?.slice(path.lastIndexOf("/") + 1);
-        one.text("description");
-        one.rest();
-        return path === undefined || name === undefined ? [] : [{ workflow: { name, path }, place: one.place() }];
-      });
-  refuseTwins(
-    found.map(({ workflow, place }) => ({ name: workflow.name, place })),
-    "workflow",
-    report,
-  );
-  return found.map(({ workflow }) => workflow);
-}
-
-function resourcesOf(reader: ObjectReader, report: Report): Readonly<Record<string, string>> {
-  const given = reader.object("resources");
-  const names = Object.keys(reader.fields("resources") ?? {});
-  const paths = names.flatMap((name) => {
-    const path = given === undefined ? undefined : pathOf(given, name, given.text(name), report);
-    return path === undefined ? [] : [[name, path] as const];
-  });
-  return Object.fromEntries(paths);
-}
-
-function pathsOf(reader: ObjectReader, key: string, report: Report): string[] {
-  return (reader.texts(key) ?? []).flatMap((text, index) => {
-    const path = checked(text, reader.place(key, index), report);
-    return path === undefined ? [] : [path];
-  });
-}
-
-function pathOf(reader: ObjectReader, key: string, text: string | undefined, report: Report): string | undefined {
-  return text === undefined ? undefined : checked(text, reader.place(key), report);
-}
-
-/** `{bundle-root}/` is where a bundle's paths begin anyhow. */
-function checked(text: string, place: SourcePosition, report: Report): string | undefined {
-  try {
-    return checkedPath(text.replace(/^\{(?:bundle|core)-root\}\//, ""));
-  } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    report.error("PATH_REFUSED", place, error.message, "Write a path relative to the bundle's folder, without '..'.");
-    return undefined;
-  }
-}
-
-function refuseTwins(
-  found: readonly { readonly name: string; readonly place: SourcePosition }[],
-  what: string,
-  report: Report,
-): void {
-  const seen = new Set<string>();
-  for (const { name, place } of found) {
-    const key = name.toLowerCase();
-    const hint = "Give one of the two another name.";
-    if (seen.has(key)) report.error("BUNDLE_PART_DUPLICATE", place, `a second ${what} is called ${shown(name)}`, hint);
-    seen.add(key);
-  }
 }

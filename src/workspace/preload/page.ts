@@ -17,7 +17,7 @@ export interface FilesPage {
 }
 
 /** How many tokens a text is about. */
-export function tokensOf(text: string): number {
+function tokensOf(text: string): number {
   return Math.ceil(text.length / CHARACTERS_PER_TOKEN);
 }
 

@@ -38,7 +38,7 @@ export function stepIndex(paths: readonly string[]): readonly StepEntry[] {
 }
 
 /** The steps of an index that a text names, each once, in the text's order. `folder` is where its bare names lie. */
-export function mentionedSteps(index: readonly StepEntry[], text: string, folder: string): readonly StepEntry[] {
+function mentionedSteps(index: readonly StepEntry[], text: string, folder: string): readonly StepEntry[] {
   const found = [...text.matchAll(MENTIONED)].map(([path]) => entryOf(index, path, folder));
   return [...new Set(found.filter((entry) => entry !== undefined))];
 }

@@ -1,0 +1,32 @@
+/** All files of a workflow in one call, and the part of a system prompt that tells a model so. */
+import assert from "node:assert/strict";
+import { mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { createWorkspace, workflowInstructions } from "phasegate/workspace";
+
+await mkdir("outputs");
+const workspace = await createWorkspace({
+  bundleRoot: fileURLToPath(new URL("intake", import.meta.url)),
+  outputRoot: "outputs",
+});
+
+// #region preload
+const system = workflowInstructions({ workflows: await workspace.workflows(), variables: workspace.variables });
+const model = workspace.connect();
+const loaded = await model.preloadWorkflow({ workflow: "intake" });
+if (!loaded.success) throw new Error(`${loaded.error}. ${loaded.remedy}`);
+for (const { role, path, size } of loaded.files) console.log(`${role}: ${path}, ${size} bytes`);
+console.log(loaded.message); // All 3 files of intake are loaded here, whole: don't read them again.
+
+const again = await model.preloadWorkflow({ workflow: "intake" });
+if (again.success) console.log(again.message); // The 3 files of intake are already loaded in this conversation …
+// #endregion preload
+
+assert(system.includes("- intake"));
+assert(system.length / 4 < 900);
+assert.deepEqual(
+  loaded.files.map(({ role }) => role),
+  ["workflow", "instructions", "template"],
+);
+assert(again.success && again.files.length === 0);
+await workspace.close();
