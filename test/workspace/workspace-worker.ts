@@ -6,7 +6,8 @@
  * - `workspace-worker swap <name> <to> <or>`: has a name lead to one place, then to the other, over and over
  * - `workspace-worker swap-folder <name> <to>`: puts a link in the place of a folder, and the folder back, over and over
  */
-import { renameSync, rmSync, symlinkSync, writeSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { createWorkspace } from "../../src/workspace/create-workspace.js";
 import { VERSIONS } from "./versions.js";
 
@@ -44,6 +45,7 @@ function swap(name: string, places: readonly string[]): void {
 /** Whoever saves may make the folder in the moments without one: it is taken away, so that the race goes on. */
 function swapFolder(name: string, to: string): void {
   const away = `${name}-away`;
+  mkdirSync(graveOf(name));
   writeSync(1, "at work\n");
   for (;;) {
     renameSync(name, away);
@@ -55,18 +57,28 @@ function swapFolder(name: string, to: string): void {
   }
 }
 
+/** A folder beside the one that `name` lies in, for what is in its place. */
+function graveOf(name: string): string {
+  return `${dirname(name)}-gone`;
+}
+
+let gone = 0;
+
 function inPlaceOf(name: string, step: () => void): void {
   for (;;) {
     try {
       return step();
-    } catch {
-      // Somebody may be saving in it: what appears meanwhile goes with the next try.
-      rmSync(name, { recursive: true, force: true, maxRetries: 50, retryDelay: 1 });
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && ["EEXIST", "ENOTEMPTY"].includes(String(error.code))))
+        throw error;
+      // Renamed, not removed: somebody may be saving in it, so that it would never be found empty.
+      gone += 1;
+      renameSync(name, join(graveOf(name), String(gone)));
     }
   }
 }
 
+/** Sleeps: a process that only turns round would take its time from the one that it races with. */
 function pause(milliseconds: number): void {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
