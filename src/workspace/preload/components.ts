@@ -31,9 +31,14 @@ const WORKFLOW_FILE = /(?:^|\/)(?:workflow\.(?:ya?ml|md|xml)|SKILL\.md)$/;
 
 /**
  * What a workflow.yaml (its strings resolved) asks for: `instructions`, `template` unless it is `false` or `true`,
- * `validation` or `checklist`, and as data every other path to a text below a root that workflows lie in.
+ * `validation` or `checklist`, and as data every other path to a text below a root that workflows lie in. `leadsIn` says
+ * whether a path that begins with another variable leads there: that of the project, as a rule.
  */
-export function componentsOf(workflow: JsonObject, dataRoots: readonly string[]): Components {
+export function componentsOf(
+  workflow: JsonObject,
+  dataRoots: readonly string[],
+  leadsIn: (path: string) => boolean = () => false,
+): Components {
   const named: Component[] = [
     ...texts(workflow.instructions).map((path) => ({ role: "instructions", path }) as const),
     ...texts(workflow.template).map((path) => ({ role: "template", path }) as const),
@@ -45,7 +50,7 @@ export function componentsOf(workflow: JsonObject, dataRoots: readonly string[])
   const own = ["instructions", "template", "validation", "checklist", ...NOT_READ];
   for (const [key, value] of Object.entries(workflow)) {
     if (own.includes(key)) continue;
-    for (const path of texts(value).filter((text) => isData(text, dataRoots))) {
+    for (const path of texts(value).filter((text) => isData(text, dataRoots, leadsIn))) {
       if (VARIANT.test(key)) onDemand.push(path);
       else named.push({ role: "data", path });
     }
@@ -61,9 +66,10 @@ function texts(value: JsonValue | undefined): string[] {
   return isJsonObject(value) ? Object.values(value).flatMap(texts) : [];
 }
 
-function isData(text: string, dataRoots: readonly string[]): boolean {
+function isData(text: string, dataRoots: readonly string[], leadsIn: (path: string) => boolean): boolean {
+  if (!TEXT_FILE.test(text) || WORKFLOW_FILE.test(text) || !isOneFile(text)) return false;
   const inRoot = dataRoots.some((root) => text.startsWith(`{${root}}/`)) || text.startsWith("./");
-  return inRoot && TEXT_FILE.test(text) && !WORKFLOW_FILE.test(text) && isOneFile(text);
+  return inRoot || (text.startsWith("{") && leadsIn(text));
 }
 
 /** No pattern for several files, no instructions written out in place, nothing that the model fills in. */

@@ -1,5 +1,6 @@
 /** Workflows as BMAD wrote them up to its version 6: a workflow.yaml that names its files. */
 import type { JsonObject } from "../../definition/json.js";
+import { isPhasegateError } from "../../errors.js";
 import type { Location } from "../roots/location.js";
 import { invokedWorkflows, usesElicitation } from "./active-text.js";
 import { componentsOf } from "./components.js";
@@ -74,7 +75,7 @@ async function loadNamed(
   trail: readonly string[],
 ): Promise<Parts> {
   const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
-  const { files, onDemand } = componentsOf(resolved, context.definitionRoots);
+  const { files, onDemand } = componentsOf(resolved, context.definitionRoots, (path) => leadsIn(context, path, file));
   const parts = await Promise.all([
     ...files.map(async ({ path, role }) => {
       const part = await readPart(context.source, path, { role, workflow }, file);
@@ -85,6 +86,17 @@ async function loadNamed(
   ]);
   const later = onDemand.map((path) => `named, not loaded: ${path} (read it if the instructions choose it)`);
   return joinParts([...parts, warned(...later)]);
+}
+
+/** Whether a path leads into a root of workflows, though by another name: `{project-root}/…` in most real files. */
+function leadsIn({ source, definitionRoots }: LoadContext, path: string, from: Location): boolean {
+  try {
+    return definitionRoots.includes(source.resolve(path, { from }).root);
+  } catch (error) {
+    // It leads elsewhere in the project, or has a name in it that the model fills in: no file of the workflow.
+    if (isPhasegateError(error)) return false;
+    throw error;
+  }
 }
 
 /** What instructions ask for by their tags. */

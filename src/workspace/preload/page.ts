@@ -3,6 +3,7 @@ import { revisionOf } from "../../definition/digest.js";
 import { shown } from "../../definition/names.js";
 import { PhasegateError } from "../../errors.js";
 import type { PreloadedFile } from "./parts.js";
+import type { PreloadRequest } from "./preloaded.js";
 
 /** Characters that count as one token. */
 const CHARACTERS_PER_TOKEN = 4;
@@ -32,39 +33,44 @@ const revisions = new WeakMap<PreloadedFile, string>();
 
 /**
  * As many whole files as fit into a budget of tokens, at least one, from where a cursor points. Files that the connection
- * was given in the same revision are named in place of being given again. Throws `CURSOR_INVALID`.
+ * was given in the same revision are named in place of being given again, unless it asks for them: then on the pages that
+ * follow, too. Throws `CURSOR_INVALID`.
  */
 export function pageFiles(
   files: readonly PreloadedFile[],
   budget: number,
-  cursor: string | undefined,
+  { cursor, reload }: Pick<PreloadRequest, "cursor" | "reload">,
   given: ReadonlyMap<string, string>,
 ): FilesPage {
   const list = revisionOf(JSON.stringify(files.map((file) => [file.path, revisionOfFile(file)])));
-  const from = cursor === undefined ? 0 : offsetOf(cursor, list);
+  const { from, again } = cursor === undefined ? { from: 0, again: false } : placeOf(cursor, list);
+  const isAgain = again || reload === true;
   const page: PreloadedFile[] = [];
   const had: string[] = [];
   let used = 0;
   for (const [index, file] of files.entries()) {
     if (index < from) continue;
-    if (given.get(file.path) === revisionOfFile(file)) {
+    if (!isAgain && given.get(file.path) === revisionOfFile(file)) {
       had.push(file.path);
       continue;
     }
     used += tokensOf(file.content);
-    if (used > budget && page.length > 0) return { files: page, had, cursor: btoa(JSON.stringify([index, list])) };
+    if (used > budget && page.length > 0) {
+      return { files: page, had, cursor: btoa(JSON.stringify([index, list, isAgain])) };
+    }
     page.push(file);
   }
   return { files: page, had };
 }
 
-const cursorSchema = z.tuple([z.int().nonnegative(), z.string()]);
+/** Where the next page begins, the revision of the list, and whether files that were given before are given again. */
+const cursorSchema = z.tuple([z.int().nonnegative(), z.string(), z.boolean()]);
 
-function offsetOf(cursor: string, list: string): number {
-  const [offset, revision] = cursorSchema.safeParse(decoded(cursor)).data ?? [];
-  if (offset === undefined) throw invalidCursor(cursor, "it is none of this tool's");
+function placeOf(cursor: string, list: string): { readonly from: number; readonly again: boolean } {
+  const [from, revision, again] = cursorSchema.safeParse(decoded(cursor)).data ?? [];
+  if (from === undefined || again === undefined) throw invalidCursor(cursor, "it is none of this tool's");
   if (revision !== list) throw invalidCursor(cursor, "the workflow's files have changed since");
-  return offset;
+  return { from, again };
 }
 
 function decoded(cursor: string): unknown {

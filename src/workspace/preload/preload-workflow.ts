@@ -31,8 +31,7 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
   const current = stepped === undefined ? undefined : await inTurn(() => currentStep(connection, stepped));
   const step = current === undefined ? joinParts([]) : stepPart(current);
   const { files, missing, warnings } = joinParts([parts, step]);
-  const page = pageFiles(files, connection.limits.preloadTokens, request.cursor, request.reload ? new Map() : given);
-  for (const file of page.files) given.set(file.path, revisionOfFile(file));
+  const page = pageFiles(files, connection.limits.preloadTokens, request, given);
   const workflow = nameOf(folderOf(found.file));
   const filesLoaded = files.map(({ path }) => path);
   const steps = skill === undefined ? undefined : stepsOf(skill, current);
@@ -42,6 +41,8 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
     files: filesLoaded,
     missing: missing.map(({ path }) => path),
   });
+  // Only now: what couldn't be recorded is answered as a failure, and nobody was given anything.
+  for (const file of page.files) given.set(file.path, revisionOfFile(file));
   const loaded = { workflow, shape, files: page.files, filesLoaded, missing, warnings };
   return {
     ...loaded,

@@ -95,6 +95,23 @@ describe("a workflow of the classic shape", () => {
     expect(roles).toEqual(["workflow", "config", "instructions", "template", "validation", "data", "engine"]);
   });
 
+  it("is given once more on all pages, where it is asked for so", async () => {
+    const workspace = await (await makeOffice()).open({ limits: { preloadTokens: 150 } });
+    const pages = async (first: { readonly reload?: boolean }) => {
+      const paths: string[] = [];
+      let page = done(await workspace.preloadWorkflow({ workflow: "meeting-notes", ...first }));
+      for (;;) {
+        paths.push(...page.files.map(({ path }) => path));
+        if (page.cursor === undefined) return paths;
+        page = done(await workspace.preloadWorkflow({ workflow: "meeting-notes", cursor: page.cursor }));
+      }
+    };
+    const before = await pages({});
+    expect(before).toHaveLength(7);
+    expect(await pages({ reload: true })).toEqual(before);
+    expect(await pages({})).toEqual([]);
+  });
+
   it("refuses a cursor of another list, or none of its own", async () => {
     const office = await makeOffice();
     const workspace = await office.open({ limits: { preloadTokens: 100 } });
@@ -300,5 +317,54 @@ describe("workflows that invoke others", () => {
     expect(loaded.warnings).toContain("release-check has steps: preload it by itself when you come to it");
     expect(loaded.filesLoaded).toContain("{bundle-root}/skills/release-check/SKILL.md");
     expect(loaded.filesLoaded.some((path) => path.includes("/steps/"))).toBe(false);
+  });
+});
+
+describe("a workflow of an installed project", () => {
+  it("names its files by the project, and they are loaded where they lie in a root", async () => {
+    const made = "{project-root}/bundle/workflows/made";
+    const loaded = done(
+      await preloadOf(
+        [
+          "config_source: '{project-root}/bundle/settings.yaml'",
+          "output_folder: '{config_source}:output_folder'",
+          "date: system-generated",
+          `installed_path: '${made}'`,
+          "shared_path: '{project-root}/core/resources'",
+          "instructions: '{installed_path}/instructions.md'",
+          "validation: '{installed_path}/checklist.md'",
+          "template: false",
+          "plan_template: '{installed_path}/plan.md'",
+          "kinds: '{installed_path}/kinds.csv'",
+          "helpers: '{shared_path}/helpers.md'",
+          "status_file: '{output_folder}/status.yaml'",
+          "default_output_file: '{output_folder}/plan-{story_id}.md'",
+          "drawing: '{shared_path}/drawing-{timestamp}.md'",
+          "standalone: true",
+          "web_bundle: {instructions: 'bundle/workflows/made/instructions.md'}",
+        ].join("\n"),
+        {
+          "bundle/settings.yaml": "output_folder: '{project-root}/docs'\n",
+          "bundle/workflows/made/instructions.md": "# Plan\n",
+          "bundle/workflows/made/checklist.md": "- [ ] whole\n",
+          "bundle/workflows/made/plan.md": "# {{name}}\n",
+          "bundle/workflows/made/kinds.csv": "a,b\n",
+          "core/resources/helpers.md": "# Helpers\n",
+          "docs/status.yaml": "done: none\n",
+        },
+      ),
+    );
+    expect(loaded.files.map(({ role, path }) => `${role} ${path}`)).toEqual([
+      "workflow {bundle-root}/workflows/made/workflow.yaml",
+      "config {bundle-root}/settings.yaml",
+      "instructions {bundle-root}/workflows/made/instructions.md",
+      "validation {bundle-root}/workflows/made/checklist.md",
+      "data {bundle-root}/workflows/made/plan.md",
+      "data {bundle-root}/workflows/made/kinds.csv",
+      "data {core-root}/resources/helpers.md",
+      "engine {core-root}/tasks/workflow.md",
+    ]);
+    expect(loaded.missing).toEqual([]);
+    expect(loaded.warnings).toEqual([]);
   });
 });
