@@ -115,7 +115,7 @@ describe("a name that isn't what it looks like", () => {
   });
   it("is a device on Windows, with an ending", async () => refusesEverywhere("nul.txt"));
   it("ends with a dot or a space", async () => {
-    for (const name of ["x.md.", "x.md ", "a./b.md", "a /b.md"]) await refusesEverywhere(name);
+    for (const name of ["x.md.", "x.md ", "x.md\u00a0", "a./b.md", "a /b.md"]) await refusesEverywhere(name);
   });
   it("names a stream of a file", async () => {
     await refusesEverywhere("x.md:stream");
@@ -129,12 +129,18 @@ describe("a name that isn't what it looks like", () => {
   });
   it("turns the direction of writing", async () => {
     await refusesEverywhere("x\u202Edm.exe");
-    await refusesEverywhere("x\u200b.md");
+    for (const unseen of ["\u200b", "\u200d", "\u00ad", "\u061c", "\u180e", "\u{e0041}"]) {
+      await refusesEverywhere(`x${unseen}.md`);
+    }
   });
   it("has full-width dots", async () => {
     await refusesEverywhere("\uff0e\uff0e/secret.md");
     await refusesEverywhere("\u2025/secret.md");
     await refusesEverywhere("a\uff0fb.md");
+  });
+  it("is another name's short form on Windows", async () => {
+    await refusesEverywhere("MANIFE~1.JSO");
+    await refusesEverywhere("GIT~1/config");
   });
   it("is too long", async () => {
     await refusesEverywhere("x".repeat(300));
@@ -155,7 +161,16 @@ describe("a name that isn't what it looks like", () => {
     await refuses(`${id}/report.md/x`, "save");
   });
   it("is only unusual, and works", async () => {
-    for (const name of ["a..b.md", "…x.md", "(1) naïve – plan.md", "漢字.md", "a'b.md"]) {
+    for (const name of [
+      "a..b.md",
+      "…x.md",
+      "(1) naïve – plan.md",
+      "漢字.md",
+      "a'b.md",
+      "👩‍💻.md",
+      "می‌خواهم.md",
+      "a~b.md",
+    ]) {
       expect(await workspace.saveOutput({ path: `${id}/${name}`, content: "x" }), name).toMatchObject({
         success: true,
       });
@@ -267,6 +282,9 @@ describe("what nobody gets to write", () => {
     await refuses(`${id}/manifest.json`, "save");
     await refuses(`${id}/MANIFEST.json`, "save");
     await refuses(`${id}/./manifest.json`, "save");
+    // On a Mac these are the same name.
+    await refuses(`${id}/manife\u017ft.json`, "save");
+    await refuses(`${id}/manife\ufb06.json`, "save");
   });
   it("is a folder of workflows, by a host's mistake", async () => {
     await mkdir(join(made.output, "bundle"));

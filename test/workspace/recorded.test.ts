@@ -6,7 +6,7 @@ import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/wo
 import { beforeEach, describe, expect, it } from "vitest";
 import { recordedMachine } from "../../src/workspace/session/recorded-machine.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
-import { type MadeWorkspace, makeWorkspace } from "./make-workspace.js";
+import { type MadeWorkspace, makeWorkspace, write } from "./make-workspace.js";
 
 let storage: MemoryStorage;
 let made: MadeWorkspace;
@@ -103,6 +103,56 @@ describe("a recorded session", () => {
     expect(await fresh.session(id).audit()).toMatchObject({ intact: false });
     expect(await fresh.createSession({ session_id: id, reopen: true })).toMatchObject({ success: false });
     await files.close();
+  });
+
+  it("that can't be written has nothing told that isn't so, and goes on once it can", async () => {
+    const id = await begin();
+    const path = `${id}/report.md`;
+    const append = storage.append.bind(storage);
+    const told: unknown[] = [];
+    workspace.on("internalError", ({ error }) => told.push(error));
+    storage.append = () => Promise.reject(new Error("the disk at /srv/state is gone"));
+    const answers = [
+      await workspace.saveOutput({ path, content: "x" }),
+      await workspace.preloadWorkflow({ workflow: "intake" }),
+      await workspace.completeSession(),
+    ];
+    expect(answers.map(({ success }) => success)).toEqual([false, false, false]);
+    expect(JSON.stringify(answers)).not.toContain("/srv");
+    // The file is there, and the answer says so.
+    expect(answers[0]).toEqual({
+      success: false,
+      error: `{output-root}/${path} is saved, but could not be recorded`,
+      remedy: expect.stringContaining("Save it once more"),
+    });
+    expect(await readFile(join(made.output, path), "utf8")).toBe("x");
+    expect(told).toHaveLength(3);
+    storage.append = append;
+    // Nothing was loaded, so that it is loaded now; and the session is not over.
+    expect(await workspace.preloadWorkflow({ workflow: "intake" })).toMatchObject({
+      files: [{ role: "workflow" }, { role: "engine" }],
+    });
+    expect(await workspace.saveOutput({ path, content: "x" })).toMatchObject({ success: true, replaced: true });
+    expect(await workspace.completeSession()).toMatchObject({ success: true, outputs: 1 });
+    const history = await workspace.session(id).history();
+    expect(history.map(({ type }) => type)).toEqual(["opened", "preloaded", "saved", "completed"]);
+  });
+
+  it("that can't be written gives no step of a skill, and leaves none out", async () => {
+    const skill = {
+      "skills/made/SKILL.md": "# Made\n",
+      "skills/made/steps/step-01-one.md": "# One\n",
+      "skills/made/steps/step-02-two.md": "# Two\n",
+      "skills/made/steps/step-03-three.md": "# Three\n",
+    };
+    await write(made.bundle, skill);
+    await begin();
+    expect(await workspace.nextStep({ workflow: "made" })).toMatchObject({ number: 1 });
+    const append = storage.append.bind(storage);
+    storage.append = () => Promise.reject(new Error("gone"));
+    expect(await workspace.nextStep({ workflow: "made" })).toMatchObject({ success: false });
+    storage.append = append;
+    expect(await workspace.nextStep({ workflow: "made" })).toMatchObject({ number: 2 });
   });
 
   it("is one only where there is a storage", async () => {

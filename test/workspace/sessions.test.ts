@@ -110,6 +110,13 @@ describe("save_output", () => {
     });
   });
 
+  it("knows a session by its UUID in capitals, too", async () => {
+    await create(workspace, { session_id: UUID });
+    expect(await workspace.saveOutput({ path: `${UUID.toUpperCase()}/Notes.md`, content: "x" })).toMatchObject({
+      path: `{output-root}/${UUID}/Notes.md`,
+    });
+  });
+
   it("refuses sessions that this connection has not begun, with the call that mends it", async () => {
     const id = await create(workspace);
     const other = workspace.connect();
@@ -147,6 +154,15 @@ describe("save_output", () => {
     expect(await save("a", 9)).toMatchObject({ success: true });
     expect(await save("b", 6)).toMatchObject({ success: true });
     expect(await save("c", 0)).toMatchObject({ error: "nothing was saved: a session may have 2 files" });
+  });
+
+  it("tells what to do with a file that is too large: to replace others is of no use", async () => {
+    const small = await made.again({ limits: { fileBytes: 3 } });
+    const id = await create(small);
+    expect(await small.saveOutput({ path: `${id}/x.md`, content: "four" })).toMatchObject({
+      error: "nothing was saved: it has 4 bytes, and a file may have 3",
+      remedy: expect.stringContaining("in parts"),
+    });
   });
 
   it("lets two saves at once not share the last room", async () => {
@@ -217,7 +233,14 @@ describe("a session", () => {
   it("is completed by whose it is, and by nobody else", async () => {
     expect(await workspace.completeSession()).toMatchObject({ error: "this connection has no session" });
     const id = await create(workspace);
-    expect(await workspace.connect().completeSession({ session_id: id })).toMatchObject({ success: false });
+    expect(await workspace.connect().completeSession({ session_id: id })).toMatchObject({
+      error: `nothing was completed: the session ${id} is not one of this connection's`,
+    });
+    for (const session_id of ["report", UUID]) {
+      expect(await workspace.completeSession({ session_id })).toMatchObject({
+        error: `there is no session "${session_id}"`,
+      });
+    }
   });
 
   it("with a manifest that nobody of ours has written is told as such", async () => {
@@ -226,6 +249,19 @@ describe("a session", () => {
     expect(await workspace.createSession({ session_id: UUID, reopen: true })).toMatchObject({
       error: `the manifest of the session ${UUID} can't be read`,
     });
+  });
+
+  it("loses nothing of what is saved while another connection goes on with it", async () => {
+    const id = await create(workspace);
+    const other = await made.again();
+    const saves = Array.from({ length: 20 }, (_, index) =>
+      workspace.saveOutput({ path: `${id}/file-${index}.md`, content: "x" }),
+    );
+    const reopened = Array.from({ length: 20 }, (_, index) =>
+      (index % 2 === 0 ? workspace.connect() : other).createSession({ session_id: id, reopen: true }),
+    );
+    for (const answer of await Promise.all([...saves, ...reopened])) expect(answer).toMatchObject({ success: true });
+    expect((await manifestOf(id)).outputs).toHaveLength(20);
   });
 
   it("loses nothing where two processes save in it at once", async () => {

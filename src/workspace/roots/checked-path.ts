@@ -8,8 +8,12 @@ import { PhasegateError } from "../../errors.js";
 
 /** Devices of Windows, whatever stands after them: `nul.txt` is one. */
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
-/** Marks that turn the direction of a name, and characters that nobody sees. */
-const UNSEEN = /[\u0080-\u009f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+/** Characters that nobody sees, and marks that turn the direction of a name. */
+const UNSEEN = /\p{Cc}|\p{Zl}|\p{Zp}|\u034f|\u115f|\u1160|\u3164|\uffa0|(?![\u200c\u200d])\p{Cf}/u;
+/** What joins letters of some scripts, and the parts of an emoji, does nothing where it stands beside plain letters. */
+const JOINS_NOTHING = /(?:^|[\p{ASCII}])[\u200c\u200d]|[\u200c\u200d](?:[\p{ASCII}]|$)/u;
+/** A short name, such as `MANIFE~1.JSO`: on Windows it may be another one's. */
+const SHORT = /^[^.~]{1,6}~[1-9][0-9]*(\.[^.]{0,3})?$/;
 /** What Windows has in no name; a colon begins a stream of a file there. */
 const UNUSUAL = /[<>:"|?*]/;
 
@@ -27,7 +31,8 @@ export function checkedPath(value: unknown): string {
 /** Why a path is refused, in words that follow "it"; undefined if it isn't. */
 function faultOf(path: string): string | undefined {
   if (/\p{Surrogate}/u.test(path)) return "it holds half a character";
-  if (UNSEEN.test(path)) return "it holds a character that can't be seen or turns the direction of writing";
+  if (UNSEEN.test(path) || JOINS_NOTHING.test(path))
+    return "it holds a character that can't be seen or turns the direction of writing";
   if (/%(2e|2f|5c|00)/i.test(path)) return "it holds an encoded dot, slash or NUL";
   if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return "it is a URL";
   if (UNUSUAL.test(path)) return "it holds a character that some systems have in no name";
@@ -41,8 +46,9 @@ function faultOf(path: string): string | undefined {
 
 function nameFault(name: string): string | undefined {
   if (DEVICE.test(name)) return "a name in it is a device on Windows";
-  if (/[. ]$/.test(name)) return "a name in it ends with a dot or a space";
-  return name.startsWith(" ") ? "a name in it begins with a space" : undefined;
+  if (/[.\p{Zs}]$/u.test(name)) return "a name in it ends with a dot or a space";
+  if (/^\p{Zs}/u.test(name)) return "a name in it begins with a space";
+  return SHORT.test(name) ? "a name in it is another one's short name on Windows" : undefined;
 }
 
 /** Whether a file system that folds characters would see other folders in it: full-width dots, for example. */

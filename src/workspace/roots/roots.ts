@@ -54,8 +54,11 @@ export class Roots {
     if (base !== undefined) return this.#readable(base.root, rest === "" ? base.path : joined(base.path, rest));
     if (from !== undefined) return { root: from.root, path: beside(from.path, rest) };
     const checked = checkedPath(rest);
-    const [first = ""] = checked.split("/");
-    return { root: isSessionFolder(first) ? ROOT_NAMES.output : ROOT_NAMES.bundle, path: checked };
+    const [first = "", ...names] = checked.split("/");
+    const session = first.toLowerCase();
+    if (!isSessionFolder(session)) return { root: ROOT_NAMES.bundle, path: checked };
+    // A UUID is the same one in capitals, which some make them up in.
+    return { root: ROOT_NAMES.output, path: [session, ...names].join("/") };
   }
 
   /** Puts the host's words into a text; roots and everything unknown stay as they are. */

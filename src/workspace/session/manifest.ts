@@ -59,10 +59,22 @@ export function withEnd(manifest: Manifest, status: "completed" | "failed", at: 
   };
 }
 
-/** The manifest of a session that is gone on with, with the files that really are there. */
-export function reopened(manifest: Manifest, outputs: readonly ManifestOutput[], at: string): Manifest {
+/** What a look at a session's folder has found, and the manifest that it was compared with. */
+export interface OutputsFound {
+  readonly before: Manifest;
+  readonly found: readonly ManifestOutput[];
+}
+
+/**
+ * The manifest of a session that is gone on with, with the files that really are there. What another process has noted since
+ * the look is newer than the look.
+ */
+export function reopened(manifest: Manifest, { before, found }: OutputsFound, at: string): Manifest {
   const { completed_at: _, ...rest } = manifest;
-  return { ...rest, status: "active", outputs: [...outputs], updated_at: at };
+  const known = new Set(before.outputs.map((output) => JSON.stringify(output)));
+  const since = manifest.outputs.filter((output) => !known.has(JSON.stringify(output)));
+  const outputs = found.filter(({ path }) => !since.some((output) => output.path === path));
+  return { ...rest, status: "active", outputs: [...outputs, ...since], updated_at: at };
 }
 
 /** A manifest as it lies in its file. */

@@ -1,18 +1,24 @@
 import { posix } from "node:path";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Wall } from "../../walls/wall.js";
-import { MANIFEST } from "./manifest.js";
+import { MANIFEST, type Manifest } from "./manifest.js";
 
 /**
  * Checks where a file of a session may be saved, and gives the path in its one form (NFC). A name that differs from one
  * that is there in case or composition alone is refused: on another system they would be one file.
  */
-export async function checkedOutput(wall: Wall, id: string, given: string): Promise<string> {
+export async function checkedOutput(
+  wall: Wall,
+  id: string,
+  given: string,
+  { outputs }: Pick<Manifest, "outputs">,
+): Promise<string> {
   const path = given.normalize("NFC");
-  if (path.toLowerCase() === MANIFEST) {
+  if (folded(path) === folded(MANIFEST)) {
     throw refusal(path, "the workspace keeps the manifest itself", "Save under another name.");
   }
-  if ((await wall.signature(`${id}/${path}`)) !== undefined) return path;
+  // Saved under just this name before. Whether a file system finds it is no answer: one that folds names finds its twin.
+  if (outputs.some((output) => output.path === path)) return path;
   let folder = id;
   for (const name of path.split("/")) {
     const twin = (await namesIn(wall, folder)).find((there) => there !== name && folded(there) === folded(name));
@@ -38,8 +44,9 @@ async function namesIn(wall: Wall, folder: string): Promise<readonly string[]> {
   }
 }
 
+/** One form for all names that some file system takes for one: `ſ` is an `s` on a Mac, and `ﬆ` is `st`. */
 function folded(name: string): string {
-  return name.normalize("NFC").toLowerCase().normalize("NFC");
+  return name.normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
 }
 
 function refusal(path: string, reason: string, remedy: string): PhasegateError<"PATH_REFUSED"> {

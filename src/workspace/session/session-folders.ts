@@ -16,6 +16,8 @@ import { isOver, noSession, quotaReached } from "./session-refusals.js";
 /** What a session is begun with. */
 export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "steps">;
 
+/** What to do with a file over its limit: replacing others is of no use. */
+const TOO_LONG = "Save it in parts, each a file of its own.";
 /** How many sessions are named where one isn't found. */
 const NEAR_MAX = 3;
 
@@ -61,17 +63,18 @@ export class SessionFolders {
 
   /** Goes on with a session that is there, with the files that really lie in its folder. */
   async reopen(id: string): Promise<Manifest> {
-    const manifest = await this.manifest(id);
-    const outputs = await this.#outputsIn(id, manifest);
-    return this.#inTurn(id, () => changeManifest(this.#wall, id, (now) => reopened(now, outputs, this.#now())));
+    return this.#inTurn(id, async () => {
+      const before = await this.manifest(id);
+      const found = await this.#outputsIn(id, before);
+      return changeManifest(this.#wall, id, (now) => reopened(now, { before, found }, this.#now()));
+    });
   }
 
   /** Saves a file of a session, and notes it in the manifest. The path is relative to the session's folder, and checked. */
   save(id: string, given: string, text: string): Promise<Saved & { readonly path: string }> {
     return this.#inTurn(id, async () => {
-      const manifest = await this.manifest(id);
-      if (manifest.status !== "active") throw isOver(id, manifest.status);
-      const path = await checkedOutput(this.#wall, id, given);
+      const manifest = await this.requireActive(id);
+      const path = await checkedOutput(this.#wall, id, given, manifest);
       this.#checkQuotas(manifest, path, Buffer.byteLength(text));
       const saved = await this.#wall.save(`${id}/${path}`, { text, maxBytes: this.#limits.fileBytes });
       const output = { path, bytes: saved.bytes, sha256: saved.hash, saved_at: this.#now() };
@@ -88,8 +91,7 @@ export class SessionFolders {
   /** Notes that a session is over. */
   complete(id: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     return this.#inTurn(id, async () => {
-      const before = await this.manifest(id);
-      if (before.status !== "active") throw isOver(id, before.status);
+      await this.requireActive(id);
       return changeManifest(this.#wall, id, (now) => withEnd(now, status, this.#now(), summary));
     });
   }
@@ -102,6 +104,13 @@ export class SessionFolders {
       if (isPhasegateError(error, "FILE_NOT_FOUND")) throw noSession(id, await this.#near(id));
       throw error;
     }
+  }
+
+  /** The same of a session that is under way. Throws `INVALID_TRANSITION` for one that is over. */
+  async requireActive(id: string): Promise<Manifest> {
+    const manifest = await this.manifest(id);
+    if (manifest.status !== "active") throw isOver(id, manifest.status);
+    return manifest;
   }
 
   /** Whether a session has a folder. */
@@ -118,7 +127,7 @@ export class SessionFolders {
   #checkQuotas({ outputs }: Manifest, path: string, bytes: number): void {
     const { fileBytes, sessionBytes, sessionFiles } = this.#limits;
     if (bytes > fileBytes)
-      throw quotaReached(`it has ${bytes} bytes, and a file may have ${fileBytes}`, fileBytes, bytes);
+      throw quotaReached(`it has ${bytes} bytes, and a file may have ${fileBytes}`, fileBytes, bytes, TOO_LONG);
     const others = outputs.filter((output) => output.path !== path);
     const total = others.reduce((sum, output) => sum + output.bytes, bytes);
     if (total > sessionBytes) throw quotaReached(`a session may hold ${sessionBytes} bytes`, sessionBytes, total);

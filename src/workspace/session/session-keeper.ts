@@ -1,9 +1,11 @@
+import { isPhasegateError } from "../../errors.js";
 import type { WorkspaceNotifications } from "../notifications.js";
 import type { WorkspaceAct } from "./acts.js";
 import type { Manifest } from "./manifest.js";
 import type { Recorder } from "./recorder.js";
 import type { SessionCounts } from "./session-counts.js";
 import type { SessionFacts, SessionFolders } from "./session-folders.js";
+import { notRecorded } from "./session-refusals.js";
 
 /** What {@link SessionKeeper} is made of. */
 export interface KeeperOptions {
@@ -55,7 +57,10 @@ export class SessionKeeper {
     const saved = await folders.save(sessionId, path, content);
     const { bytes, hash, replaced } = saved;
     const shown = `{output-root}/${sessionId}/${saved.path}`;
-    await this.record(sessionId, { type: "saved", path: shown, bytes, hash, replaced });
+    const act = { type: "saved", path: shown, bytes, hash, replaced } as const;
+    await this.record(sessionId, act).catch((cause: unknown) => {
+      throw isPhasegateError(cause, "TAMPERED") ? cause : notRecorded(shown, cause);
+    });
     notifications.notify("saved", { sessionId, path: shown, bytes, replaced });
     return { ...saved, path: shown };
   }
@@ -63,8 +68,10 @@ export class SessionKeeper {
   /** Ends a session. */
   async complete(sessionId: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
-    const manifest = await folders.complete(sessionId, status, summary);
+    await folders.requireActive(sessionId);
+    // The log first: where it can't be written, the session is still under way, and the call can be made again.
     await recorder?.complete(sessionId, status, summary);
+    const manifest = await folders.complete(sessionId, status, summary);
     counts.ended(sessionId, status);
     notifications.notify("sessionCompleted", { sessionId, status });
     return manifest;
@@ -82,8 +89,9 @@ export class SessionKeeper {
 
   /** Notes an act in a session's log, where it is recorded. Where a session stands is in its manifest, too. */
   async record(sessionId: string, act: WorkspaceAct): Promise<void> {
-    if (act.type === "step") await this.#options.folders.noteStep(sessionId, act.workflow, act.step);
     await this.#options.recorder?.record(sessionId, act);
+    // Second: a step that could not be recorded was not given, and must not be the one that is left next.
+    if (act.type === "step") await this.#options.folders.noteStep(sessionId, act.workflow, act.step);
   }
 }
 

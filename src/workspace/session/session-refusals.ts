@@ -11,10 +11,10 @@ export function noSession(id: string, near: readonly string[]): PhasegateError<"
 }
 
 /** A session that another connection has begun. */
-export function notOwn(id: string, exists: boolean): PhasegateError<"PATH_REFUSED"> {
+export function notOwn(id: string, exists: boolean, what = "nothing was saved"): PhasegateError<"PATH_REFUSED"> {
   const reason = exists ? `the session ${id} is not one of this connection's` : `there is no session ${id}`;
   const call = exists ? `{"session_id": "${id}", "reopen": true}` : `{"session_id": "${id}"}`;
-  return new PhasegateError("PATH_REFUSED", `nothing was saved: ${reason}`, {
+  return new PhasegateError("PATH_REFUSED", `${what}: ${reason}`, {
     remedy: exists
       ? `Call create_session for a session of your own. To go on with that one, call create_session with ${call}.`
       : `Call create_session with ${call}, then save again.`,
@@ -31,10 +31,25 @@ export function isOver(id: string, status: string): PhasegateError<"INVALID_TRAN
 }
 
 /** A session with as much in it as the host allows. */
-export function quotaReached(what: string, limit: number, bytes: number): PhasegateError<"TOO_LARGE"> {
+export function quotaReached(
+  what: string,
+  limit: number,
+  bytes: number,
+  remedy = "Save less, or replace files that are there: by the same path.",
+): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `nothing was saved: ${what}`, {
-    remedy: "Save less, or replace files that are there: by the same path.",
+    remedy,
     details: { bytes, limit },
+  });
+}
+
+/** A file that is saved, in a session whose log could not be written. */
+export function notRecorded(path: string, cause: unknown): PhasegateError<"STORAGE_FAILED"> {
+  const remedy = "Save it once more, by the same path: that does no harm. If that fails again, tell the user.";
+  return new PhasegateError("STORAGE_FAILED", `${path} is saved, but could not be recorded`, {
+    remedy,
+    details: { operation: "record" },
+    cause,
   });
 }
 

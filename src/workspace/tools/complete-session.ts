@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
-import { notOwn } from "../session/session-refusals.js";
+import { isSessionFolder } from "../session/session-id.js";
+import { noSession, notOwn } from "../session/session-refusals.js";
 import { defineTool } from "./define-tool.js";
 import type { ToolSuccess } from "./workspace-tool.js";
 
@@ -26,7 +27,11 @@ export const completeSessionTool = defineTool({
   async run({ session_id: given, status, summary }, connection): Promise<SessionCompleted> {
     const id = given?.trim().toLowerCase() ?? connection.sessionId;
     if (id === undefined) throw noneYet();
-    if (!connection.owns(id)) throw notOwn(id, true);
+    if (!connection.owns(id)) {
+      throw isSessionFolder(id) && (await connection.sessions.exists(id))
+        ? notOwn(id, true, "nothing was completed")
+        : noSession(id, []);
+    }
     const { outputs } = await connection.sessions.complete(id, status, summary);
     return { success: true, session_id: id, status, outputs: outputs.length };
   },
