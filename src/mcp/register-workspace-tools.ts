@@ -3,12 +3,8 @@ import { publishedInput } from "../workspace/tools/published-input.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { passThroughSchema } from "./pass-through-schema.js";
 
-/** What all answers share. */
-const ANSWER = {
-  type: "object" as const,
-  properties: { success: { type: "boolean" }, error: { type: "string" }, remedy: { type: "string" } },
-  required: ["success"],
-};
+/** What all answers share; short, since each tool says it. */
+const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
 
 /**
  * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
@@ -31,11 +27,9 @@ export function registerWorkspaceTools(
         inputSchema: passThroughSchema(publishedInput(tool)),
         outputSchema: passThroughSchema(ANSWER),
         annotations: {
-          title,
           readOnlyHint: readOnly,
-          // An output that is saved again takes the place of the old one.
-          destructiveHint: !readOnly,
-          idempotentHint: readOnly,
+          // An output that is saved again takes the place of the old one; the others only add. Of reading it is never asked.
+          ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
           openWorldHint: false,
         },
       },
