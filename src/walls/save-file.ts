@@ -43,6 +43,8 @@ export async function saveFile(
   const data = Buffer.from(text);
   if (data.length > maxBytes) throw tooLarge(path, data.length, maxBytes);
   if (path === ".") throw pathRefused(path, "it is a folder, not a file");
+  // Asked first: what may not be saved under its name makes no folders, and the look at its folder below asks of that alone.
+  await resolve(root, path);
   const folder = posix.dirname(path);
   await makeFolders(root, folder, resolve);
   const held = await holdFolder(root, folder, { resolve });

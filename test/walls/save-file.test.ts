@@ -127,8 +127,11 @@ describe("save", () => {
   });
 
   it("makes nothing of what the wall keeps back", async () => {
-    const kept = await openWall(root, { refuse: (path) => (path.startsWith("kept") ? "it is kept back" : undefined) });
-    expect(await refusal(kept.save("kept/new", { text: "x", maxBytes: 10 }))).toBe("PATH_REFUSED");
+    const kept = await openWall(root, { refuse: (path) => (/(^|\/)kept/.test(path) ? "it is kept back" : undefined) });
+    for (const path of ["kept/new", "kept", "dir/kept", "new/kept"]) {
+      expect(await refusal(kept.save(path, { text: "x", maxBytes: 10 })), path).toBe("PATH_REFUSED");
+    }
+    expect(await readdir(join(root, "dir"))).toEqual([]);
     expect(await refusal(kept.makeFolder("kept"))).toBe("PATH_REFUSED");
     await kept.save("other", { text: "x", maxBytes: 10 });
     expect(await readdir(root)).toEqual(["dir", "other"]);

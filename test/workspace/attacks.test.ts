@@ -262,6 +262,7 @@ describe("what nobody gets to see", () => {
     await write(made.bundle, Object.fromEntries(keys.map((name) => [name, "secret\n"])));
     for (const name of keys) await refuses(name);
     expect(await workspace.listFiles()).toMatchObject({ entries: ["a/", "workflows/"] });
+    for (const name of [...keys, ".env", ".notes.md.aa.phasegate.tmp"]) await refuses(`${id}/${name}`, "save");
   });
 });
 

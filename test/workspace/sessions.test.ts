@@ -57,6 +57,14 @@ describe("create_session", () => {
     expect(await readdir(made.output)).toEqual([id]);
   });
 
+  it("refuses inputs that are too large for a manifest, before anything is made", async () => {
+    const inputs = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`k${index}`, "x".repeat(10_000)]));
+    expect(await workspace.createSession({ inputs })).toMatchObject({
+      error: expect.stringContaining("inputs: at most 100000 characters"),
+    });
+    expect(await readdir(made.output)).toEqual([]);
+  });
+
   it("refuses what is no id, and says what is one", async () => {
     for (const session_id of ["intake", "../x", "", "2026-01-02"]) {
       expect(await workspace.createSession({ session_id })).toMatchObject({
@@ -165,6 +173,28 @@ describe("save_output", () => {
     });
   });
 
+  it("takes text alone, which can be read again as it was given", async () => {
+    const id = await create(workspace);
+    for (const content of ["a\ud800b", "a\0b"]) {
+      expect(await workspace.saveOutput({ path: `${id}/x.md`, content })).toMatchObject({
+        error: expect.stringContaining("content: it holds"),
+      });
+    }
+    expect(await readdir(join(made.output, id))).toEqual(["manifest.json"]);
+  });
+
+  it("goes no deeper than a session is looked through as it is gone on with", async () => {
+    const id = await create(workspace);
+    const deep = `${"a/".repeat(11)}x.md`;
+    expect(await workspace.saveOutput({ path: `${id}/${deep}`, content: "x" })).toMatchObject({ success: true });
+    expect(await workspace.saveOutput({ path: `${id}/b/${deep}`, content: "x" })).toMatchObject({
+      error: expect.stringContaining("more than 12 names deep"),
+    });
+    expect(await workspace.connect().createSession({ session_id: id, reopen: true })).toMatchObject({
+      outputs: [deep],
+    });
+  });
+
   it("lets two saves at once not share the last room", async () => {
     const small = await made.again({ limits: { sessionFiles: 3 } });
     const id = await create(small);
@@ -241,6 +271,15 @@ describe("a session", () => {
         error: `there is no session "${session_id}"`,
       });
     }
+  });
+
+  it("keeps its outputs where it has too many folders to be looked through", async () => {
+    const small = await made.again({ limits: { sessionFiles: 1 } });
+    const id = await create(small);
+    await small.saveOutput({ path: `${id}/a/b/c/x.md`, content: "x" });
+    expect(await small.connect().createSession({ session_id: id, reopen: true })).toMatchObject({
+      outputs: ["a/b/c/x.md"],
+    });
   });
 
   it("with a manifest that nobody of ours has written is told as such", async () => {

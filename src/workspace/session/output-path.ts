@@ -3,6 +3,9 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Wall } from "../../walls/wall.js";
 import { MANIFEST, type Manifest } from "./manifest.js";
 
+/** How many names a path may have: what lies deeper is not looked for as a session is gone on with. */
+const NAMES_MAX = 12;
+
 /**
  * Checks where a file of a session may be saved, and gives the path in its one form (NFC). A name that differs from one
  * that is there in case or composition alone is refused: on another system they would be one file.
@@ -16,6 +19,9 @@ export async function checkedOutput(
   const path = given.normalize("NFC");
   if (folded(path) === folded(MANIFEST)) {
     throw refusal(path, "the workspace keeps the manifest itself", "Save under another name.");
+  }
+  if (path.split("/").length > NAMES_MAX) {
+    throw refusal(path, `it is more than ${NAMES_MAX} names deep`, "Use fewer folders.");
   }
   // Saved under just this name before. Whether a file system finds it is no answer: one that folds names finds its twin.
   if (outputs.some((output) => output.path === path)) return path;

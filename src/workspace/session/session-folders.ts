@@ -137,7 +137,9 @@ export class SessionFolders {
 
   /** A process that died between a file and its manifest has left one that isn't in it. */
   async #outputsIn(id: string, manifest: Manifest): Promise<readonly ManifestOutput[]> {
-    const { entries } = await this.#wall.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
+    const { entries, truncated } = await this.#wall.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
+    // Who hasn't seen everything can't say what has gone.
+    if (truncated) return manifest.outputs;
     const most = this.#limits.sessionBytes;
     const files = entries.filter(({ path, signature }) => path !== `${id}/${MANIFEST}` && isSmaller(signature, most));
     const found: ManifestOutput[] = [];

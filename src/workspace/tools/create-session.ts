@@ -8,6 +8,8 @@ import { noSession } from "../session/session-refusals.js";
 import { defineTool } from "./define-tool.js";
 import type { ToolSuccess } from "./workspace-tool.js";
 
+/** The most that inputs may hold together, in characters: they stand in each reading of the manifest. */
+const INPUTS_MAX = 100_000;
 /** How many outputs of a session that is gone on with are named. */
 const OUTPUTS_SHOWN = 50;
 
@@ -36,7 +38,10 @@ export const createSessionTool = defineTool({
     reopen: z.boolean().optional().describe("Go on with that session"),
     workflow: z.string().min(1).max(200).optional().describe("The workflow's name"),
     agent: z.string().min(1).max(200).optional().describe("The agent's name"),
-    inputs: sessionInputsSchema.optional().describe("What the user gave, by name"),
+    inputs: sessionInputsSchema
+      .refine((inputs) => JSON.stringify(inputs).length <= INPUTS_MAX, `at most ${INPUTS_MAX} characters in all`)
+      .optional()
+      .describe("What the user gave, by name"),
   }),
   async run({ session_id: given, reopen = false, ...facts }, connection): Promise<SessionOpened> {
     const id = given?.trim().toLowerCase();

@@ -26,7 +26,12 @@ export const saveOutputTool = defineTool({
   readOnly: false,
   input: z.strictObject({
     path: z.string().describe("<session_id>/report.md"),
-    content: z.string().describe("The whole file"),
+    content: z
+      .string()
+      // What is saved must be what was given, and readable again.
+      .refine((text) => text.isWellFormed(), "it holds half a character (a lone surrogate)")
+      .refine((text) => !text.includes("\0"), "it holds a NUL, and outputs are text")
+      .describe("The whole file"),
   }),
   async run({ path, content }, connection): Promise<OutputSaved> {
     const { id, rest } = await ownPath(path, connection);
