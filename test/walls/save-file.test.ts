@@ -77,12 +77,15 @@ describe("save", () => {
     await symlink("dir", join(root, "leads-in"));
     await symlink(join(base, "out/file"), join(root, "dir/link"));
     await symlink("nowhere", join(root, "dir/dangling"));
+    await writeFile(join(root, "own"), "own");
+    await symlink("../own", join(root, "dir/inner"));
     await link(join(base, "out/file"), join(root, "dir/hard"));
     for (const path of [
       "leads-out/new",
       "leads-out/a/new",
       "leads-in/new",
       "dir/link",
+      "dir/inner",
       "dir/dangling",
       "dir/dangling/new",
       "dir/hard",
@@ -93,7 +96,8 @@ describe("save", () => {
     }
     expect(await readFile(join(base, "out/file"), "utf8")).toBe("outside");
     expect(await readdir(join(base, "out"))).toEqual(["file"]);
-    expect((await readdir(join(root, "dir"))).sort()).toEqual(["dangling", "hard", "link"]);
+    expect((await readdir(join(root, "dir"))).sort()).toEqual(["dangling", "hard", "inner", "link"]);
+    expect(await readFile(join(root, "own"), "utf8")).toBe("own");
   });
 
   it.skipIf(process.platform === "win32")("refuses a FIFO, without waiting for who reads from it", async () => {

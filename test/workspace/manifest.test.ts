@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { type Manifest, reopened } from "../../src/workspace/session/manifest.js";
+
+const at = "2026-01-02T03:04:05.000Z";
+const output = (path: string, sha256 = "a") => ({ path, bytes: 1, sha256, saved_at: at });
+const manifestOf = (...outputs: Manifest["outputs"]): Manifest => ({
+  session_id: "2026-01-02-030405",
+  status: "completed",
+  outputs,
+  created_at: at,
+  updated_at: at,
+  completed_at: at,
+});
+
+it("of a session that is gone on with has what was found, and what was saved since the look", () => {
+  const before = manifestOf(output("gone"), output("kept"), output("changed"));
+  const now = manifestOf(output("gone"), output("kept"), output("changed", "b"), output("new"));
+  const next = reopened(now, { before, found: [output("kept"), output("changed"), output("left")] }, at);
+  expect(next).not.toHaveProperty("completed_at");
+  expect(next).toMatchObject({ status: "active" });
+  expect(next.outputs).toEqual([output("kept"), output("left"), output("changed", "b"), output("new")]);
+});
