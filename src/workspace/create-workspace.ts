@@ -114,7 +114,10 @@ function session(id: string, folders: SessionFolders, recorder: Recorder | undef
     },
     async audit(receipt) {
       if (recorder === undefined) throw notRecorded("audit");
-      return recorder.audit(id, receipt);
+      const report = await recorder.audit(id, receipt);
+      // A log that has gone is told by a receipt; without one, there was never any.
+      if (report.versions === 0 && receipt === undefined && report.intact) throw noSession(id, []);
+      return report;
     },
   };
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { type Manifest, reopened } from "../../src/workspace/session/manifest.js";
 
 const at = "2026-01-02T03:04:05.000Z";
-const output = (path: string, sha256 = "a") => ({ path, bytes: 1, sha256, saved_at: at });
+const output = (path: string, sha256 = "a", saved_at = at) => ({ path, bytes: 1, sha256, saved_at });
 const manifestOf = (...outputs: Manifest["outputs"]): Manifest => ({
   session_id: "2026-01-02-030405",
   status: "completed",
@@ -10,6 +10,12 @@ const manifestOf = (...outputs: Manifest["outputs"]): Manifest => ({
   created_at: at,
   updated_at: at,
   completed_at: at,
+});
+
+it("of a session that is gone on with has its outputs in the order of saving", () => {
+  const [first, last] = [output("z"), output("a", "a", "2026-01-02T03:04:06.000Z")];
+  const before = manifestOf(first, last);
+  expect(reopened(before, { before, found: [last, first] }, at).outputs).toEqual([first, last]);
 });
 
 it("of a session that is gone on with has what was found, and what was saved since the look", () => {

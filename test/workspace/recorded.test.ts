@@ -101,7 +101,15 @@ describe("a recorded session", () => {
     await writeFile(join(folder, commit), text.replace("alex", "mala"));
     const fresh = await made.again({ storage: await FileStorage.open(folder) });
     expect(await fresh.session(id).audit()).toMatchObject({ intact: false });
+    const manifest = await readFile(join(made.output, id, "manifest.json"), "utf8");
     expect(await fresh.createSession({ session_id: id, reopen: true })).toMatchObject({ success: false });
+    expect(await recorded.saveOutput({ path: `${id}/x.md`, content: "x" })).toMatchObject({
+      error: expect.stringContaining("was changed"),
+    });
+    expect(await recorded.completeSession()).toMatchObject({ success: false });
+    // Nothing has happened in its folder.
+    expect(await readdir(join(made.output, id))).toEqual(["manifest.json"]);
+    expect(await readFile(join(made.output, id, "manifest.json"), "utf8")).toBe(manifest);
     await files.close();
   });
 
@@ -164,7 +172,11 @@ describe("a recorded session", () => {
     expect(() => plain.watch()).toThrow(unsupported);
     expect(await plain.session(id).manifest()).toMatchObject({ status: "active" });
     expect(() => plain.session("../x")).toThrow(expect.objectContaining({ code: "SESSION_NOT_FOUND" }));
-    await expect(workspace.session("2020-01-01-000000").history()).rejects.toThrow("there is no session");
+    const none = workspace.session("2020-01-01-000000");
+    await expect(none.history()).rejects.toThrow("there is no session");
+    await expect(none.audit()).rejects.toThrow("there is no session");
+    // It was there once, says the receipt.
+    expect(await none.audit({ version: 1, hash: "a".repeat(64) })).toMatchObject({ intact: false });
   });
 });
 

@@ -74,7 +74,9 @@ export function reopened(manifest: Manifest, { before, found }: OutputsFound, at
   const known = new Set(before.outputs.map((output) => JSON.stringify(output)));
   const since = manifest.outputs.filter((output) => !known.has(JSON.stringify(output)));
   const outputs = found.filter(({ path }) => !since.some((output) => output.path === path));
-  return { ...rest, status: "active", outputs: [...outputs, ...since], updated_at: at };
+  // In the order of saving, as they were noted: a folder has its own.
+  const sorted = [...outputs, ...since].sort((a, b) => a.saved_at.localeCompare(b.saved_at));
+  return { ...rest, status: "active", outputs: sorted, updated_at: at };
 }
 
 /** A manifest as it lies in its file. */

@@ -27,7 +27,7 @@ export class Recorder {
     this.#kernel = new Kernel({ ...options, machine: recordedMachine });
   }
 
-  /** Whether there is, or was, a log of that name. */
+  /** Whether there is, or was, a log of that name. Throws `TAMPERED` where its newest commit was changed. */
   async knows(id: string): Promise<boolean> {
     const sessionId = parseSessionId(id);
     return (await this.#kernel.find(sessionId)) !== undefined || (await this.#kernel.isTombstone(sessionId));

@@ -44,6 +44,7 @@ export class SessionKeeper {
   /** Goes on with a session. */
   async reopen(sessionId: string, acts: readonly WorkspaceAct[]): Promise<Manifest> {
     const { folders, recorder, notifications, counts } = this.#options;
+    await recorder?.knows(sessionId);
     const manifest = await folders.reopen(sessionId);
     await recorder?.reopen(sessionId, acts);
     counts.begun(sessionId);
@@ -53,7 +54,9 @@ export class SessionKeeper {
 
   /** Saves a file of a session; the path is relative to its folder. */
   async save(sessionId: string, path: string, content: string) {
-    const { folders, notifications } = this.#options;
+    const { folders, recorder, notifications } = this.#options;
+    // A session whose log was changed, or can't be read, takes no file.
+    await recorder?.knows(sessionId);
     const saved = await folders.save(sessionId, path, content);
     const { bytes, hash, replaced } = saved;
     const shown = `{output-root}/${sessionId}/${saved.path}`;

@@ -63,6 +63,9 @@ export function firstSteps(index: readonly StepEntry[], text: string): readonly 
   const firsts = index.filter(({ number }) => number === least);
   const plain = firsts.filter(({ step }) => !/step-\d+[a-z](?:[-_]|$)/i.test(posix.basename(step)));
   const named = mentionedSteps(index, text, ".").filter((entry) => firsts.includes(entry));
+  // A text that lists all its steps names `step-01b` too, which is where `step-01` may lead, and no way in.
+  const ways = named.filter((entry) => plain.includes(entry));
+  if (ways.length > 0) return ways;
   if (named.length > 0) return named;
   return plain.length > 0 ? plain : firsts;
 }

@@ -58,6 +58,10 @@ describe("the first step", () => {
   it("is the one that the skill's text leads to", () => {
     expect(names(firstSteps(index, "begin with `./steps/step-01b-continue.md`"))).toEqual(["step-01b-continue"]);
   });
+  it("is none with a letter, where the text lists those without one, too", () => {
+    const table = "| 1 | `step-01-init.md` |\n| 1b | `step-01b-continue.md` |\n| 2 | `step-02-vision.md` |";
+    expect(names(firstSteps(index, table))).toEqual(["step-01-init"]);
+  });
   it("is the first without a letter, where the text leads to none", () => {
     expect(names(firstSteps(index, "go through the steps, e.g. steps/step-10-end.md"))).toEqual(["step-01-init"]);
   });
