@@ -34,10 +34,10 @@ export const killChecks: readonly StageCheck[] = [
       const target = await durable(stage);
       const kills = Math.ceil(stage.kills / ENGINE_SHARE);
       const keys = new Set<string>();
-      // The first one that a lane has not seen the end of is where its next process begins.
+      // The first one that a lane has not seen the end of is where its next process begins; more than it can live in its time.
       const lines = await inLanes(stage, kills, async (_, lane, before) => {
         const done = before.filter((line) => line.endsWith("-last")).length;
-        const mine = Array.from({ length: 20 }, (_, index) => `l${lane}s${done + index}`);
+        const mine = Array.from({ length: 200 }, (_, index) => `l${lane}s${done + index}`);
         return killOne(target, { kind: "live", keys: mine });
       });
       for (const line of lines) keys.add(keyIn(line));

@@ -2,8 +2,9 @@ import type { SessionId } from "../../definition/names.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { commitIn, selectCommits } from "./commit-rows.js";
 import type { Connection } from "./connection.js";
+import type { KnownSessions } from "./known-sessions.js";
 import { unpackPayload } from "./packed-payload.js";
-import { bytesIn, storedText } from "./stored-text.js";
+import { bytesIn, numberIn, storedText } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
 /** So many commits are read at once: nothing is held open between two of them, which would keep the log growing. */
@@ -12,13 +13,15 @@ const READ_AHEAD = 8;
 /** Reads the commits and the payloads of sessions. */
 export class CommitReader {
   readonly #connection: Connection;
+  readonly #known: KnownSessions;
   readonly #sql: Readonly<Record<"newest" | "log" | "payload", string>>;
 
-  constructor(connection: Connection, names: TableNames) {
+  constructor(connection: Connection, names: TableNames, known: KnownSessions) {
     const { sessions, payloads } = names;
     this.#connection = connection;
+    this.#known = known;
     this.#sql = {
-      newest: selectCommits(names, "WHERE s.session_id = ? AND c.seq = s.newest"),
+      newest: selectCommits(names, "WHERE s.session_id = ? AND c.seq = s.newest", "s.number"),
       log: selectCommits(names, "WHERE s.session_id = ? AND c.version > ? ORDER BY c.version LIMIT ?"),
       payload: `SELECT p.body FROM ${payloads} p JOIN ${sessions} s ON p.session = s.number
         WHERE s.session_id = ? AND p.hash = ?`,
@@ -26,8 +29,14 @@ export class CommitReader {
   }
 
   newest(id: SessionId): Commit | undefined {
+    const known = this.#known.get(id);
+    // The caller may change what it is given.
+    if (known !== undefined) return { ...known.commit, summary: { ...known.commit.summary } };
     const row = this.#connection.prepare(this.#sql.newest).get(id);
-    return row && commitIn(row);
+    if (row === undefined) return undefined;
+    const commit = commitIn(row);
+    this.#known.set({ ...commit, summary: { ...commit.summary } }, numberIn(row, "number"));
+    return commit;
   }
 
   async *log(id: SessionId, after: number, limit: number): AsyncGenerator<Commit> {

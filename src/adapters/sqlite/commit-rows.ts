@@ -58,9 +58,9 @@ function parseSummary(json: string): Omit<SessionSummary, "sessionId" | "updated
   }
 }
 
-/** Selects commits `c` of sessions `s` with the columns that {@link commitIn} reads. */
-export function selectCommits({ commits, sessions }: TableNames, rest: string): string {
+/** Selects commits `c` of sessions `s` with the columns that {@link commitIn} reads, and others that are named. */
+export function selectCommits({ commits, sessions }: TableNames, rest: string, ...others: readonly string[]): string {
   const columns = COMMIT_COLUMNS.split(", ").map((column) => `c.${column}`);
-  return `SELECT c.seq, s.session_id, ${columns.join(", ")}
+  return `SELECT ${["c.seq", "s.session_id", ...columns, ...others].join(", ")}
     FROM ${commits} c JOIN ${sessions} s ON s.number = c.session ${rest}`;
 }

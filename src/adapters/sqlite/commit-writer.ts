@@ -1,10 +1,12 @@
+import type { SessionId } from "../../definition/names.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import { COMMIT_COLUMNS, storeCommit } from "./commit-rows.js";
 import type { Connection } from "./connection.js";
+import type { KnownSession, KnownSessions } from "./known-sessions.js";
 import type { PackedPayload } from "./packed-payload.js";
 import { Projections } from "./projections.js";
 import { conflict } from "./sqlite-failure.js";
-import { numberIn, type Row, storedText, textIn } from "./stored-text.js";
+import { numberIn, storedText, textIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
 /** What of a summary is looked up by, as `sessions` has it in these columns; all of it has an index. */
@@ -20,36 +22,58 @@ type Head = readonly [
   bytes: number,
 ];
 
+/** Where a session stands before a commit. */
+interface Standing {
+  readonly number: number;
+  readonly version: number;
+  readonly hash: string;
+  readonly places: Places;
+}
+
 /** Writes a commit and all that follows from it. Called in a transaction. */
 export class CommitWriter {
   readonly #connection: Connection;
+  readonly #known: KnownSessions;
   readonly #projections: Projections;
   readonly #sql: ReturnType<typeof statements>;
 
-  constructor(connection: Connection, names: TableNames) {
+  constructor(connection: Connection, names: TableNames, known: KnownSessions) {
     this.#connection = connection;
+    this.#known = known;
     this.#projections = new Projections(connection, names);
     this.#sql = statements(names);
   }
 
-  /** Throws `CONFLICT` if the commit doesn't follow the newest one. */
-  append(commit: Commit, payloads: readonly PackedPayload[]): void {
+  /** Gives the numbers of the session and of the commit. Throws `CONFLICT` if it doesn't follow the newest one. */
+  append(commit: Commit, payloads: readonly PackedPayload[]): { readonly number: number; readonly seq: number } {
     const { sessionId: id, version, previousHash } = commit;
-    const standing = this.#prepare("standing").get(id);
-    const [newest, hash] = standing ? [numberIn(standing, "version"), textIn(standing, "hash")] : [0, ""];
+    const known = this.#known.get(id);
+    const standing = known === undefined ? this.#standing(id) : standingOf(known);
+    const { version: newest, hash } = standing ?? { version: 0, hash: "" };
     if (version !== newest + 1 || previousHash !== hash) {
       throw conflict(id, version, "it does not follow the newest version");
     }
     if (standing === undefined && this.#prepare("removed").get(id) !== undefined) {
       throw conflict(id, version, "the session was removed");
     }
-    const seq = numberIn(this.#prepare("next").get() ?? {}, "seq");
+    const seq = (this.#known.seq ?? numberIn(this.#prepare("last").get() ?? {}, "seq")) + 1;
     const stored = storeCommit(commit);
     const head = [version, storedText(commit.hash), seq, storedText(commit.summary.updatedAt), stored.bytes] as const;
-    const session = standing === undefined ? this.#begin(commit, head) : this.#advance(commit, head, standing);
-    this.#prepare("insert").run(seq, session, ...stored.values);
-    this.#store(session, payloads);
+    const number = standing === undefined ? this.#begin(commit, head) : this.#advance(commit, head, standing);
+    this.#prepare("insert").run(seq, number, ...stored.values);
+    this.#store(number, payloads);
     this.#projections.write(commit, stored, seq, standing && before(standing));
+    return { number, seq };
+  }
+
+  #standing(id: SessionId): Standing | undefined {
+    const row = this.#prepare("standing").get(id);
+    if (row === undefined) return undefined;
+    const [number, version, hash] = [numberIn(row, "number"), numberIn(row, "version"), textIn(row, "hash")];
+    const [kind, workflow_type, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
+    const [status, created_at] = [textIn(row, "status"), textIn(row, "created_at")];
+    const places = { kind, workflow_type, target, status, created_at, updated_day: textIn(row, "updated_day") };
+    return { number, version, hash, places };
   }
 
   #begin({ sessionId, summary }: Commit, head: Head): number {
@@ -57,14 +81,13 @@ export class CommitWriter {
     return Number(lastInsertRowid);
   }
 
-  #advance({ summary }: Commit, head: Head, standing: Row): number {
-    const session = numberIn(standing, "number");
-    this.#prepare("advance").run(...head, session);
+  #advance({ summary }: Commit, head: Head, { number, places: before }: Standing): number {
+    this.#prepare("advance").run(...head, number);
     const places = placesOf(summary);
     // An index entry that is written anew costs a page, even where nothing of it has changed.
-    const moves = FOUND_BY.some((column) => textIn(standing, column) !== places[column]);
-    if (moves) this.#prepare("move").run(...placeValues(places), session);
-    return session;
+    const moves = FOUND_BY.some((column) => before[column] !== places[column]);
+    if (moves) this.#prepare("move").run(...placeValues(places), number);
+    return number;
   }
 
   // Of a content that the session has already nothing is written.
@@ -89,10 +112,13 @@ function placeValues(places: Places) {
   return FOUND_BY.map((column) => storedText(places[column]));
 }
 
+function standingOf({ number, commit: { version, hash, summary } }: KnownSession): Standing {
+  return { number, version, hash, places: placesOf(summary) };
+}
+
 /** What the projections compare with. */
-function before(row: Row) {
-  const [kind, workflowType, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
-  return { kind, workflowType, target, status: textIn(row, "status") };
+function before({ places: { kind, workflow_type: workflowType, target, status } }: Standing) {
+  return { kind, workflowType, target, status };
 }
 
 function statements({ sessions, commits, payloads, removed }: TableNames) {
@@ -101,7 +127,7 @@ function statements({ sessions, commits, payloads, removed }: TableNames) {
     standing: `SELECT number, version, hash, ${places} FROM ${sessions} WHERE session_id = ?`,
     removed: `SELECT 1 FROM ${removed} WHERE session_id = ?`,
     // The largest one ever used is that of a commit or of a removed session's last one.
-    next: `SELECT 1 + max(
+    last: `SELECT max(
         coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`,
     begin: `INSERT INTO ${sessions} (session_id, version, hash, newest, updated_at, bytes, ${places})
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -14,6 +14,7 @@ import { CommitFeed } from "./commit-feed.js";
 import { CommitReader } from "./commit-reader.js";
 import { CommitWriter } from "./commit-writer.js";
 import type { Connection } from "./connection.js";
+import { KnownSessions } from "./known-sessions.js";
 import { openDatabase } from "./open-database.js";
 import { packPayloads } from "./packed-payload.js";
 import { readCapabilities } from "./read-capabilities.js";
@@ -62,6 +63,7 @@ export class SqliteStorage implements StorageAdapter {
   readonly #connection: Connection;
   readonly #names: TableNames;
   readonly #isOurs: boolean;
+  readonly #known: KnownSessions;
   readonly #reader: CommitReader;
   readonly #writer: CommitWriter;
   readonly #lister: SessionLister;
@@ -73,8 +75,9 @@ export class SqliteStorage implements StorageAdapter {
     this.#connection = connection;
     this.#names = names;
     this.#isOurs = isOurs;
-    this.#reader = new CommitReader(connection, names);
-    this.#writer = new CommitWriter(connection, names);
+    this.#known = new KnownSessions(connection, isOurs);
+    this.#reader = new CommitReader(connection, names, this.#known);
+    this.#writer = new CommitWriter(connection, names, this.#known);
     this.#lister = new SessionLister(connection, names);
     this.#remover = new SessionRemover(connection, names);
     this.#feed = new CommitFeed(connection, names, limits.watchInterval);
@@ -112,7 +115,11 @@ export class SqliteStorage implements StorageAdapter {
     checkCommit(commit, this.capabilities.maxCommitBytes);
     const payloads = [...(commit.payloads ?? [])];
     const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
-    await this.#connection.write("append", () => this.#writer.append(commit, packed));
+    await this.#connection.patiently("append", () => {
+      const { number, seq } = this.#connection.transaction("append", () => this.#writer.append(commit, packed));
+      // In the same turn of the event loop: nothing else has been written since.
+      this.#known.set(commit, number, seq);
+    });
     this.#feed.wake();
   }
 
@@ -135,6 +142,7 @@ export class SqliteStorage implements StorageAdapter {
   async remove(id: SessionId): Promise<void> {
     await this.#connection.write("remove", () => {
       this.#feed.keep(id);
+      this.#known.delete(id);
       this.#remover.remove(id);
     });
   }

@@ -1,0 +1,67 @@
+import type { SessionId } from "../../definition/names.js";
+import type { Commit } from "../../ports/storage-adapter.js";
+import type { Connection } from "./connection.js";
+import { numberIn } from "./stored-text.js";
+
+/** A session's newest commit, and the number that its rows have. */
+export interface KnownSession {
+  readonly number: number;
+  readonly commit: Commit;
+}
+
+/** How many sessions are kept, and how long a body may be: the engine that wrote it keeps the same text. */
+const KEPT = 256;
+const BODY_MAX = 256 * 1024;
+
+/**
+ * What this connection has read or written last, for as long as nobody else has written: SQLite counts the commits of all
+ * other connections (`PRAGMA data_version`), and with the first one everything is forgotten. So what is known is what would
+ * be read, and a file that somebody edits is read anew.
+ */
+export class KnownSessions {
+  readonly #connection: Connection;
+  readonly #isOn: boolean;
+  readonly #sessions = new Map<SessionId, KnownSession>();
+  #dataVersion = -1;
+  #seq: number | undefined;
+
+  /** Off for a host's own database, on which the host may write by the same connection. */
+  constructor(connection: Connection, isOn: boolean) {
+    this.#connection = connection;
+    this.#isOn = isOn;
+  }
+
+  get(id: SessionId): KnownSession | undefined {
+    this.#forgetOthers();
+    return this.#sessions.get(id);
+  }
+
+  /** The number of the newest commit of all sessions, as of the last `get`: to be asked in one transaction with it. */
+  get seq(): number | undefined {
+    return this.#seq;
+  }
+
+  /** What was read in the same turn of the event loop as `get` was asked, or written; `seq` if it was written. */
+  set({ payloads: _, ...commit }: Commit, number: number, seq?: number): void {
+    if (!this.#isOn) return;
+    this.#seq = seq ?? this.#seq;
+    this.#sessions.delete(commit.sessionId);
+    if (commit.body.length > BODY_MAX) return;
+    this.#sessions.set(commit.sessionId, { number, commit });
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > KEPT && oldest !== undefined) this.#sessions.delete(oldest);
+  }
+
+  delete(id: SessionId): void {
+    this.#sessions.delete(id);
+  }
+
+  #forgetOthers(): void {
+    if (!this.#isOn) return;
+    const dataVersion = numberIn(this.#connection.prepare("PRAGMA data_version").get() ?? {}, "data_version");
+    if (dataVersion === this.#dataVersion) return;
+    this.#sessions.clear();
+    this.#seq = undefined;
+    this.#dataVersion = dataVersion;
+  }
+}

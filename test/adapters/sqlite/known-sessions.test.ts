@@ -1,0 +1,80 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { failure } from "../../support/failure.js";
+import { newDatabases } from "./new-database.js";
+
+const newDatabase = newDatabases();
+
+/** Two connections to one database, as two processes have them. */
+async function connections() {
+  const file = await newDatabase();
+  const [here, there] = [await SqliteStorage.open(file), await SqliteStorage.open(file)];
+  return { file, here, there };
+}
+
+/** What somebody does at a SQL prompt. */
+function edit(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
+
+describe("what a connection knows of a session", () => {
+  it("is forgotten once another connection has written to it", async () => {
+    const { here, there } = await connections();
+    const [first, second, third] = commitChain(3);
+    if (second === undefined || third === undefined) throw new Error("a chain of three");
+    await here.append(first);
+    await there.append(second);
+    expect(await here.read(first.sessionId)).toEqual(second);
+    expect(await failure(there.append(second))).toMatchObject({ code: "CONFLICT" });
+    await here.append(third);
+    expect(await there.read(first.sessionId)).toEqual(third);
+  });
+
+  it("is forgotten once somebody has edited the file", async () => {
+    const { file, here } = await connections();
+    const first = makeCommit({ body: '{"events":[]}' });
+    await here.append(first);
+    expect((await here.read(first.sessionId))?.body).toBe(first.body);
+    edit(file, "UPDATE phasegate_commits SET body = 'forged'");
+    expect((await here.read(first.sessionId))?.body).toBe("forged");
+  });
+
+  it("is a removed session's no longer, here and elsewhere", async () => {
+    const { here, there } = await connections();
+    const first = makeCommit({ summary: { status: "deleted" } });
+    await here.append(first);
+    expect(await there.read(first.sessionId)).toEqual(first);
+    await here.remove(first.sessionId);
+    for (const storage of [here, there]) {
+      expect(await storage.read(first.sessionId)).toBeUndefined();
+      expect(await failure(storage.append(first))).toMatchObject({ code: "CONFLICT" });
+    }
+  });
+
+  it("is not changed by an append that conflicts, nor by a caller", async () => {
+    const { here } = await connections();
+    const [first, second] = commitChain(2);
+    if (second === undefined) throw new Error("a chain of two");
+    await here.append(first);
+    await failure(here.append({ ...second, previousHash: "another" }));
+    const read = await here.read(first.sessionId);
+    expect(read).toEqual(first);
+    Object.assign(read?.summary ?? {}, { target: "changed" });
+    expect(await here.read(first.sessionId)).toEqual(first);
+    await here.append(second);
+    expect(await here.read(first.sessionId)).toEqual(second);
+  });
+
+  it("is bounded: of many sessions, and of long bodies, all are read as they are", async () => {
+    const { here } = await connections();
+    const commits = Array.from({ length: 300 }, (_, index) => makeCommit({ sessionId: `many_${index}` }));
+    const long = makeCommit({ body: "x".repeat(300_000) });
+    for (const commit of [...commits, long]) await here.append(commit);
+    for (const commit of [long, ...commits]) expect(await here.read(commit.sessionId)).toEqual(commit);
+    for (const commit of [long, ...commits]) await here.append(nextCommit(commit));
+  });
+});
