@@ -40,8 +40,7 @@ export function pageFiles(
   cursor: string | undefined,
   given: ReadonlyMap<string, string>,
 ): FilesPage {
-  const list = revisionOf(JSON.stringify(files.map((file) => [file.path, revisionOfFile(file)])));
-  const from = cursor === undefined ? 0 : offsetOf(cursor, list);
+  const from = cursor === undefined ? 0 : offsetOf(cursor, listRevision(files));
   const page: PreloadedFile[] = [];
   const had: string[] = [];
   let used = 0;
@@ -52,10 +51,17 @@ export function pageFiles(
       continue;
     }
     used += tokensOf(file.content);
-    if (used > budget && page.length > 0) return { files: page, had, cursor: btoa(JSON.stringify([index, list])) };
+    if (used > budget && page.length > 0) {
+      return { files: page, had, cursor: btoa(JSON.stringify([index, listRevision(files)])) };
+    }
     page.push(file);
   }
   return { files: page, had };
+}
+
+/** What tells one list of files from another: only who pages needs it. */
+function listRevision(files: readonly PreloadedFile[]): string {
+  return revisionOf(JSON.stringify(files.map((file) => [file.path, revisionOfFile(file)])));
 }
 
 const cursorSchema = z.tuple([z.int().nonnegative(), z.string()]);
