@@ -2,7 +2,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseRelativePath } from "../definition/relative-path.js";
 import { signatureOf } from "./file-signature.js";
-import { resolveInside } from "./resolve-inside.js";
+import { type Resolve, resolveInside } from "./resolve-inside.js";
 import type { WallEntry } from "./wall.js";
 import { isMissing, notFound, pathRefused } from "./wall-refusals.js";
 
@@ -19,7 +19,11 @@ export interface FoundName {
 }
 
 /** Reads one folder. */
-export async function listFolder(root: string, folder: string, resolve = resolveInside): Promise<FolderListing> {
+export async function listFolder(
+  root: string,
+  folder: string,
+  resolve: Resolve = resolveInside,
+): Promise<FolderListing> {
   const { real, exists } = await resolve(root, folder);
   if (!exists) throw notFound(folder);
   if (!(await lstat(real)).isDirectory()) throw pathRefused(folder, "it is a file, not a folder");
@@ -34,14 +38,14 @@ export async function entryOf(
   real: string,
   folder: string,
   entry: FoundName,
-  resolve = resolveInside,
+  resolve: Resolve = resolveInside,
 ): Promise<WallEntry | undefined> {
   const path = folder === "." ? entry.name : `${folder}/${entry.name}`;
   if (!isPlain(path)) return { path, kind: "refused" };
   try {
-    // A plain name in a folder that was resolved needs no look of its own, unless there is more that is refused.
-    const looks = entry.isSymbolicLink() || resolve !== resolveInside;
-    const place = looks ? (await resolve(root, path)).real : join(real, entry.name);
+    // A plain name in a folder that was resolved needs no look of its own; a link that it has become is refused below.
+    const place = entry.isSymbolicLink() ? (await resolve(root, path)).real : join(real, entry.name);
+    if (resolve.refusal?.(root, path, place) !== undefined) return { path, kind: "refused" };
     const stats = await lstat(place, { bigint: true });
     if (stats.isFile()) return { path, kind: "file", signature: signatureOf(stats) };
     return stats.isDirectory() ? { path, kind: "folder", signature: signatureOf(stats) } : { path, kind: "refused" };
