@@ -71,7 +71,7 @@ export class Roots {
 
   /** What a folder holds, without what is kept back. Throws as a wall does. */
   async list(location: Location): Promise<readonly WallEntry[]> {
-    const entries = await this.wall(location).list(location.path);
+    const entries = await this.wall(location).names(location.path);
     return entries.filter(({ path, kind }) => kind !== "refused" && isCheckable(path));
   }
 
