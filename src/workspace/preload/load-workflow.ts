@@ -27,6 +27,8 @@ interface Opened {
 export async function loadWorkflow(context: LoadContext, file: Location, trail: readonly string[]): Promise<Parts> {
   const { source } = context;
   const path = source.show(file);
+  // Every workflow has it: it is read beside what must be known first. Whoever asks for it is told why it can't be had.
+  context.engine().catch(() => {});
   const { text, size } = await readWhole(source, file);
   const mapping = await readMapping(path, text);
   if (mapping.value === undefined) throw definitionInvalid(nameOf(folderOf(file)), mapping.diagnostics);
