@@ -1,8 +1,8 @@
 import type { Resolved, resolveInside } from "./resolve-inside.js";
 
 /**
- * Follows a path once for all who ask for it before the event loop goes on: side by side they look at many files of a few
- * folders, and nothing that this process does comes between them. Whoever asks later is told what is there later.
+ * Follows a path once for all who ask for it in one go, without waiting in between: many files of a few folders are looked
+ * at side by side. Whoever asks after a wait, however short, is told what is there then.
  */
 export function onceInTurn(resolve: typeof resolveInside): typeof resolveInside {
   const asked = new Map<string, Promise<Resolved>>();

@@ -7,6 +7,7 @@ import { definitionInvalid } from "./definition-invalid.js";
 import { folderOf, type LoadContext, nameOf } from "./load-context.js";
 import { filePart, joinParts, missingPart, type Parts, readPart, warned } from "./parts.js";
 import { type Mapping, readMapping, replaceTexts } from "./read-mapping.js";
+import { remember } from "./remember.js";
 import { readWhole } from "./source.js";
 import { createVariables, type Variables } from "./variables.js";
 
@@ -97,7 +98,13 @@ async function loadAsked(
   from: Location,
   trail: readonly string[],
 ): Promise<Parts> {
-  const invoked = invokedWorkflows(text).map((path) => context.invoke(variables.resolve(path), from, trail));
-  const elicitation = usesElicitation(text) ? [context.elicitation()] : [];
+  const asked = await askedBy(text);
+  const invoked = asked.workflows.map((path) => context.invoke(variables.resolve(path), from, trail));
+  const elicitation = asked.elicitation ? [context.elicitation()] : [];
   return joinParts(await Promise.all([...elicitation, ...invoked]));
 }
+
+const askedBy = remember(async (text: string) => ({
+  elicitation: usesElicitation(text),
+  workflows: invokedWorkflows(text),
+}));
