@@ -4,14 +4,16 @@ import { parseRelativePath } from "../definition/relative-path.js";
 import { isPhasegateError } from "../errors.js";
 import { signatureOf } from "./file-signature.js";
 import { isLink } from "./is-link.js";
-import { listFolder } from "./list-folder.js";
+import { listFolder, listNames } from "./list-folder.js";
 import { makeFolder, makeFolders } from "./make-folders.js";
-import { type CheckedFile, checkRegular, openChecked } from "./open-checked.js";
+import { onceInTurn } from "./once-in-turn.js";
+import { type CheckedFile, openChecked } from "./open-checked.js";
 import { readBounded } from "./read-bounded.js";
 import { readPart } from "./read-part.js";
 import { replaceFile } from "./replace-file.js";
 import { type Refuse, resolveInside, resolveUnless } from "./resolve-inside.js";
 import { saveFile } from "./save-file.js";
+import { signFile } from "./sign-file.js";
 import { walkFolder } from "./walk-folder.js";
 import type { Wall } from "./wall.js";
 import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./wall-refusals.js";
@@ -32,6 +34,7 @@ export interface WallOptions {
 export async function openWall(folder: string, { refuse }: WallOptions = {}): Promise<Wall> {
   const root = await guarded(".", () => realRootOf(folder));
   const resolve = refuse === undefined ? resolveInside : resolveUnless(refuse);
+  const resolveFolder = onceInTurn(resolve);
   const on = <T>(path: string, step: (checked: string) => Promise<T>, failed?: typeof unreadable): Promise<T> =>
     guarded(path, async () => step(parseRelativePath(path)), failed);
   return {
@@ -42,9 +45,10 @@ export async function openWall(folder: string, { refuse }: WallOptions = {}): Pr
     save: (path, saving) => on(path, (checked) => saveFile(root, checked, saving, resolve), unwritable),
     makeFolder: (path) => on(path, (checked) => makeNewFolder(root, checked, resolve), unwritable),
     list: (path) => on(path, async (checked) => (await listFolder(root, checked, resolve)).entries),
+    names: (path) => on(path, (checked) => listNames(root, checked, resolve)),
     walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
       on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth }, resolve)),
-    signature: (path) => on(path, (checked) => fileSignature(root, checked, resolve)),
+    signature: (path) => on(path, (checked) => signFile(root, checked, resolve, resolveFolder)),
     isLink: (path) => on(path, (checked) => isLink(root, checked)),
     isCurrent: () => guarded(".", () => leadsTo(folder, root)),
     check: (path) => on(path, async (checked) => void (await resolve(root, checked))),
@@ -93,12 +97,6 @@ async function readFile(root: string, path: string, maxBytes: number, resolve: t
 async function readOpen({ handle, stats }: CheckedFile, path: string, maxBytes: number) {
   const signature = signatureOf(stats);
   return { bytes: await readBounded(handle, path, signature.size, maxBytes), signature };
-}
-
-async function fileSignature(root: string, path: string, resolve: typeof resolveInside) {
-  const { real, exists } = await resolve(root, path);
-  const stats = exists ? await checkRegular(real, path) : undefined;
-  return stats === undefined ? undefined : signatureOf(stats);
 }
 
 /** Nothing of what the file system says reaches a caller as it is: its messages hold whole paths. */

@@ -36,16 +36,27 @@ export async function resolveInside(root: string, path: string): Promise<Resolve
 /** Why a path inside its root is refused all the same; undefined if it isn't. Relative to the root, with `/`. */
 export type Refuse = (path: string) => string | undefined;
 
+/** How paths are followed. */
+export interface Resolve {
+  (root: string, path: string): Promise<Resolved>;
+  /** Why a path is refused whose real place is known already; undefined if it isn't. Missing where following is all. */
+  readonly refusal?: (root: string, path: string, real: string) => string | undefined;
+}
+
 /** Follows paths as {@link resolveInside} does; asked about each as it was given, and as the place that it leads to. */
-export function resolveUnless(refuse: Refuse): typeof resolveInside {
-  return async (root, path) => {
+export function resolveUnless(refuse: Refuse): Resolve {
+  const led = (root: string, real: string) => refuse(relative(root, real).replaceAll(sep, "/") || ".");
+  const resolve = async (root: string, path: string) => {
     const asked = refuse(path);
     if (asked !== undefined) throw pathRefused(path, asked);
     const resolved = await resolveInside(root, path);
-    const led = refuse(relative(root, resolved.real).replaceAll(sep, "/") || ".");
-    if (led !== undefined) throw pathRefused(path, led);
+    const reason = led(root, resolved.real);
+    if (reason !== undefined) throw pathRefused(path, reason);
     return resolved;
   };
+  return Object.assign(resolve, {
+    refusal: (root: string, path: string, real: string) => refuse(path) ?? led(root, real),
+  });
 }
 
 /** Whether a real path is a root or lies below it; a sibling with the root's name as prefix doesn't. */

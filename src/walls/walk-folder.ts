@@ -1,5 +1,5 @@
 import { byPath, listFolder } from "./list-folder.js";
-import { resolveInside } from "./resolve-inside.js";
+import { type Resolve, resolveInside } from "./resolve-inside.js";
 import type { WallEntry, WallTree } from "./wall.js";
 
 /** How far a walk goes. */
@@ -23,7 +23,7 @@ export async function walkFolder(
   root: string,
   folder: string,
   limits: WalkLimits,
-  resolve = resolveInside,
+  resolve: Resolve = resolveInside,
 ): Promise<WallTree> {
   const entries: WallEntry[] = [];
   let count = 0;
@@ -44,7 +44,7 @@ export async function walkFolder(
   return { entries: entries.sort(byPath), truncated: false };
 }
 
-async function visible(root: string, { path, above }: Step, resolve: typeof resolveInside) {
+async function visible(root: string, { path, above }: Step, resolve: Resolve) {
   const { real, entries } = await listFolder(root, path, resolve);
   const found = entries.filter((entry) => !entry.path.slice(entry.path.lastIndexOf("/") + 1).startsWith("."));
   return { found: above.includes(real) ? [] : found, above: [...above, real] };

@@ -68,6 +68,8 @@ export interface Wall {
   makeFolder(path: string): Promise<boolean>;
   /** What a folder holds, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
   list(folder: string): Promise<readonly WallEntry[]>;
+  /** The same without signatures: names that are no links are not looked at one by one. Throws as `list` does. */
+  names(folder: string): Promise<readonly WallEntry[]>;
   /** All files below a folder, names that begin with `.` left out. Throws as `list` does. */
   walk(folder: string, options?: { readonly maxEntries?: number; readonly maxDepth?: number }): Promise<WallTree>;
   /** A file's signature without reading it; undefined if there is no such file. Throws `PATH_REFUSED`. */

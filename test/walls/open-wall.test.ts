@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { renameSync, symlinkSync } from "node:fs";
 import { chmod, link, mkdir, rename, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -236,7 +237,54 @@ describe("list and walk", () => {
       ["pipe", "refused"],
       ["z.md", "file"],
     ]);
+    expect((await wall.names(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
     expect((await wall.list("a/b")).map(({ path }) => path)).toEqual(["a/b/file.md"]);
+    expect(await wall.names("a/b")).toEqual([{ path: "a/b/file.md", kind: "file" }]);
+  });
+
+  it("marks what is kept back by its name, and links to it", async () => {
+    const kept = await openWall(root, { refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined) });
+    await writeFile(join(root, "secret.md"), "");
+    await mkdir(join(root, "secrets"));
+    await symlink("secret.md", join(root, "plain.md"));
+    const kinds = [
+      ["a", "folder"],
+      ["plain.md", "refused"],
+      ["secret.md", "refused"],
+      ["secrets", "refused"],
+    ];
+    expect((await kept.list(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
+    expect((await kept.names(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
+  });
+
+  it("signs files side by side as one by one, links and what is kept back too", async () => {
+    const kept = await openWall(root, { refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined) });
+    await writeFile(join(root, "secret.md"), "");
+    await symlink("secret.md", join(root, "plain.md"));
+    await symlink("a/b/file.md", join(root, "inside.md"));
+    await symlink("../root-fake/secret.md", join(root, "out.md"));
+    const { signature } = await kept.read("a/b/file.md", LIMIT);
+    const paths = [
+      "a/b/file.md",
+      "inside.md",
+      "a/none.md",
+      "none/file.md",
+      "secret.md",
+      "plain.md",
+      "out.md",
+      "a",
+      ".",
+    ];
+    const code = (error: unknown) => (isPhasegateError(error) ? error.code : error);
+    const signed = await Promise.all(paths.map((path) => kept.signature(path).catch(code)));
+    const refused = paths.slice(4).map(() => "PATH_REFUSED");
+    expect(signed).toEqual([signature, signature, undefined, undefined, ...refused]);
+    // The folder that was followed a moment ago is followed again: it may lead out by now.
+    const before = kept.signature("a/b/file.md");
+    renameSync(join(root, "a"), join(base, "gone"));
+    symlinkSync(join(base, "gone"), join(root, "a"));
+    await before.catch(code);
+    expect(await kept.signature("a/b/file.md").catch(code)).toBe("PATH_REFUSED");
   });
 
   it("leaves out a name that has gone since the folder was read", async () => {
@@ -251,6 +299,7 @@ describe("list and walk", () => {
   it("refuses to list a file, a link out, and what isn't there", async () => {
     await symlink(base, join(root, "up"));
     expect(await refusal(wall.list("a/b/file.md"))).toBe("PATH_REFUSED");
+    expect(await refusal(wall.names("a/b/file.md"))).toBe("PATH_REFUSED");
     expect(await refusal(wall.list("up"))).toBe("PATH_REFUSED");
     expect(await refusal(wall.walk("none"))).toBe("FILE_NOT_FOUND");
   });

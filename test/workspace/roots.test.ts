@@ -79,7 +79,7 @@ describe("resolve", () => {
 describe("files", () => {
   it("reads, lists without what is kept back, and knows the nearest names", async () => {
     const workflow = roots.resolve("workflows/x/workflow.yaml");
-    expect(await roots.read(workflow, { maxBytes: 100 })).toEqual({ text: "name: x\n", size: 8 });
+    expect(await roots.read(workflow, { maxBytes: 100 })).toMatchObject({ text: "name: x\n", size: 8 });
     expect((await roots.list(roots.resolve("workflows/x"))).map(({ path }) => path)).toEqual([workflow.path]);
     expect(await roots.nearest(roots.resolve("workflows/y/workflw.yaml"))).toEqual([
       { root: "bundle-root", path: "workflows/x" },

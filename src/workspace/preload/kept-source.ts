@@ -2,13 +2,12 @@
 import type { FileSignature } from "../../walls/file-signature.js";
 import type { Location } from "../roots/location.js";
 import type { Roots } from "../roots/roots.js";
-import type { FileSource } from "./source.js";
+import { keepNewest } from "./newest.js";
+import type { FileSource, WholeText } from "./source.js";
 
 /** A text that was read, and the file's signature then. */
-interface Kept {
+interface Kept extends WholeText {
   readonly key: string;
-  readonly text: string;
-  readonly size: number;
 }
 
 /** How many characters of texts are kept. Old ones go first. */
@@ -26,18 +25,7 @@ export function keptSource(roots: Roots): FileSource {
 }
 
 function createSource(roots: Roots): FileSource {
-  const kept = new Map<string, Kept>();
-  let characters = 0;
-  const put = (path: string, entry: Kept) => {
-    characters += entry.text.length - (kept.get(path)?.text.length ?? 0);
-    kept.delete(path);
-    kept.set(path, entry);
-    for (const [oldest, { text }] of kept) {
-      if (characters <= KEPT_MAX) break;
-      kept.delete(oldest);
-      characters -= text.length;
-    }
-  };
+  const kept = keepNewest<Kept>(KEPT_MAX, ({ text }) => text.length);
   return {
     known: roots.known,
     found: new Map(),
@@ -49,18 +37,18 @@ function createSource(roots: Roots): FileSource {
     async read(location: Location, options) {
       const path = roots.show(location);
       const known = kept.get(path);
-      const signature = await roots.wall(location).signature(location.path);
-      if (known !== undefined && signature !== undefined && known.key === signature.key) {
-        if (known.size <= options.maxBytes) return known;
+      if (known !== undefined && known.size <= options.maxBytes) {
+        const signature = await roots.wall(location).signature(location.path);
+        if (known.key === signature?.key) return known;
       }
-      const { text, size } = await roots.read(location, options);
+      const { text, size, signature } = await roots.read(location, options);
       // What was read may be newer than the signature, and is never older: then it is only read once more.
-      if (isSettled(signature)) put(path, { key: signature.key, text, size });
+      if (isSettled(signature)) kept.put(path, { key: signature.key, text, size });
       return { text, size };
     },
   };
 }
 
-function isSettled(signature: FileSignature | undefined): signature is FileSignature {
-  return signature !== undefined && Date.now() - signature.changedAt > SETTLED;
+function isSettled({ changedAt }: FileSignature): boolean {
+  return Date.now() - changedAt > SETTLED;
 }

@@ -8,6 +8,7 @@ import { definitionInvalid } from "./definition-invalid.js";
 import { folderOf, type LoadContext, nameOf } from "./load-context.js";
 import { filePart, joinParts, missingPart, type Parts, readPart, warned } from "./parts.js";
 import { type Mapping, readMapping, replaceTexts } from "./read-mapping.js";
+import { remember } from "./remember.js";
 import { readWhole } from "./source.js";
 import { createVariables, type Variables } from "./variables.js";
 
@@ -28,6 +29,8 @@ interface Opened {
 export async function loadWorkflow(context: LoadContext, file: Location, trail: readonly string[]): Promise<Parts> {
   const { source } = context;
   const path = source.show(file);
+  // Every workflow has it: it is read beside what must be known first. Whoever asks for it is told why it can't be had.
+  context.engine().catch(() => {});
   const { text, size } = await readWhole(source, file);
   const mapping = await readMapping(path, text);
   if (mapping.value === undefined) throw definitionInvalid(nameOf(folderOf(file)), mapping.diagnostics);
@@ -107,7 +110,13 @@ async function loadAsked(
   from: Location,
   trail: readonly string[],
 ): Promise<Parts> {
-  const invoked = invokedWorkflows(text).map((path) => context.invoke(variables.resolve(path), from, trail));
-  const elicitation = usesElicitation(text) ? [context.elicitation()] : [];
+  const asked = await askedBy(text);
+  const invoked = asked.workflows.map((path) => context.invoke(variables.resolve(path), from, trail));
+  const elicitation = asked.elicitation ? [context.elicitation()] : [];
   return joinParts(await Promise.all([...elicitation, ...invoked]));
 }
+
+const askedBy = remember(async (text: string) => ({
+  elicitation: usesElicitation(text),
+  workflows: invokedWorkflows(text),
+}));

@@ -42,8 +42,7 @@ export function pageFiles(
   { cursor, reload }: Pick<PreloadRequest, "cursor" | "reload">,
   given: ReadonlyMap<string, string>,
 ): FilesPage {
-  const list = revisionOf(JSON.stringify(files.map((file) => [file.path, revisionOfFile(file)])));
-  const { from, again } = cursor === undefined ? { from: 0, again: false } : placeOf(cursor, list);
+  const { from, again } = cursor === undefined ? { from: 0, again: false } : placeOf(cursor, listRevision(files));
   const isAgain = again || reload === true;
   const page: PreloadedFile[] = [];
   const had: string[] = [];
@@ -56,11 +55,16 @@ export function pageFiles(
     }
     used += tokensOf(file.content);
     if (used > budget && page.length > 0) {
-      return { files: page, had, cursor: btoa(JSON.stringify([index, list, isAgain])) };
+      return { files: page, had, cursor: btoa(JSON.stringify([index, listRevision(files), isAgain])) };
     }
     page.push(file);
   }
   return { files: page, had };
+}
+
+/** What tells one list of files from another: only who pages needs it. */
+function listRevision(files: readonly PreloadedFile[]): string {
+  return revisionOf(JSON.stringify(files.map((file) => [file.path, revisionOfFile(file)])));
 }
 
 /** Where the next page begins, the revision of the list, and whether files that were given before are given again. */

@@ -21,17 +21,18 @@ import { withinCall } from "./within-call.js";
  * path throws; a file that the workflow names and that isn't there is among `missing`.
  */
 export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<PreloadedWorkflow> {
-  const { given, inTurn } = memoryOf(connection);
+  const memory = memoryOf(connection);
   const kept = skillPlaces(connection);
-  const places = { ...kept, source: withinCall(kept.source, request.workflow) };
-  const found = await findWorkflow(places.source, request.workflow, places.roots);
-  const { shape, parts, skill } = await loadParts(places, found);
+  const { source, unlessSame } = withinCall(kept.source, request.workflow);
+  const places = { ...kept, source };
+  const found = await findWorkflow(source, request.workflow, places.roots);
+  const { shape, parts, skill } = await unlessSame(found, () => loadParts(places, found));
   const stepped = skill === undefined ? undefined : { places, skill };
   // Giving a step moves the session: in turn with those who ask for the next one.
-  const current = stepped === undefined ? undefined : await inTurn(() => currentStep(connection, stepped));
+  const current = stepped === undefined ? undefined : await memory.inTurn(() => currentStep(connection, stepped));
   const step = current === undefined ? joinParts([]) : stepPart(current);
   const { files, missing, warnings } = joinParts([parts, step]);
-  const page = pageFiles(files, connection.limits.preloadTokens, request, given);
+  const page = pageFiles(files, connection.limits.preloadTokens, request, memory.given);
   const workflow = nameOf(folderOf(found.file));
   const filesLoaded = files.map(({ path }) => path);
   const steps = skill === undefined ? undefined : stepsOf(skill, current);
@@ -42,8 +43,10 @@ export async function preloadWorkflow(connection: Connection, request: PreloadRe
     missing: missing.map(({ path }) => path),
   });
   // Only now: what couldn't be recorded is answered as a failure, and nobody was given anything.
-  for (const file of page.files) given.set(file.path, revisionOfFile(file));
-  const loaded = { workflow, shape, files: page.files, filesLoaded, missing, warnings };
+  for (const file of page.files) memory.given.set(file.path, revisionOfFile(file));
+  // What is kept for the next call is nobody's to change.
+  const given = page.files.map((file) => ({ ...file }));
+  const loaded = { workflow, shape, files: given, filesLoaded, missing, warnings };
   return {
     ...loaded,
     message: preloadMessage({ ...loaded, had: page.had, cursor: page.cursor, steps, skillRoot: skillRoot(files) }),
@@ -66,7 +69,6 @@ function stepsOf({ index, text }: OpenedSkill, current: GivenStep | undefined): 
 /** What `{skill-root}` stands for, where a text says so. */
 function skillRoot(files: readonly PreloadedFile[]): string | undefined {
   const skill = files.findLast(({ role }) => role === "skill");
-  return files.some(({ content }) => content.includes("{skill-root}"))
-    ? skill?.path.replace(/\/[^/]+$/, "")
-    : undefined;
+  if (skill === undefined || !files.some(({ content }) => content.includes("{skill-root}"))) return undefined;
+  return skill.path.replace(/\/[^/]+$/, "");
 }

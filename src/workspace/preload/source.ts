@@ -7,6 +7,18 @@ export interface FoundWorkflow {
   readonly file: Location;
 }
 
+/** A file's text, and its bytes. */
+export interface WholeText {
+  readonly text: string;
+  readonly size: number;
+}
+
+/** What a folder holds under a name. */
+export interface FolderEntry {
+  readonly path: string;
+  readonly kind: string;
+}
+
 /** What preloading needs of a workspace: its files, behind their walls. */
 export interface FileSource {
   /** The names of all path variables, without braces. */
@@ -15,13 +27,10 @@ export interface FileSource {
   resolve(path: string, options?: { readonly from?: Location }): Location;
   /** The host's words put into a text; roots, and what nobody knows, stay as they are. */
   expand(text: string): string;
-  /** A file's text and its bytes. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE`, `INVALID_INPUT`. */
-  read(
-    location: Location,
-    options: { readonly maxBytes: number },
-  ): Promise<{ readonly text: string; readonly size: number }>;
+  /** A file, whole. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE`, `INVALID_INPUT`. */
+  read(location: Location, options: { readonly maxBytes: number }): Promise<WholeText>;
   /** What a folder holds, sorted by path. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
-  list(location: Location): Promise<readonly { readonly path: string; readonly kind: string }[]>;
+  list(location: Location): Promise<readonly FolderEntry[]>;
   /** What lies in a missing file's folder under a similar name, the nearest first. */
   nearest(location: Location): Promise<readonly Location[]>;
   /** Where workflows were found before, by name: looking through all folders is worth it once. */

@@ -1,63 +1,98 @@
+/** One call's looks at the disk, beside what the same call saw and made the last time. */
 import type { Location } from "../roots/location.js";
-import { type FileSource, readWhole } from "./source.js";
+import { folderOf } from "./load-context.js";
+import type { LoadedWorkflow } from "./load-parts.js";
+import { beginLooks, type LookKind, type Seen } from "./looks.js";
+import { keepNewest, type Newest } from "./newest.js";
+import { type FileSource, type FolderEntry, type FoundWorkflow, readWhole, type WholeText } from "./source.js";
 
-/** What a call has looked at: files and folders, by how they are shown. */
-interface Looks {
-  readonly files: Map<string, Location>;
-  readonly folders: Map<string, Location>;
+/** A call that loads a workflow. */
+export interface LoadingCall {
+  /** Each file and folder is looked at once. */
+  readonly source: FileSource;
+  /** What was loaded the last time, if all that was looked at for it is as it was; else what is loaded now. */
+  unlessSame(found: FoundWorkflow, load: () => Promise<LoadedWorkflow>): Promise<LoadedWorkflow>;
 }
 
-/** What calls of the same name have looked at the last time: all of it is begun with at once, before it is asked for. */
-const lastLooks = new WeakMap<FileSource["found"], Map<string, Looks>>();
-/** How many names are known by what they look at. */
-const NAMES_MAX = 200;
+/** What a call has looked at and made. */
+interface Call {
+  /** Grows as long as the call goes on. */
+  readonly files: ReadonlyMap<string, Location>;
+  readonly folders: ReadonlyMap<string, Location>;
+  readonly made?: Made;
+}
+
+/** A workflow as it was loaded, and what was seen on the way: it is made of nothing else. */
+interface Made {
+  readonly file: string;
+  readonly loaded: LoadedWorkflow;
+  readonly files: readonly Seen<WholeText>[];
+  readonly folders: readonly Seen<readonly FolderEntry[]>[];
+}
+
+const lastCalls = new WeakMap<FileSource["found"], Newest<Call>>();
+/** How many characters of loaded workflows are kept, and how many calls that keep none are worth as many. */
+const KEPT_MAX = 8_000_000;
+const CALLS_MAX = 200;
 
 /**
- * A source for one call: each file and folder is looked at once, and what the same call looked at the last time is begun
- * with side by side. What isn't asked for this time was looked at in vain, and goes nowhere.
+ * Begins a call of some name. What the same call looked at the last time is looked at side by side, before it is asked for;
+ * what isn't asked for this time was looked at in vain, and goes nowhere.
  */
-export function withinCall(source: FileSource, name: string): FileSource {
-  const names = lastLooks.get(source.found) ?? new Map<string, Looks>();
-  lastLooks.set(source.found, names);
-  const before = names.get(name);
-  const asked: Looks = { files: new Map(), folders: new Map() };
-  names.delete(name);
-  names.set(name, asked);
-  const [oldest] = names.keys();
-  if (oldest !== undefined && names.size > NAMES_MAX) names.delete(oldest);
-  const reading = begin(before?.files, (location) => readWhole(source, location));
-  const listing = begin(before?.folders, (location) => source.list(location));
+export function withinCall(source: FileSource, name: string): LoadingCall {
+  const calls = lastCalls.get(source.found) ?? keepNewest<Call>(KEPT_MAX, weightOf);
+  lastCalls.set(source.found, calls);
+  const before = calls.get(name);
+  const files = beginLooks(fileLooks(source), before?.files.values() ?? []);
+  const folders = beginLooks(folderLooks(source), before?.folders.values() ?? []);
+  const call = { files: files.asked, folders: folders.asked };
   return {
-    ...source,
     // What is read in here is read whole.
-    read: (location) => once(location, asked.files, reading, () => readWhole(source, location)),
-    list: (location) => once(location, asked.folders, listing, () => source.list(location)),
+    source: { ...source, read: files.at, list: folders.at },
+    async unlessSame({ file }, load) {
+      // How it was found matters no more, but for the folder that it was found in.
+      files.forget(file);
+      folders.forget(folderOf(file));
+      const made = before?.made;
+      if (made?.file === source.show(file) && (await isAsBefore(made))) {
+        calls.put(name, { ...call, made });
+        return made.loaded;
+      }
+      const known = source.found.size;
+      const loaded = await load();
+      const seen = { files: await files.seen(), folders: await folders.seen() };
+      // What lies beside a missing file is no look of these; and who searched all folders needn't do so the next time.
+      const lasts = loaded.parts.missing.length === 0 && source.found.size === known;
+      calls.put(name, lasts ? { ...call, made: { file: source.show(file), loaded, ...seen } } : call);
+      return loaded;
+    },
   };
 
-  function once<T>(
-    location: Location,
-    noted: Map<string, Location>,
-    begun: Map<string, Promise<T>>,
-    look: () => Promise<T>,
-  ): Promise<T> {
-    const path = source.show(location);
-    noted.set(path, location);
-    const looking = begun.get(path) ?? look();
-    begun.set(path, looking);
-    return looking;
+  async function isAsBefore(made: Made): Promise<boolean> {
+    const same = await Promise.all([files.areAs(made.files), folders.areAs(made.folders)]);
+    return same.every((one) => one);
   }
 }
 
-function begin<T>(
-  locations: ReadonlyMap<string, Location> | undefined,
-  look: (location: Location) => Promise<T>,
-): Map<string, Promise<T>> {
-  const begun = new Map<string, Promise<T>>();
-  for (const [path, location] of locations ?? []) {
-    const looking = look(location);
-    // Whoever asks for it is told why it can't be had.
-    looking.catch(() => {});
-    begun.set(path, looking);
-  }
-  return begun;
+function fileLooks(source: FileSource): LookKind<WholeText> {
+  return {
+    look: (location) => readWhole(source, location),
+    same: (one, other) => one === other || (one.text === other.text && one.size === other.size),
+    show: source.show,
+  };
+}
+
+function folderLooks(source: FileSource): LookKind<readonly FolderEntry[]> {
+  return {
+    look: (location) => source.list(location),
+    same: (one, other) =>
+      one.length === other.length &&
+      one.every(({ path, kind }, index) => path === other[index]?.path && kind === other[index]?.kind),
+    show: source.show,
+  };
+}
+
+function weightOf({ made }: Call): number {
+  const characters = made?.loaded.parts.files.reduce((sum, { content }) => sum + content.length, 0) ?? 0;
+  return characters + KEPT_MAX / CALLS_MAX;
 }

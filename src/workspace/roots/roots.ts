@@ -66,15 +66,15 @@ export class Roots {
     return expandText(text, this.#variables);
   }
 
-  /** A file's text and its size in bytes. Throws as a wall does, and `INVALID_INPUT` for what is binary. */
+  /** A file's text, its size in bytes, and its signature as it was opened. Throws as a wall does, and `INVALID_INPUT` for what is binary. */
   async read(location: Location, { maxBytes }: { readonly maxBytes: number }) {
-    const { bytes } = await this.wall(location).readBytes(location.path, { maxBytes });
-    return { text: decodeText(bytes, showLocation(location)), size: bytes.length };
+    const { bytes, signature } = await this.wall(location).readBytes(location.path, { maxBytes });
+    return { text: decodeText(bytes, showLocation(location)), size: bytes.length, signature };
   }
 
   /** What a folder holds, without what is kept back. Throws as a wall does. */
   async list(location: Location): Promise<readonly WallEntry[]> {
-    const entries = await this.wall(location).list(location.path);
+    const entries = await this.wall(location).names(location.path);
     return entries.filter(({ path, kind }) => kind !== "refused" && isCheckable(path));
   }
 

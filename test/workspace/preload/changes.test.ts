@@ -1,0 +1,101 @@
+/** What is kept from one call to the next never hides what has changed on the disk. */
+import { rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { keepNewest } from "../../../src/workspace/preload/newest.js";
+import { write } from "../make-workspace.js";
+import { done, makeOffice } from "./office.js";
+
+const NOTES = "bundle/workflows/meeting-notes";
+const ALL = { workflow: "meeting-notes", reload: true };
+
+/** A workspace in which a workflow was loaded twice. */
+async function loadedTwice() {
+  const office = await makeOffice();
+  const workspace = await office.open();
+  const first = done(await workspace.preloadWorkflow(ALL));
+  const second = done(await workspace.preloadWorkflow(ALL));
+  expect(second).toEqual(first);
+  const place = (path: string) => join(office.project, path);
+  return { office, workspace, first, place, load: async () => done(await workspace.preloadWorkflow(ALL)) };
+}
+
+describe("a workflow that was loaded before", () => {
+  it("is the same, whatever a host has done with the answer", async () => {
+    const { first, load } = await loadedTwice();
+    const { files } = await load();
+    for (const file of files) Object.assign(file, { content: "mine" });
+    expect(await load()).toEqual(first);
+  });
+
+  it("has its new configuration in its values", async () => {
+    const { load, place } = await loadedTwice();
+    await writeFile(place("bundle/config.yaml"), "user_name: Grace\nproject_name: Lighthouse\n");
+    expect((await load()).files[0]?.content).toContain("Notes for Grace");
+  });
+
+  it("is of another shape once a SKILL.md lies in its folder, and of the old one when it has gone", async () => {
+    const { first, load, place } = await loadedTwice();
+    await writeFile(place(`${NOTES}/SKILL.md`), "---\nname: meeting-notes\ndescription: Takes notes.\n---\n# Notes\n");
+    expect(await load()).toMatchObject({ shape: "skill" });
+    await rm(place(`${NOTES}/SKILL.md`));
+    expect(await load()).toEqual(first);
+  });
+
+  it("lacks a file that has gone, with what is there under a similar name, until it is back", async () => {
+    const { first, load, place } = await loadedTwice();
+    await rename(place(`${NOTES}/template.md`), place(`${NOTES}/templates.md`));
+    const nearest = expect.arrayContaining([`{bundle-root}/workflows/meeting-notes/templates.md`]);
+    expect((await load()).missing).toMatchObject([{ role: "template", nearest }]);
+    await rename(place(`${NOTES}/templates.md`), place(`${NOTES}/template2.md`));
+    const other = expect.arrayContaining([`{bundle-root}/workflows/meeting-notes/template2.md`]);
+    expect((await load()).missing).toMatchObject([{ role: "template", nearest: other }]);
+    await rename(place(`${NOTES}/template2.md`), place(`${NOTES}/template.md`));
+    expect(await load()).toEqual(first);
+  });
+
+  it("takes a customization that was not there the last time", async () => {
+    const office = await makeOffice({
+      "bundle/skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies.\n---\n# Tidy\n\nTidy up what lies about.\n",
+      "bundle/skills/tidy/notes.md": "Nothing to see.\n",
+    });
+    const workspace = await office.open();
+    const load = async () => done(await workspace.preloadWorkflow({ workflow: "tidy", reload: true }));
+    await load();
+    const before = await load();
+    expect(before.files.map(({ role }) => role)).toEqual(["skill"]);
+    await write(office.project, { "bundle/skills/tidy/customize.toml": 'tone = "dry"\n' });
+    expect((await load()).files.map(({ role }) => role)).toEqual(["skill", "customization"]);
+  });
+
+  it("is not read through a link that leads out, though it was kept a long time ago", async () => {
+    const { office, load, place } = await loadedTwice();
+    // So long a file system's clock may not tell two changes: before that nothing is kept.
+    await wait(2100);
+    const kept = await load();
+    expect(await load()).toEqual(kept);
+    await write(office.project, { "secret.md": "for nobody" });
+    await rm(place(`${NOTES}/template.md`));
+    await symlink(place("secret.md"), place(`${NOTES}/template.md`));
+    const { missing, files } = await load();
+    expect(missing).toMatchObject([{ role: "template", reason: expect.stringContaining("refused") }]);
+    expect(JSON.stringify(files)).not.toContain("for nobody");
+    await rename(place("bundle/workflows"), place("elsewhere"));
+    await symlink(place("elsewhere"), place("bundle/workflows"));
+    expect(await (await office.open()).preloadWorkflow(ALL)).toMatchObject({ success: false });
+    expect(await load().catch(() => "refused")).toBe("refused");
+  });
+});
+
+it("keeps the newest as far as their weights go", () => {
+  const kept = keepNewest<string>(5, (text) => text.length);
+  kept.put("a", "12");
+  kept.put("b", "12");
+  kept.put("a", "123");
+  expect([kept.get("a"), kept.get("b")]).toEqual(["123", "12"]);
+  kept.put("c", "1");
+  expect([kept.get("a"), kept.get("b"), kept.get("c")]).toEqual(["123", undefined, "1"]);
+  kept.put("d", "too long");
+  expect([kept.get("a"), kept.get("c"), kept.get("d")]).toEqual([undefined, undefined, undefined]);
+});
