@@ -1,33 +1,16 @@
 import { canonicalJson } from "../../definition/canonical-json.js";
 import { digest } from "../../definition/digest.js";
-import { isJsonObject, type JsonObject } from "../../definition/json.js";
 import { parseSessionId, shown } from "../../definition/names.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
-import type { Prepared } from "../../kernel/kernel.js";
-import { matchName } from "../definition/match-name.js";
-import type { ReportFacts, RoutedCommand } from "../session/commands.js";
-import type { PendingDecision } from "../session/head.js";
-import { notNow } from "../session/refusals.js";
-import { stepOf } from "../session/structure.js";
 import { checkReport } from "./check-report.js";
-import { judgeReport } from "./judge-report.js";
 import { mergeContext } from "./merge-context.js";
+import { type HandedReport, NothingToWrite, prepareReport } from "./prepare-report.js";
 import type { RoutedContext } from "./routed-context.js";
 import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 import { answerAfter, settle } from "./settle.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
 import { requireFound, resultOf } from "./view.js";
-
-/** The session stands where nothing is to be written: over, waiting for a person, or with a report not yet decided. */
-class NothingToWrite extends Error {
-  readonly session: RoutedSession;
-
-  constructor(session: RoutedSession) {
-    super();
-    this.session = session;
-  }
-}
 
 /** While a report was on its way, another one was decided. */
 class OvertakenError extends Error {
@@ -39,8 +22,8 @@ class OvertakenError extends Error {
   }
 }
 
-/** A report as it was read, before anything is known of the session. */
-interface Handed extends Omit<ReportFacts, "context"> {
+/** A report as it was read, with the key that its call may have. */
+interface Handed extends HandedReport {
   readonly key?: string;
 }
 
@@ -93,7 +76,7 @@ async function take(context: RoutedContext, instanceId: string, { key, ...handed
         decided ??= version;
         // A report is on the step that its client was at: it must not be taken for the next one.
         if (version !== decided) throw new OvertakenError(session);
-        return prepare(context, session, handed);
+        return prepareReport(context, session, handed);
       },
       keyed,
     );
@@ -105,85 +88,8 @@ async function take(context: RoutedContext, instanceId: string, { key, ...handed
   }
 }
 
-async function prepare(
-  context: RoutedContext,
-  session: RoutedSession,
-  handed: Omit<Handed, "key">,
-): Promise<Prepared<RoutedCommand>> {
-  const { head } = session;
-  if (head.status === "COMPLETED" || head.status === "FAILED") throw new NothingToWrite(session);
-  if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
-  if (head.step === undefined) return takeUp(context, session);
-  if (isToGoOn(head.pending, handed)) throw new NothingToWrite(session);
-  requireCurrent(handed.report, head.step);
-  const structure = await context.pinned.structure(session);
-  const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
-  const facts = { ...handed, context: merged.context };
-  const step = stepOf(structure, head.step);
-  if (step?.gate === undefined || hasPassed(head.pending, handed)) return { command: { type: "report", ...facts } };
-  const details = isJsonObject(handed.report.details) ? handed.report.details : {};
-  const { gate } = step;
-  const { verdict, verification, evidenceHash } = await judgeReport(
-    context,
-    session,
-    structure,
-    { ...step, gate },
-    details,
-  );
-  const found = verification === undefined ? {} : { verification };
-  if (!verdict.passed) {
-    const { maxAttempts, maxAttemptsTotal } = context.options.limits;
-    const limits = { maxAttempts, maxAttemptsTotal };
-    // Who comes back and shows nothing has tried nothing, unless checks were run for it.
-    const counted = verification !== undefined || !isSilent(handed);
-    return { command: { type: "refuse", ...facts, problems: verdict.problems, ...found, counted, ...limits } };
-  }
-  const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
-  return { command: { type: "report", ...facts, warnings: verdict.warnings, ...found, ...approval } };
-}
-
-/** Before the first step is decided there is nothing to report on: a client that comes back wakes the question up. */
-function takeUp({ options }: RoutedContext, session: RoutedSession): Prepared<RoutedCommand> {
-  if (session.head.status !== "SUSPENDED") throw new NothingToWrite(session);
-  return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
-}
-
-/** Whether a client says no more than that it is back. */
-function isSilent({ operation, report }: Omit<Handed, "key">): boolean {
-  return operation === "resume" && report.details === undefined;
-}
-
-/** Whether the gate was passed by a report that no decider has answered: it isn't asked for the same again. */
-function hasPassed(pending: PendingDecision | undefined, handed: Omit<Handed, "key">): boolean {
-  return pending !== undefined && pending.awaiting === undefined && isSilent(handed);
-}
-
-/**
- * Whether a report that is not decided yet is gone on with. A client that comes back is heard: its word is an entry of its
- * own. Where a person is waited for, other evidence is another question.
- */
-function isToGoOn(pending: PendingDecision | undefined, handed: Omit<Handed, "key">): boolean {
-  if (pending === undefined) return false;
-  if (pending.digest === handed.digest) return true;
-  return handed.operation === "advance" && pending.awaiting === undefined;
-}
-
-/** A client that is mistaken about where it is must not have its report taken for another step's. */
-function requireCurrent({ step_id: requested }: JsonObject, current: string): void {
-  if (requested === undefined || requested === null) return;
-  if (typeof requested === "string" && matchName(requested, [current]) !== undefined) return;
-  throw new PhasegateError("STEP_NOT_CURRENT", `the report is on ${shown(requested)}; the current step is ${current}`, {
-    remedy: `Report on ${current}, or call resume and say where you think you are.`,
-    details: { requested: String(requested), current },
-  });
-}
-
 /** Answers where nothing was written. */
-async function goOn(
-  context: RoutedContext,
-  session: RoutedSession,
-  handed: Omit<Handed, "key">,
-): Promise<RoutedResult> {
+async function goOn(context: RoutedContext, session: RoutedSession, handed: HandedReport): Promise<RoutedResult> {
   const { head } = session;
   const { pending } = head;
   if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
@@ -197,7 +103,7 @@ async function goOn(
 }
 
 /** Who handed in what was decided shares the answer; any other report is on a step that is behind the session. */
-async function overtaken(context: RoutedContext, session: RoutedSession, handed: Omit<Handed, "key">) {
+async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport) {
   const { answered } = session.head;
   if (answered?.digest !== handed.digest) throw decidedFirst(session);
   return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), true);
