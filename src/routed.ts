@@ -12,7 +12,7 @@ export type {
 export { definitionText } from "./decision/definition-text.js";
 export { FINISH, type RoutedDefinition, type RoutedStep } from "./definition/routed-definition.js";
 export type { SessionKind } from "./engine/logs/session-kind.js";
-
+export type { ErrorCode } from "./errors.js";
 export type { CorsOptions } from "./http/cors.js";
 export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/create-http-api.js";
 export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/openapi.js";

@@ -7,6 +7,7 @@
 export type { SessionKind } from "./engine/logs/session-kind.js";
 export type { OperationMetrics } from "./engine/metrics.js";
 export type { WatchQuery } from "./engine/watch-commits.js";
+export type { ErrorCode } from "./errors.js";
 export type { AuditReport, Receipt } from "./kernel/audit.js";
 export type { Listener } from "./kernel/notifier.js";
 export type { Current, Recorded } from "./kernel/recorded.js";
