@@ -56,12 +56,17 @@ export class KnownSessions {
     this.#sessions.delete(id);
   }
 
+  /** Where a write has failed: it may be there all the same, and of a connection's own writes SQLite says nothing. */
+  clear(): void {
+    this.#sessions.clear();
+    this.#seq = undefined;
+  }
+
   #forgetOthers(): void {
     if (!this.#isOn) return;
     const dataVersion = numberIn(this.#connection.prepare("PRAGMA data_version").get() ?? {}, "data_version");
     if (dataVersion === this.#dataVersion) return;
-    this.#sessions.clear();
-    this.#seq = undefined;
+    this.clear();
     this.#dataVersion = dataVersion;
   }
 }

@@ -116,9 +116,14 @@ export class SqliteStorage implements StorageAdapter {
     const payloads = [...(commit.payloads ?? [])];
     const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
     await this.#connection.patiently("append", () => {
-      const { number, seq } = this.#connection.transaction("append", () => this.#writer.append(commit, packed));
-      // In the same turn of the event loop: nothing else has been written since.
-      this.#known.set(commit, number, seq);
+      try {
+        const { number, seq } = this.#connection.transaction("append", () => this.#writer.append(commit, packed));
+        // In the same turn of the event loop: nothing else has been written since.
+        this.#known.set(commit, number, seq);
+      } catch (error) {
+        this.#known.clear();
+        throw error;
+      }
     });
     this.#feed.wake();
   }

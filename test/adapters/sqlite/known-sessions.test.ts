@@ -1,5 +1,5 @@
-import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it } from "vitest";
+import { DatabaseSync, StatementSync } from "node:sqlite";
+import { describe, expect, it, vi } from "vitest";
 import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
 import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
 import { failure } from "../../support/failure.js";
@@ -67,6 +67,23 @@ describe("what a connection knows of a session", () => {
     expect(await here.read(first.sessionId)).toEqual(first);
     await here.append(second);
     expect(await here.read(first.sessionId)).toEqual(second);
+  });
+
+  it("is forgotten where a commit has failed, though it was done", async () => {
+    const { here } = await connections();
+    const [first, second, third] = commitChain(3);
+    if (second === undefined || third === undefined) throw new Error("a chain of three");
+    await here.append(first);
+    const run = StatementSync.prototype.run;
+    const spy = vi.spyOn(StatementSync.prototype, "run").mockImplementation(function (this: StatementSync, ...values) {
+      const result = run.apply(this, values);
+      if (this.sourceSQL === "COMMIT") throw new Error("the answer was lost");
+      return result;
+    });
+    await failure(here.append(second));
+    spy.mockRestore();
+    expect(await here.read(first.sessionId)).toEqual(second);
+    await here.append(third);
   });
 
   it("is bounded: of many sessions, and of long bodies, all are read as they are", async () => {
