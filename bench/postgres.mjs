@@ -11,6 +11,8 @@ const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
 /** A server as it is installed: every commit is synced. */
 const SETTINGS = ["unix_socket_directories=", "max_connections=20"];
+/** A connection as the storage makes it: nobody wants one that waits for ever where a network is cut. */
+const CONNECTION = { keepAlive: true, statement_timeout: 30_000, query_timeout: 35_000 };
 const SIZES = [1000, 100_000];
 
 /** Update where the hash matches and insert, in one prepared statement: what any such commit costs. */
@@ -149,7 +151,7 @@ async function growth(pool, url) {
 
 export async function run() {
   const server = await startPostgres(SETTINGS);
-  const pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  const pool = new pg.Pool({ connectionString: server.url, max: 2, ...CONNECTION });
   const storage = await PostgresStorage.open({ url: server.url });
   try {
     return [await transition(pool, storage), ...(await growth(pool, server.url))];

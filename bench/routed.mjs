@@ -9,15 +9,13 @@ import { MemoryStorage } from "phasegate";
 import { createRoutedEngine, defineRoutedWorkflow, routedWorkflows } from "phasegate/routed";
 import { SqliteStorage } from "phasegate/sqlite";
 import { medians, pairedMedians, ratio, row, time } from "./measure.mjs";
-import { bareTransaction } from "./sqlite.mjs";
+import { bareTransaction, commitBytes } from "./sqlite.mjs";
 import { benchTool, completePhase, evidenceOf, startSession } from "./workflow.mjs";
 
 const PHASES = 8;
 const EVIDENCE = 300;
 /** Reports of one instance: as many as a long piece of work has. */
 const REPORTS = 50;
-/** How long the two bodies of such a round are together, in halves. */
-const BODY_BYTES = 900;
 
 const workflow = defineRoutedWorkflow({
   name: "BENCH",
@@ -61,9 +59,15 @@ function completing(host) {
 
 async function onSqlite() {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-bench-"));
-  const storage = await SqliteStorage.open(join(folder, "routed.db"));
-  const bare = bareTransaction(join(folder, "bare.db"), BODY_BYTES);
-  const found = await pairedMedians({ bare: { fn: bare.fn }, advance: advancing(storage) });
+  const file = join(folder, "routed.db");
+  const storage = await SqliteStorage.open(file);
+  const advance = advancing(storage);
+  for (let warm = 0; warm < 20; warm += 1) {
+    await advance.beforeEach();
+    await advance.fn();
+  }
+  const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
+  const found = await pairedMedians({ bare: { fn: bare.fn }, advance });
   bare.close();
   await storage.close();
   await rm(folder, { recursive: true, force: true });

@@ -14,8 +14,6 @@ import { benchTool, evidenceOf, startSession } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
-/** How long the body of such a commit is. */
-const BODY_BYTES = 1900;
 const SIZES = [1000, 100_000];
 const PAGE = 50;
 /** Of 1,000 sessions the hundredth page is one of ten. */
@@ -24,7 +22,7 @@ const SHORT_PAGE = 10;
 /** BEGIN IMMEDIATE, one compare-and-set, one insert, COMMIT, on SQLite as the storage sets it. */
 export function bareTransaction(file, bytes) {
   const database = new DatabaseSync(file);
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+  database.exec(`PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     CREATE TABLE heads (id TEXT PRIMARY KEY, version INTEGER NOT NULL, hash TEXT NOT NULL);
     CREATE TABLE log (id TEXT NOT NULL, version INTEGER NOT NULL, hash TEXT NOT NULL, body TEXT NOT NULL,
       PRIMARY KEY (id, version));`);
@@ -52,6 +50,17 @@ export function bareTransaction(file, bytes) {
   return { fn, close: () => database.close() };
 }
 
+/** How many bytes a commit after the first one has, those that it is looked up by not counted. */
+export function commitBytes(file) {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const { bytes } = database
+    .prepare(`SELECT CAST(avg(octet_length(body) + octet_length(summary) + octet_length(previous_hash)) AS INTEGER) AS bytes
+      FROM phasegate_commits WHERE version > 1`)
+    .get();
+  database.close();
+  return bytes;
+}
+
 /** A session that always has a phase to complete. */
 function rolling(host) {
   const place = { sessionId: "", phase: PHASES + 1 };
@@ -69,10 +78,16 @@ function rolling(host) {
 }
 
 async function transition(folder) {
-  const storage = await SqliteStorage.open(join(folder, "transition.db"));
+  const file = join(folder, "transition.db");
+  const storage = await SqliteStorage.open(file);
   const host = benchTool(PHASES, storage);
-  const bare = bareTransaction(join(folder, "bare.db"), BODY_BYTES);
-  const found = await pairedMedians({ bare: { fn: bare.fn }, complete: rolling(host) });
+  const complete = rolling(host);
+  for (let warm = 0; warm < 20; warm += 1) {
+    await complete.beforeEach();
+    await complete.fn();
+  }
+  const bare = bareTransaction(join(folder, "bare.db"), commitBytes(file));
+  const found = await pairedMedians({ bare: { fn: bare.fn }, complete });
   bare.close();
   await host.engine.close();
   await storage.close();

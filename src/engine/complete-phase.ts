@@ -48,7 +48,12 @@ export async function completePhase(
     checkWorkflow(context, session);
     return judge(session, confirm);
   };
-  const outcome = await execute(context, id, prepare, request).catch((error: unknown) => asked(context, error));
+  let outcome: PhasedOutcome;
+  try {
+    outcome = await execute(context, id, prepare, request);
+  } catch (error) {
+    outcome = await asked(context, error);
+  }
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 

@@ -5,6 +5,6 @@
 export function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
-  for (const inside of Object.values(value)) freeze(inside);
+  for (const inside of Object.values(value)) if (typeof inside === "object") freeze(inside);
   return value;
 }

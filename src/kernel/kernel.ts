@@ -46,6 +46,11 @@ export interface KernelOptions<Command, Event, Head> {
   readonly trustsHeads?: boolean;
 }
 
+/** A decision that is to be written. */
+type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
+/** What a command comes to on a state: the answer that its key had already, or a decision. */
+type Step<Event, Head> = { readonly replay: Executed<Event, Head> } | Decided<Event, Head>;
+
 /** How often a command is decided anew before its caller is told of the conflict. */
 const TRIES_MAX = 100;
 /** How many sessions' heads are kept, so that a commit need not be parsed and hashed again. */
@@ -94,15 +99,18 @@ export class Kernel<Command, Event, Head> {
       const confirm = async () => {
         if (tries === 0 && (await this.#newest(id)) !== seen) throw new Error(`session ${id} has moved on`);
       };
-      const step = await this.#step(id, newest, (current) => prepare(current, confirm), request).catch(
-        async (error: unknown) => {
-          if (tries > 0 || (await this.#newest(id)) === seen) throw error;
-          return undefined;
-        },
-      );
-      if (step === undefined) continue;
+      let step: Step<Event, Head>;
+      try {
+        step = await this.#step(id, newest, (current) => prepare(current, confirm), request);
+      } catch (error) {
+        if (tries > 0 || (await this.#newest(id)) === seen) throw error;
+        continue;
+      }
       if ("replay" in step) return step.replay;
-      if (await this.#appended(step.commit, tries)) {
+      const appending = this.#appended(step.commit, tries);
+      // While a storage writes there is time for what nobody waits for.
+      freeze(step.newest.head);
+      if (await appending) {
         this.#heads.set(id, step.newest);
         const recorded = recordedOf(step);
         this.#options.onCommit?.(recorded);
@@ -113,13 +121,12 @@ export class Kernel<Command, Event, Head> {
     }
   }
 
-  /** What a command comes to on a state: the answer that its key had already, or a commit. */
   async #step(
     id: SessionId,
     newest: Newest<Head> | undefined,
     prepare: (current: Current<Head> | undefined) => Promise<Prepared<Command>> | Prepared<Command>,
     request: KeyedRequest | undefined,
-  ) {
+  ): Promise<Step<Event, Head>> {
     const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
     if (version !== undefined) return { replay: { ...(await this.at(id, version)), replayed: true } };
     return this.#decide(id, newest, await prepare(newest), request);
@@ -170,7 +177,7 @@ export class Kernel<Command, Event, Head> {
     newest: Newest<Head> | undefined,
     { command, payloads = [] }: Prepared<Command>,
     request: KeyedRequest | undefined,
-  ): Made<Event, Head> & { readonly commit: Commit } {
+  ): Decided<Event, Head> {
     const { machine, clock, hashKey } = this.#options;
     const at = new Date(clock.now()).toISOString();
     const version = (newest?.version ?? 0) + 1;
@@ -187,7 +194,7 @@ export class Kernel<Command, Event, Head> {
     const isAwake = standing.status === "active" && before?.status !== "active";
     const summary = isAwake ? { ...standing, activeSince: version } : standing;
     const commit = { sessionId, version, at, schema, previousHash, hash, summary, body, payloads };
-    const made = { sessionId, version, at, hash, summary, body, keys, head: freeze(head) };
+    const made = { sessionId, version, at, hash, summary, body, keys, head };
     return { commit, newest: made, events };
   }
 

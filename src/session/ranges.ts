@@ -13,6 +13,9 @@ export function inRanges(ranges: Ranges, value: number): boolean {
 
 /** The set with one number more. */
 export function addToRanges(ranges: Ranges, value: number): Ranges {
+  // What is done in order, which is nearly always, goes on the end.
+  const last = ranges.at(-1);
+  if (last !== undefined && value === last[1] + 1) return [...ranges.slice(0, -1), [last[0], value]];
   const before = ranges.filter(([, to]) => to < value - 1);
   const after = ranges.filter(([from]) => from > value + 1);
   const touching = ranges.filter(([from, to]) => from <= value + 1 && to >= value - 1);

@@ -1,4 +1,5 @@
 import type { Connections } from "./connections.js";
+import type { Statements } from "./statements.js";
 
 /** So long appends are gathered into one notification: those who listen are woken, and then read the log. */
 const GATHER_MS = 10;
@@ -10,19 +11,21 @@ export function channelOf(schema: string): string {
 
 /**
  * Wakes those who watch, soon after an append and never as a part of it: at a commit that notifies, the server lets one
- * transaction through at a time, in the whole cluster. A notification that is lost costs a moment, since who watches also
- * looks by itself.
+ * transaction through at a time, in the whole cluster. Where nobody listens nothing is notified; who begins to listen looks
+ * once he has said so. A notification that is lost costs a moment, since who watches also looks by itself.
  */
 export class Channel {
   readonly #connections: Connections;
+  readonly #statements: Statements;
   readonly #name: string;
   #pending: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #wanted = false;
   #closed = false;
 
-  constructor(connections: Connections, schema: string) {
+  constructor(connections: Connections, statements: Statements, schema: string) {
     this.#connections = connections;
+    this.#statements = statements;
     this.#name = channelOf(schema);
   }
 
@@ -47,7 +50,7 @@ export class Channel {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#wanted = false;
-    const query = { text: "SELECT pg_notify($1, '')", values: [this.#name] };
+    const query = this.#statements.wake([this.#name]);
     // Nobody waits for it, and who wasn't woken looks by itself: a failure is told to nobody.
     this.#pending = this.#connections
       .use((client) => client.query(query))

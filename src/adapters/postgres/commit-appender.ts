@@ -23,17 +23,16 @@ export class CommitAppender {
     this.#statements = statements;
   }
 
-  /** Gives whether anybody may want to be told. Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may be there. */
-  async append(commit: Commit): Promise<boolean> {
+  /** Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may be there. */
+  async append(commit: Commit): Promise<void> {
     const { sessionId, version } = commit;
     if ((commit.previousHash === "") !== (version === 1)) throw conflict(sessionId, version);
     const patience = this.#asking.patience();
     let unanswered = false;
     for (;;) {
       try {
-        const heard = await this.#send(commit);
-        if (heard !== undefined) return heard;
-        if (unanswered && (await this.#stands(commit))) return true;
+        if (await this.#send(commit)) return;
+        if (unanswered && (await this.#stands(commit))) return;
         throw conflict(sessionId, version);
       } catch (error) {
         unanswered ||= isLost(error) && !(error instanceof NotConnected);
@@ -45,14 +44,14 @@ export class CommitAppender {
     }
   }
 
-  /** Writes the commit, and gives whether anybody listens; undefined if another one came first. */
-  async #send(commit: Commit): Promise<boolean | undefined> {
+  /** Whether the commit was written: not if another one came first. */
+  async #send(commit: Commit): Promise<boolean> {
     const query = this.#statement(commit);
     try {
-      const { rows } = await this.#connections.use((client) => client.query<{ heard: boolean }>(query));
-      return rows[0]?.heard;
+      const { rowCount } = await this.#connections.use((client) => client.query(query));
+      return rowCount === 1;
     } catch (error) {
-      if (isDuplicate(error)) return undefined;
+      if (isDuplicate(error)) return false;
       throw error;
     }
   }

@@ -59,7 +59,7 @@ export class PostgresStorage implements StorageAdapter {
     this.#lister = new SessionLister(this.#asking, schema);
     this.#remover = new SessionRemover(this.#asking, schema);
     this.#feed = new CommitFeed(this.#asking, schema);
-    this.#channel = new Channel(connections, schema);
+    this.#channel = new Channel(connections, this.#statements, schema);
   }
 
   /**
@@ -87,7 +87,8 @@ export class PostgresStorage implements StorageAdapter {
   async append(commit: Commit): Promise<void> {
     checkRowCommit(commit, this.capabilities.maxCommitBytes);
     if (this.#beginning.size > 0) await Promise.all(this.#beginning);
-    if (await this.#appender.append(commit)) this.#channel.notify();
+    await this.#appender.append(commit);
+    this.#channel.notify();
   }
 
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {

@@ -39,6 +39,8 @@ export function createStatements(schema: string, prepared: boolean) {
     /** A commit after another one, where that is the newest. */
     follow: statement(appending(s, FOLLOW(s), false)),
     followWithPayloads: statement(appending(s, FOLLOW(s), true)),
+    /** Wakes who listens on a channel, if anybody does. */
+    wake: statement(`SELECT pg_notify($1, '') WHERE EXISTS (SELECT FROM ${s}.listeners WHERE until > now())`),
   };
 }
 
@@ -52,16 +54,12 @@ const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6,
     workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16
   WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL RETURNING session_id`;
 
-/**
- * One statement: the session's row, and where that could be had the commit and its payloads. It also tells whether
- * anybody listens.
- */
+/** One statement: the session's row, and where that could be had the commit and its payloads. */
 function appending(s: string, moving: string, payloads: boolean): string {
   const stored = `, stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)
     SELECT moved.session_id, p.hash, p.body FROM moved, unnest($17::text[], $18::text[]) AS p(hash, body)
     ON CONFLICT (session_id, hash) DO NOTHING)`;
   return `WITH moved AS (${moving})${payloads ? stored : ""}
     INSERT INTO ${s}.commits (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
-    SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved
-    RETURNING EXISTS (SELECT FROM ${s}.listeners WHERE until > now()) AS heard`;
+    SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved`;
 }

@@ -21,7 +21,7 @@ export class CommitReader {
     this.#connection = connection;
     this.#known = known;
     this.#sql = {
-      newest: selectCommits(names, "WHERE s.session_id = ? AND c.seq = s.newest", "s.number"),
+      newest: selectCommits(names, "WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1", "s.number"),
       log: selectCommits(names, "WHERE s.session_id = ? AND c.version > ? ORDER BY c.version LIMIT ?"),
       payload: `SELECT p.body FROM ${payloads} p JOIN ${sessions} s ON p.session = s.number
         WHERE s.session_id = ? AND p.hash = ?`,

@@ -2,29 +2,22 @@ import type { SQLInputValue } from "node:sqlite";
 import { parseSessionId } from "../../definition/names.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import { tampered } from "./sqlite-failure.js";
-import { bytesOf, numberIn, type Row, storedText, textIn } from "./stored-text.js";
+import { numberIn, type Row, storedText, textIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
 /** What a commit is made of, in whatever table it stands. */
 export const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
 
-/** A commit as it is stored. */
-export interface StoredCommit {
-  /** In the order of {@link COMMIT_COLUMNS}. */
-  readonly values: readonly SQLInputValue[];
-  readonly body: string | Uint8Array;
-  /** So many bytes of it are stored; what finds it again is not counted. */
-  readonly bytes: number;
-}
-
-/** Of the summary that is left out which stands beside it anyway: most commits then take half a page. */
-export function storeCommit(commit: Commit): StoredCommit {
+/**
+ * A commit as it is stored, in the order of {@link COMMIT_COLUMNS}. Of the summary that is left out which stands beside it
+ * anyway: most commits then take half a page.
+ */
+export function storeCommit(commit: Commit): SQLInputValue[] {
   const { version, at, schema, previousHash, hash } = commit;
   const { sessionId, updatedAt, ...others } = commit.summary;
   const summary = JSON.stringify(updatedAt === at ? others : { ...others, updatedAt });
-  const body = storedText(commit.body);
-  const values = [version, storedText(at), schema, storedText(previousHash), storedText(hash), summary, body];
-  return { values, body, bytes: bytesOf(summary) + bytesOf(body) };
+  const [time, body] = [storedText(at), storedText(commit.body)];
+  return [version, time, schema, storedText(previousHash), storedText(hash), summary, body];
 }
 
 /** The commit in a row. Throws `TAMPERED` if its summary is none. */

@@ -13,15 +13,6 @@ import type { TableNames } from "./table-names.js";
 const FOUND_BY = ["kind", "workflow_type", "target", "status", "created_at", "updated_day"] as const;
 type Places = Readonly<Record<(typeof FOUND_BY)[number], string>>;
 
-/** What every commit changes in its session's row, in the order in which the statements take it. */
-type Head = readonly [
-  version: number,
-  hash: string | Uint8Array,
-  seq: number,
-  updatedAt: string | Uint8Array,
-  bytes: number,
-];
-
 /** Where a session stands before a commit. */
 interface Standing {
   readonly number: number;
@@ -57,12 +48,10 @@ export class CommitWriter {
       throw conflict(id, version, "the session was removed");
     }
     const seq = (this.#known.seq ?? numberIn(this.#prepare("last").get() ?? {}, "seq")) + 1;
-    const stored = storeCommit(commit);
-    const head = [version, storedText(commit.hash), seq, storedText(commit.summary.updatedAt), stored.bytes] as const;
-    const number = standing === undefined ? this.#begin(commit, head) : this.#advance(commit, head, standing);
-    this.#prepare("insert").run(seq, number, ...stored.values);
+    const number = standing === undefined ? this.#begin(commit) : this.#advance(commit, standing);
+    this.#prepare("insert").run(seq, number, ...storeCommit(commit));
     this.#store(number, payloads);
-    this.#projections.write(commit, stored, seq, standing && before(standing));
+    this.#projections.write(commit, seq, standing && before(standing));
     return { number, seq };
   }
 
@@ -76,15 +65,14 @@ export class CommitWriter {
     return { number, version, hash, places };
   }
 
-  #begin({ sessionId, summary }: Commit, head: Head): number {
-    const { lastInsertRowid } = this.#prepare("begin").run(sessionId, ...head, ...placeValues(placesOf(summary)));
+  #begin({ sessionId, summary }: Commit): number {
+    const { lastInsertRowid } = this.#prepare("begin").run(sessionId, ...placeValues(placesOf(summary)));
     return Number(lastInsertRowid);
   }
 
-  #advance({ summary }: Commit, head: Head, { number, places: before }: Standing): number {
-    this.#prepare("advance").run(...head, number);
+  // Most commits leave the session's row alone: each page that is written costs as much as a statement does.
+  #advance({ summary }: Commit, { number, places: before }: Standing): number {
     const places = placesOf(summary);
-    // An index entry that is written anew costs a page, even where nothing of it has changed.
     const moves = FOUND_BY.some((column) => before[column] !== places[column]);
     if (moves) this.#prepare("move").run(...placeValues(places), number);
     return number;
@@ -93,8 +81,7 @@ export class CommitWriter {
   // Of a content that the session has already nothing is written.
   #store(session: number, payloads: readonly PackedPayload[]): void {
     for (const { hash, bytes } of payloads) {
-      const { changes } = this.#prepare("payload").run(session, storedText(hash), bytes);
-      if (Number(changes) > 0) this.#prepare("grow").run(bytes.byteLength, session);
+      this.#prepare("payload").run(session, storedText(hash), bytes);
     }
   }
 
@@ -124,17 +111,15 @@ function before({ places: { kind, workflow_type: workflowType, target, status } 
 function statements({ sessions, commits, payloads, removed }: TableNames) {
   const places = FOUND_BY.join(", ");
   return {
-    standing: `SELECT number, version, hash, ${places} FROM ${sessions} WHERE session_id = ?`,
+    standing: `SELECT s.number, c.version, c.hash, ${FOUND_BY.map((column) => `s.${column}`).join(", ")}
+      FROM ${sessions} s JOIN ${commits} c ON c.session = s.number
+      WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1`,
     removed: `SELECT 1 FROM ${removed} WHERE session_id = ?`,
     // The largest one ever used is that of a commit or of a removed session's last one.
     last: `SELECT max(
         coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`,
-    begin: `INSERT INTO ${sessions} (session_id, version, hash, newest, updated_at, bytes, ${places})
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    advance: `UPDATE ${sessions} SET version = ?, hash = ?, newest = ?, updated_at = ?, bytes = bytes + ?
-      WHERE number = ?`,
+    begin: `INSERT INTO ${sessions} (session_id, ${places}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     move: `UPDATE ${sessions} SET ${FOUND_BY.map((column) => `${column} = ?`).join(", ")} WHERE number = ?`,
-    grow: `UPDATE ${sessions} SET bytes = bytes + ? WHERE number = ?`,
     insert: `INSERT INTO ${commits} (seq, session, ${COMMIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     payload: `INSERT INTO ${payloads} (session, hash, body) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING`,
   };

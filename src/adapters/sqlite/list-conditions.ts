@@ -2,7 +2,7 @@ import type { SQLInputValue } from "node:sqlite";
 import type { SessionQuery } from "../../ports/storage-adapter.js";
 import { storedText } from "./stored-text.js";
 
-/** What a list asks of a session, on the row `s`. */
+/** What a list asks of a session, on its row `s`, and where it has no index on its newest commit `c`. */
 export interface Condition {
   readonly sql: string;
   readonly values: readonly SQLInputValue[];
@@ -20,7 +20,7 @@ export function conditionsOf(query: SessionQuery): Condition[] {
   const conditions: Condition[] = [];
   if (target !== undefined) conditions.push(equals("target", target));
   if (idPrefix !== undefined && idPrefix !== "") conditions.push(beginsWith(idPrefix));
-  if (updatedBefore !== undefined) conditions.push(olderThan(updatedBefore));
+  if (updatedBefore !== undefined) conditions.push(...olderThan(updatedBefore));
   if (workflowType !== undefined) conditions.push(equals("workflow_type", workflowType));
   if (status !== undefined) conditions.push(isOneOf(status));
   if (kind !== undefined) conditions.push(equals("kind", kind));
@@ -47,7 +47,10 @@ function beginsWith(prefix: string): Condition {
   };
 }
 
-function olderThan(time: string): Condition {
-  const values = [storedText(time.slice(0, 10)), storedText(time)];
-  return { sql: "s.updated_day <= ? AND s.updated_at < ?", values, index: "by_updated_day" };
+// The day finds them; of those of the last day the newest commit tells.
+function olderThan(time: string): Condition[] {
+  return [
+    { sql: "s.updated_day <= ?", values: [storedText(time.slice(0, 10))], index: "by_updated_day" },
+    { sql: "coalesce(c.summary ->> '$.updatedAt', c.at) < ?", values: [storedText(time)] },
+  ];
 }

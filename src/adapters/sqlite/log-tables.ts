@@ -5,8 +5,8 @@ import type { TableNames } from "./table-names.js";
  *
  * - `seq` counts the commits of all sessions in the order in which they were written, and is never used again: what has
  *   been seen up to one can be gone on from.
- * - `newest` saves looking for the newest commit. `updated_day` stands beside `updated_at` because it changes once a day:
- *   an index on the time itself would cost every commit two pages more.
+ * - `updated_day` changes once a day: an index on the time itself would cost every commit two pages more. What else
+ *   changes with each commit is no longer kept with the session: see fewer-pages.ts.
  * - Of a removed session its id stays, and its tombstone commit, if that is what it ended with.
  */
 export function logTables(names: TableNames): string {

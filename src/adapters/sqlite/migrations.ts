@@ -1,6 +1,7 @@
 import { PhasegateError } from "../../errors.js";
-import { commitIn, selectCommits, storeCommit } from "./commit-rows.js";
+import { commitIn, selectCommits } from "./commit-rows.js";
 import type { Connection } from "./connection.js";
+import { fewerPages } from "./fewer-pages.js";
 import { logTables } from "./log-tables.js";
 import { projectionTables } from "./projection-tables.js";
 import { Projections, type SummaryBefore } from "./projections.js";
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
     connection.database.exec(projectionTables(names));
     projectLog(connection, names);
   },
+  ({ database }, names) => database.exec(fewerPages(names)),
 ];
 
 /** The version of a database; 0 if it has no tables of ours. Throws `FORMAT_TOO_NEW`, and changes nothing. */
@@ -84,7 +86,7 @@ function projectLog(connection: Connection, names: TableNames): void {
     for (const row of rows) {
       const commit = commitIn(row);
       after = numberIn(row, "seq");
-      projections.write(commit, storeCommit(commit), after, before.get(commit.sessionId));
+      projections.write(commit, after, before.get(commit.sessionId));
       before.set(commit.sessionId, commit.summary);
     }
     if (rows.length === 0) return;

@@ -7,10 +7,20 @@ import type { TableNames } from "./table-names.js";
 /** So many free pages are given back in one transaction, which nobody can write beside. */
 const PAGES_AT_ONCE = 256;
 
-/** How much a session takes, kept with its row. */
-export function sizeOf(connection: Connection, { sessions }: TableNames, id: SessionId): SessionSize | undefined {
-  const row = connection.prepare(`SELECT version, bytes FROM ${sessions} WHERE session_id = ?`).get(id);
-  return row && { commits: numberIn(row, "version"), bytes: numberIn(row, "bytes") };
+/** How much a session takes: its commits and payloads, without what finds them again. */
+export function sizeOf(
+  connection: Connection,
+  { sessions, commits, payloads }: TableNames,
+  id: SessionId,
+): SessionSize | undefined {
+  const row = connection
+    .prepare(
+      `SELECT count(*) AS commits, sum(octet_length(c.summary) + octet_length(c.body))
+        + coalesce((SELECT sum(octet_length(p.body)) FROM ${payloads} p WHERE p.session = s.number), 0) AS bytes
+      FROM ${sessions} s JOIN ${commits} c ON c.session = s.number WHERE s.session_id = ? GROUP BY s.number`,
+    )
+    .get(id);
+  return row && { commits: numberIn(row, "commits"), bytes: numberIn(row, "bytes") };
 }
 
 /**

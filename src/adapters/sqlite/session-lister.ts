@@ -66,7 +66,8 @@ export class SessionLister {
     const where = conditions.map(({ sql }) => `(${sql})`).join(" AND ");
     const sql = `SELECT s.created_at, s.session_id, c.version, c.at, c.summary
       FROM ${sessions} s INDEXED BY ${sessions}_${driver?.index ?? "by_created"}
-      CROSS JOIN ${commits} c ON c.seq = s.newest
+      CROSS JOIN ${commits} c ON c.seq = (
+        SELECT seq FROM ${commits} WHERE session = s.number ORDER BY version DESC LIMIT 1)
       ${where === "" ? "" : `WHERE ${where}`} ORDER BY s.created_at DESC, s.session_id LIMIT ?`;
     const values: SQLInputValue[] = [...conditions.flatMap((condition) => condition.values), limit];
     return { sql, values };

@@ -17,8 +17,9 @@ export class SessionRemover {
     const tombstone = COMMIT_COLUMNS.split(", ").map((name) => `CASE s.status WHEN 'deleted' THEN c.${name} END`);
     this.#steps = [
       `INSERT INTO ${removed} (session_id, seq, removed_at, ${COMMIT_COLUMNS})
-        SELECT s.session_id, s.newest, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ${tombstone.join(", ")}
-        FROM ${sessions} s JOIN ${commits} c ON c.seq = s.newest WHERE s.session_id = ?`,
+        SELECT s.session_id, c.seq, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ${tombstone.join(", ")}
+        FROM ${sessions} s JOIN ${commits} c ON c.session = s.number
+        WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1`,
       `DELETE FROM ${history} WHERE instance_id = ?`,
       `DELETE FROM ${instances} WHERE instance_id = ?`,
       `DELETE FROM ${payloads} WHERE session = ${number}`,

@@ -9,21 +9,18 @@ import { storageFailed } from "./sqlite-failure.js";
 /** A row as the driver gives it. */
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-const ODD = /[\0\p{Cs}]/u;
-
 /** A text as a value to bind. */
 export function storedText(text: string): string | Uint8Array {
-  return ODD.test(text) ? Buffer.from(text, "utf16le") : text;
+  return isOdd(text) ? Buffer.from(text, "utf16le") : text;
 }
 
 /** A text for people: an odd one as JSON, where it can be read and never ends early. */
 export function readableText(text: string): string {
-  return ODD.test(text) ? JSON.stringify(text) : text;
+  return isOdd(text) ? JSON.stringify(text) : text;
 }
 
-/** So many bytes a value takes. */
-export function bytesOf(value: string | Uint8Array): number {
-  return typeof value === "string" ? Buffer.byteLength(value) : value.byteLength;
+function isOdd(text: string): boolean {
+  return !text.isWellFormed() || text.includes("\0");
 }
 
 /** The text in a column. */

@@ -113,7 +113,7 @@ it("takes no body for what it is not", async () => {
     [null, "RUNNING"],
     [null, "RUNNING"],
     ["1", "RUNNING"],
-    ['{"commit":6,"characters":2027}', "said"],
+    ['{"commit":6,"characters":2038}', "said"],
     ['[{"type":"short"}]', "short"],
   ]);
   expect(query(file, "SELECT version, place, type FROM phasegate_events")).toMatchObject([

@@ -1,0 +1,62 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { reportOf } from "../../../src/adapters/sqlite/report.js";
+
+const PAD = "x".repeat(1500);
+const pointer = (body: string) => JSON.stringify({ commit: 7, characters: body.length });
+
+describe("what a body says has happened", () => {
+  it("is its events, where it is short", () => {
+    const events = [{ type: "gate_passed", phase: 1 }];
+    expect(reportOf(JSON.stringify({ version: 1, events }), 7)).toEqual({
+      report: JSON.stringify(events),
+      outcome: "gate_passed",
+    });
+  });
+
+  it("is where it stands, where it is long, and what came first", () => {
+    const body = JSON.stringify({ version: 1, keys: [["a", 1, "b"]], events: [{ type: "gate_failed" }], head: PAD });
+    expect(reportOf(body, 7)).toEqual({ report: pointer(body), outcome: "gate_failed" });
+  });
+
+  it.each<[string, object, string | undefined]>([
+    ["events inside something else", { more: { events: [{ type: "inner" }] }, events: [{ type: "outer" }] }, "outer"],
+    ["events in a list", { more: [{ events: [{ type: "inner" }] }] }, undefined],
+    ["a text that looks like them", { text: '"events":[{"type":"said"', events: [{ type: "outer" }] }, "outer"],
+    ["a name that ends like them", { 'an "events": [': 1, 'more"events': [{ type: "inner" }] }, undefined],
+    ["an event whose type comes later", { events: [{ at: 1, type: "later" }] }, "later"],
+    ["a type with quotes", { events: [{ type: 'a "word"' }] }, 'a "word"'],
+    ["an odd type", { events: [{ type: "\0" }] }, '"\\u0000"'],
+    ["a type that is none", { events: [{ type: 1 }] }, undefined],
+  ])("is told of a long one with %s", (_name, value, outcome) => {
+    const body = JSON.stringify({ ...value, pad: PAD });
+    expect(reportOf(body, 7).outcome).toBe(outcome);
+  });
+
+  it("is the same for a short body and for one that is too long to be read whole", () => {
+    const keys = fc.constantFrom("events", "type", "head", 'a"events', "{", "\\");
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        fc.constantFrom("word", "other word", 1, null),
+        tie("list"),
+        tie("object"),
+      ),
+      list: fc.array(tie("value"), { maxLength: 3 }),
+      object: fc.dictionary(keys, tie("value"), { maxKeys: 4 }),
+    }));
+    fc.assert(
+      fc.property(fc.dictionary(keys, value, { maxKeys: 4 }), (object) => {
+        const short = JSON.stringify(object);
+        fc.pre(short.length <= 1200);
+        const long = JSON.stringify({ ...object, pad: PAD });
+        expect(reportOf(long, 7).outcome).toBe(reportOf(short, 7).outcome);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("is nothing where it is no JSON", () => {
+    for (const body of ["", "no JSON", "[]", "{", `${PAD}{}`]) expect(reportOf(body, 7)).toEqual({ report: null });
+  });
+});
