@@ -71,14 +71,18 @@ export class CommitAppender {
     const { disk, publisher } = this.#parts;
     const { sessionId: id, version } = commit;
     try {
-      const names = await orConflict(disk.openFolder(at.folder), commit);
+      const opening = orConflict(disk.openFolder(at.folder), commit);
+      const [opened, followed] = await Promise.allSettled([opening, checkFolder(this.#parts, commit, at)]);
+      if (opened.status === "rejected") throw opened.reason;
+      const names = opened.value;
       try {
-        await checkFolder(this.#parts, commit, at);
+        if (followed.status === "rejected") throw followed.reason;
         if (!(await publisher.publish(at.folder, staged, version)))
           throw conflict(id, version, "another writer was first");
         await orUnknown(names.sync());
       } finally {
-        await names.close().catch(ignore);
+        // Nothing depends on it, and so nobody waits for it.
+        void names.close().catch(ignore);
       }
     } catch (error) {
       await publisher.discard(staged);

@@ -2,6 +2,7 @@ import type { SessionId } from "../../../definition/names.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
 import type { CommitHeader } from "./commit-file.js";
 import type { CommitReader, ReadVersion } from "./commit-reader.js";
+import { ignore } from "./file-handles.js";
 import type { Generation, Generations } from "./generations.js";
 import type { KnownVersions } from "./known-versions.js";
 
@@ -83,8 +84,11 @@ export class NewestVersion {
   async #from<T>(at: Generation, version: number, read: ReadVersion<T>): Promise<Found<T>> {
     if (version === 0) return { newest: undefined, isSealed: false };
     const { id } = at;
+    // Nearly always the version that is given is the newest one: it is read while the next one is looked for.
+    const reading = read(id, version, at);
+    reading.catch(ignore);
     const last = (await this.#reader.has(id, version + 1, at)) ? await this.#gallop(at, version + 1) : version;
-    const newest = await read(id, last, at);
+    const newest = await (last === version ? reading : read(id, last, at));
     if (newest !== undefined || !(await this.#reader.isSealed(at, last))) return { newest, isSealed: false };
     return { newest: await read(id, last - 1, at), isSealed: true };
   }

@@ -52,8 +52,7 @@ export function systemCalls(disk: PowerDisk, before: () => Promise<void>): FileS
     },
     async stat(path: string) {
       await before();
-      const node = disk.find(path);
-      return { dev: 1, ino: node.ino, mtimeMs: node.mtimeMs + 0.5, size: node.kind === "file" ? node.data.length : 0 };
+      return statsOf(disk.find(path));
     },
     async unlink(path: string) {
       await before();
@@ -93,9 +92,22 @@ function handleOf(disk: PowerDisk, path: string, node: Node, before: () => Promi
       if (node.kind !== "file") throw failure("EISDIR");
       return { buffer, bytesRead: node.data.copy(buffer, offset, position, position + length) };
     },
+    async readFile() {
+      await before();
+      if (node.kind !== "file") throw failure("EISDIR");
+      return node.data;
+    },
+    async stat() {
+      await before();
+      return statsOf(node);
+    },
     // A handle is let go of also when the power is off.
     async close() {},
   };
+}
+
+function statsOf(node: Node) {
+  return { dev: 1, ino: node.ino, mtimeMs: node.mtimeMs + 0.5, size: node.kind === "file" ? node.data.length : 0 };
 }
 
 function fileAt(disk: PowerDisk, path: string): FileNode {
