@@ -10,11 +10,12 @@ const HISTORY =
  * the rest; a session's history lies together in its table, which needs no index for it.
  */
 export function fewerPages({ prefix, sessions, instances, history }: TableNames): string {
-  const old = `${prefix}phasegate_history_before`;
+  const kept = `${prefix}phasegate_history_before`;
+  // Copied and not renamed: SQLite would rename the table in a host's own views, too.
   return `
     ${WITH_EACH_COMMIT.map((column) => `ALTER TABLE ${sessions} DROP COLUMN ${column};`).join("\n    ")}
-    DROP INDEX ${prefix}idx_workflow_history_instance_id;
-    ALTER TABLE ${history} RENAME TO ${old};
+    CREATE TABLE ${kept} AS SELECT ${HISTORY} FROM ${history};
+    DROP TABLE ${history};
     CREATE TABLE ${history} (
       history_entry_id INTEGER NOT NULL,
       instance_id TEXT NOT NULL,
@@ -26,7 +27,7 @@ export function fewerPages({ prefix, sessions, instances, history }: TableNames)
       PRIMARY KEY (instance_id, history_entry_id),
       FOREIGN KEY (instance_id) REFERENCES ${instances} (instance_id) ON DELETE CASCADE
     ) WITHOUT ROWID;
-    INSERT INTO ${history} (${HISTORY}) SELECT ${HISTORY} FROM ${old};
-    DROP TABLE ${old};
+    INSERT INTO ${history} (${HISTORY}) SELECT ${HISTORY} FROM ${kept};
+    DROP TABLE ${kept};
   `;
 }

@@ -1,10 +1,12 @@
 import type { ApprovalOptions } from "../../engine/options.js";
 import { PhasegateError } from "../../errors.js";
 import type { AuditReport, Receipt } from "../../kernel/audit.js";
-import { RecentMap } from "../../kernel/recent-map.js";
+import { LogFold } from "../../kernel/log-fold.js";
+import type { RoutedEvent } from "../session/events.js";
+import type { RoutedHead } from "../session/head.js";
 import type { RoutedStructure } from "../session/structure.js";
 import { NO_LEDGER, passed, type RoutedLedger, type RoutedPass, withApprovals } from "./approval-ledger.js";
-import type { RoutedKernel, RoutedSession } from "./routed-session.js";
+import type { RoutedCommit, RoutedKernel, RoutedSession } from "./routed-session.js";
 
 /** What an audit of an instance found: whether its log holds together, and whose approvals this host believes. */
 export type RoutedAudit = AuditReport & {
@@ -12,32 +14,25 @@ export type RoutedAudit = AuditReport & {
   readonly approvals: readonly RoutedPass[];
 };
 
-interface Known {
-  readonly upTo: Receipt;
-  readonly ledger: RoutedLedger;
-}
-
-/** For how many sessions ledgers are kept. */
-const KEPT = 256;
-
 /**
  * Lets nobody past a gate on an approval that this host does not believe: a store may be written by a process with other
- * keys. Only the commits since the last look are read, and none where no gate asks a person.
+ * keys. Where no gate asks a person, nothing is read.
  */
 export class RoutedApprovals {
   readonly #kernel: RoutedKernel;
-  readonly #options: ApprovalOptions;
-  readonly #known = new RecentMap<string, Known>(KEPT);
+  readonly #add: (ledger: RoutedLedger, commit: RoutedCommit) => Promise<RoutedLedger>;
+  readonly #ledgers: LogFold<RoutedEvent, RoutedHead, RoutedLedger>;
 
   constructor(kernel: RoutedKernel, options: ApprovalOptions) {
     this.#kernel = kernel;
-    this.#options = options;
+    this.#add = (ledger, commit) => withApprovals(ledger, commit, options);
+    this.#ledgers = new LogFold(kernel, NO_LEDGER, this.#add);
   }
 
   /** Throws `APPROVAL_REFUSED` if a step was not rightly left, or if the current one may not be left yet. */
   async check(session: RoutedSession, structure: RoutedStructure): Promise<void> {
     if (structure.steps.every(({ gate }) => gate?.approval === undefined)) return;
-    for (const pass of passesOf(await this.#ledger(session), session)) {
+    for (const pass of passesOf(await this.#ledgers.at(session), session)) {
       if (pass.distrust !== undefined) throw notBelieved(pass, structure);
     }
   }
@@ -47,23 +42,8 @@ export class RoutedApprovals {
     const report = await this.#kernel.audit(sessionId, receipt);
     if (!report.intact) return { ...report, approvals: [] };
     let ledger = NO_LEDGER;
-    for await (const commit of this.#kernel.log(sessionId)) ledger = await withApprovals(ledger, commit, this.#options);
+    for await (const commit of this.#kernel.log(sessionId)) ledger = await this.#add(ledger, commit);
     return { ...report, approvals: [...ledger.passes, ...(ledger.yes === undefined ? [] : [ledger.yes])] };
-  }
-
-  async #ledger({ sessionId, version, hash }: RoutedSession): Promise<RoutedLedger> {
-    const known = this.#known.get(sessionId);
-    if (known?.upTo.hash === hash) return known.ledger;
-    const from = known !== undefined && known.upTo.version < version ? known : undefined;
-    let ledger = from?.ledger ?? NO_LEDGER;
-    let upTo = from?.upTo ?? { version: 0, hash: "" };
-    for await (const commit of this.#kernel.log(sessionId, from?.upTo)) {
-      if (commit.version > version) break;
-      ledger = await withApprovals(ledger, commit, this.#options);
-      upTo = { version: commit.version, hash: commit.hash };
-    }
-    this.#known.set(sessionId, { upTo, ledger });
-    return ledger;
   }
 }
 

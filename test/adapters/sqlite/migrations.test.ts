@@ -59,6 +59,18 @@ describe("a database of an older version", () => {
   });
 });
 
+it("leaves a host's own views on the history as they are", async () => {
+  const file = await sampleOf(2);
+  const view = "CREATE VIEW mine AS SELECT instance_id, outcome_status FROM workflow_history";
+  const host = new DatabaseSync(file);
+  host.exec(view);
+  host.close();
+  const before = query(file, "SELECT * FROM mine");
+  await (await SqliteStorage.open(file)).close();
+  expect(query(file, "SELECT * FROM mine")).toEqual(before);
+  expect(query(file, "SELECT sql FROM sqlite_schema WHERE name = 'mine'")).toEqual([{ sql: view }]);
+});
+
 describe("a database that must not be migrated", () => {
   it("is refused where anything would have to be made, and left as it is", async () => {
     const missing = await newDatabase();

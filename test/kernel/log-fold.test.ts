@@ -1,0 +1,54 @@
+import { expect, it, vi } from "vitest";
+import { LogFold } from "../../src/kernel/log-fold.js";
+import type { Recorded } from "../../src/kernel/recorded.js";
+import { adding, type CounterEvent, type CounterHead, count, ID, makeKernel, OTHER_ID } from "./counter.js";
+
+/** What was added, commit by commit, beside what was read for it. */
+function makeFold() {
+  const { kernel } = makeKernel();
+  const read: number[] = [];
+  const fold = new LogFold<CounterEvent, CounterHead, readonly number[]>(
+    kernel,
+    [],
+    (value, { version, events }: Recorded<CounterEvent, CounterHead>) => {
+      read.push(version);
+      return [...value, ...events.map(({ added }) => added)];
+    },
+  );
+  const current = async (id = ID) => {
+    const found = await kernel.find(id);
+    if (found === undefined) throw new Error("there is no such session");
+    return found;
+  };
+  return { kernel, fold, read, current };
+}
+
+it("reads only what has come since the last look", async () => {
+  const { kernel, fold, read, current } = makeFold();
+  await count(kernel, 3);
+  expect(await fold.at(await current())).toEqual([1, 2, 3]);
+  const log = vi.spyOn(kernel, "log");
+  expect(await fold.at(await current())).toEqual([1, 2, 3]);
+  expect(log).not.toHaveBeenCalled();
+  await kernel.execute(ID, adding(9));
+  expect(await fold.at(await current())).toEqual([1, 2, 3, 9]);
+  expect(read).toEqual([1, 2, 3, 4]);
+});
+
+it("ends where the session stood, and begins anew for one that stood earlier", async () => {
+  const { kernel, fold, current } = makeFold();
+  await count(kernel, 2);
+  const earlier = await current();
+  await kernel.execute(ID, adding(9));
+  expect(await fold.at(earlier)).toEqual([1, 2]);
+  expect(await fold.at(await current())).toEqual([1, 2, 9]);
+  expect(await fold.at(earlier)).toEqual([1, 2]);
+});
+
+it("keeps sessions apart", async () => {
+  const { kernel, fold, current } = makeFold();
+  await count(kernel, 2);
+  await count(kernel, 1, OTHER_ID);
+  expect(await fold.at(await current())).toEqual([1, 2]);
+  expect(await fold.at(await current(OTHER_ID))).toEqual([1]);
+});
