@@ -1,4 +1,6 @@
 /** Runs all benchmarks, prints a table and keeps it in RESULTS.md. Names as arguments run only those. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { cpus, loadavg } from "node:os";
 
@@ -24,24 +26,33 @@ const SUITES = [
 /** What has a table of its own. */
 const SECTIONS = ["contention"];
 const chosen = process.argv.slice(2);
-const rows = [];
+const isChosen = (name) => chosen.length === 0 || chosen.includes(name);
 const load = () => loadavg()[0].toFixed(1);
+
+/** A suite in a process of its own: what one leaves in memory, and teaches the compiler, must not be another one's time. */
+async function runAlone(name) {
+  const child = fork(new URL("run-suite.mjs", import.meta.url), [name], { execArgv: process.execArgv });
+  let found;
+  child.on("message", (message) => {
+    found = message;
+  });
+  const [code] = await once(child, "exit");
+  if (code !== 0 || found === undefined) throw new Error(`${name} has failed (${code})`);
+  return found;
+}
+
 const loadBefore = load();
-for (const suite of SUITES.filter((name) => chosen.length === 0 || chosen.includes(name))) {
-  const { run } = await import(`./${suite}.mjs`);
-  for (const found of await run()) {
+const rows = [];
+for (const suite of SUITES.filter(isChosen)) {
+  for (const found of await runAlone(suite)) {
     rows.push(found);
     console.log(
       `${found.ratio <= found.bar ? "ok  " : "OVER"} ${found.ratio} (bar ${found.bar})  ${found.what}: ${found.figure}; ${found.baseline}`,
     );
   }
 }
-
 const sections = [];
-for (const name of SECTIONS.filter((one) => chosen.length === 0 || chosen.includes(one))) {
-  const { section } = await import(`./${name}.mjs`);
-  sections.push(await section());
-}
+for (const name of SECTIONS.filter(isChosen)) sections.push(await runAlone(name));
 
 const lines = rows.map(
   ({ what, figure, baseline, ratio, bar }) =>
@@ -49,7 +60,7 @@ const lines = rows.map(
 );
 const table = `# Results
 
-Medians of one run of \`npm start\` in this folder, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
+Medians of one run of \`npm start\` in this folder, each suite in a process of its own, on ${cpus()[0]?.model ?? "an unnamed processor"} (${cpus().length} cores), Node ${process.version},
 with a load of ${loadBefore} before it and ${load()} after it.
 Each ratio is taken inside that run, against the baseline that its row names; absolute times are this machine's.
 

@@ -93,7 +93,8 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
   const { pinned, options } = context;
   let kept: Judged | undefined;
   return async (session: PhasedSession, confirm: () => Promise<void>) => {
-    const structure = await pinned.structure(session);
+    const known = pinned.structure(session);
+    const structure = known instanceof Promise ? await known : known;
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
     if (refusal !== undefined) throw refusal;
     const checking = context.approvalGuard.check(session, structure);

@@ -42,12 +42,13 @@ export class Connection {
    * goes on, which SQLite's own waiting would stop. The first try is made before this returns.
    */
   async patiently<T>(operation: string, work: () => T): Promise<T> {
-    const begun = performance.now();
+    let begun: number | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
         return work();
       } catch (error) {
         if (!isLocked(error)) throw asStorageFailure(operation, error);
+        begun ??= performance.now();
         const waited = performance.now() - begun;
         if (waited >= this.#busyTimeout) throw locked(operation, Math.round(waited), error);
       }

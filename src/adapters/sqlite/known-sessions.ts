@@ -6,7 +6,7 @@ import { numberIn } from "./stored-text.js";
 /** A session's newest commit, and the number that its rows have. */
 export interface KnownSession {
   readonly number: number;
-  readonly commit: Commit;
+  readonly commit: Omit<Commit, "payloads">;
 }
 
 /** How many sessions are kept, and how long a body may be: the engine that wrote it keeps the same text. */
@@ -41,15 +41,16 @@ export class KnownSessions {
     return this.#seq;
   }
 
-  /** What was read in the same turn of the event loop as `get` was asked, or written; `seq` if it was written. */
-  set({ payloads: _, ...commit }: Commit, number: number, seq?: number): void {
+  /** What was read in the same turn of the event loop as `get` was asked, or written; `seq` if it was written. Is kept as it is. */
+  set(commit: Omit<Commit, "payloads">, number: number, seq?: number): void {
     if (!this.#isOn) return;
     this.#seq = seq ?? this.#seq;
     this.#sessions.delete(commit.sessionId);
     if (commit.body.length > BODY_MAX) return;
     this.#sessions.set(commit.sessionId, { number, commit });
+    if (this.#sessions.size <= KEPT) return;
     const [oldest] = this.#sessions.keys();
-    if (this.#sessions.size > KEPT && oldest !== undefined) this.#sessions.delete(oldest);
+    if (oldest !== undefined) this.#sessions.delete(oldest);
   }
 
   delete(id: SessionId): void {

@@ -105,15 +105,15 @@ export class SqliteStorage implements StorageAdapter {
     return new SqliteStorage(connection, names, limits, typeof database === "string");
   }
 
-  async read(id: SessionId): Promise<Commit | undefined> {
+  read(id: SessionId): Promise<Commit | undefined> {
     return this.#connection.patiently("read", () => this.#reader.newest(id));
   }
 
   async append(given: Commit): Promise<void> {
+    checkCommit(given, this.capabilities.maxCommitBytes);
     // What was handed in is stored, whatever the caller does with it while this waits.
-    const commit = { ...given, summary: { ...given.summary } };
-    checkCommit(commit, this.capabilities.maxCommitBytes);
-    const payloads = [...(commit.payloads ?? [])];
+    const { payloads = [], ...bare } = given;
+    const commit = { ...bare, summary: { ...given.summary } };
     const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
     await this.#connection.patiently("append", () => {
       try {
