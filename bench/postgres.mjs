@@ -5,7 +5,7 @@ import { createEngine, MemoryContent } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { startPostgres } from "../test/support/postgres-server.ts";
 import { pairedMedians, row, time } from "./measure.mjs";
-import { benchTool, benchWorkflow, evidenceOf, startSession } from "./workflow.mjs";
+import { benchTool, benchWorkflow, completing, evidenceOf, startSession } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
@@ -41,25 +41,9 @@ async function commitBytes(pool) {
   return rows[0].bytes;
 }
 
-/** Completes phase after phase; a new session where one has come to its end. */
-function completing(host) {
-  const place = { sessionId: "", phase: PHASES + 1 };
-  return {
-    beforeEach: async () => {
-      if (place.phase < PHASES) return;
-      place.sessionId = await startSession(host);
-      place.phase = 1;
-    },
-    fn: async () => {
-      await host.engine.completePhase(place.sessionId, { phase: place.phase, evidence: EVIDENCE });
-      place.phase += 1;
-    },
-  };
-}
-
 async function transition(pool, storage) {
   const host = benchTool(PHASES, storage);
-  const complete = completing(host);
+  const complete = completing(host, PHASES, EVIDENCE);
   for (let warm = 0; warm < 20; warm += 1) {
     await complete.beforeEach();
     await complete.fn();
@@ -124,7 +108,7 @@ async function timesAt(size, pool, url) {
           return engine.start({ workflowType: "bench_4", target: `src/new-${started}.ts` });
         },
       },
-      completePhase: completing(host),
+      completePhase: completing(host, PHASES, EVIDENCE),
     },
   };
 }

@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 import { SqliteStorage } from "phasegate/sqlite";
 import { commitChain } from "phasegate/testing";
 import { pairedMedians, row, time } from "./measure.mjs";
-import { benchTool, evidenceOf, startSession } from "./workflow.mjs";
+import { benchTool, completing, evidenceOf, startSession } from "./workflow.mjs";
 
 const PHASES = 400;
 const EVIDENCE = evidenceOf(1024);
@@ -61,27 +61,11 @@ export function commitBytes(file) {
   return bytes;
 }
 
-/** A session that always has a phase to complete. */
-function rolling(host) {
-  const place = { sessionId: "", phase: PHASES + 1 };
-  return {
-    beforeEach: async () => {
-      if (place.phase < PHASES) return;
-      place.sessionId = await startSession(host);
-      place.phase = 1;
-    },
-    fn: async () => {
-      await host.engine.completePhase(place.sessionId, { phase: place.phase, evidence: EVIDENCE });
-      place.phase += 1;
-    },
-  };
-}
-
 async function transition(folder) {
   const file = join(folder, "transition.db");
   const storage = await SqliteStorage.open(file);
   const host = benchTool(PHASES, storage);
-  const complete = rolling(host);
+  const complete = completing(host, PHASES, EVIDENCE);
   for (let warm = 0; warm < 20; warm += 1) {
     await complete.beforeEach();
     await complete.fn();
@@ -150,7 +134,7 @@ async function tasksAmong(folder, size) {
       "list, first page of 50 active": { fn: () => fullPage(storage, { status: ["active"], limit: PAGE }) },
       "list, hundredth page of 10": { fn: () => fullPage(storage, { limit: SHORT_PAGE, cursor }) },
       start: { fn: async () => startSession(host) },
-      complete_phase: rolling(host),
+      complete_phase: completing(host, PHASES, EVIDENCE),
     },
   };
 }

@@ -5,9 +5,9 @@ import { expect, it } from "vitest";
 import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { makeCommit } from "../../../src/testing/make-commit.js";
+import { type Acknowledged, acknowledgedIn, checkSession } from "../../support/acknowledged.js";
+import { appendWorkers } from "../../support/append-workers.js";
 import { type Worker, workersOf } from "../../support/worker-process.js";
-import { type Acknowledged, acknowledgedIn, appendWorkers } from "./append-workers.js";
-import { checkSession } from "./check-session.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const LONG = process.env.PHASEGATE_LONG === "1";

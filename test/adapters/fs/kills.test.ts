@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { nextCommit } from "../../../src/testing/make-commit.js";
+import { type Acknowledged, acknowledgedIn, checkSession } from "../../support/acknowledged.js";
+import { appendWorkers } from "../../support/append-workers.js";
 import type { Worker } from "../../support/worker-process.js";
-import { type Acknowledged, acknowledgedIn, appendWorkers } from "./append-workers.js";
-import { checkSession } from "./check-session.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 /** In every run the storage contract kills 100 processes; here most of them are for the long one. */

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseSessionId } from "../../../src/definition/names.js";
 import { collect } from "../../../src/testing/contract-case.js";
+import { appendWorkers } from "../../support/append-workers.js";
 import { DURABLE, openStorage } from "../../support/open-storage.js";
-import { appendWorkers } from "./append-workers.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const PROCESSES = 4;

@@ -2,15 +2,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Client, Pool } from "pg";
 import { type PgPool, type PgQuery, PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseSessionId } from "../../../src/definition/names.js";
 import { isPhasegateError } from "../../../src/errors.js";
 import type { Commit, StorageAdapter } from "../../../src/ports/storage-adapter.js";
 import { appendAll } from "../../../src/testing/append-all.js";
 import { collect } from "../../../src/testing/contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import type { Acknowledged } from "../../support/acknowledged.js";
+import { countingCommit } from "../../support/counting-commit.js";
 import { failure } from "../../support/failure.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 import { type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
-import { type Acknowledged, checkSessions } from "./append-workers.ts";
+import { checkSessions } from "./check-sessions.ts";
 
 let url = "";
 let pool: Pool;
@@ -137,9 +140,8 @@ it("goes on where idle connections of the host's pool are cut", async () => {
 async function appendOn(storage: StorageAdapter, id: string, going: () => boolean): Promise<Acknowledged[]> {
   const acknowledged: Acknowledged[] = [];
   let newest: Commit | undefined;
-  for (let count = 1; going(); count++) {
-    const parts = { body: `${count} of many` };
-    const commit: Commit = newest === undefined ? makeCommit({ sessionId: id, ...parts }) : nextCommit(newest, parts);
+  while (going()) {
+    const commit = countingCommit(parseSessionId(id), newest);
     await storage.append(commit);
     acknowledged.push({ id, version: commit.version, hash: commit.hash });
     newest = commit;

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it } from "vitest";
+import { type Acknowledged, acknowledgedIn } from "../../support/acknowledged.js";
+import { appendWorkers } from "../../support/append-workers.js";
 import { newSchema, postgresUrl } from "../../support/postgres.ts";
 import type { Worker } from "../../support/worker-process.js";
-import { type Acknowledged, acknowledgedIn, appendWorkers, checkSessions } from "./append-workers.ts";
+import { checkSessions } from "./check-sessions.ts";
 
 const LONG = process.env.PHASEGATE_LONG === "1";
 const PROCESSES = LONG ? 8 : 4;
@@ -24,7 +26,7 @@ describe("several processes on one database", () => {
     it(`lose no update on ${ids.length} session(s)`, { timeout: 300_000 }, async () => {
       const schema = newSchema();
       const start = performance.now();
-      const workers = Array.from({ length: PROCESSES }, () => startWorker(url, schema, APPENDS, ids));
+      const workers = Array.from({ length: PROCESSES }, () => startWorker(`${url}#${schema}`, APPENDS, ids));
       const results = await Promise.all(workers.map((worker) => worker.ended));
       const seconds = (performance.now() - start) / 1000;
       for (const { lines, exitCode, errors } of results) {
@@ -43,7 +45,7 @@ describe("several processes on one database", () => {
     for (let round = 0; round < KILLS / AT_ONCE; round++) {
       // A session of their own for each round, so that beginnings are killed too, and one for all rounds.
       const ids = ["common", `round_${round}`];
-      const workers = Array.from({ length: AT_ONCE }, () => startWorker(url, schema, 1e9, ids));
+      const workers = Array.from({ length: AT_ONCE }, () => startWorker(`${url}#${schema}`, 1e9, ids));
       acknowledged.push(...(await Promise.all(workers.map(killLater))).flat());
     }
     const versions = await checkSessions(url, schema, acknowledged);

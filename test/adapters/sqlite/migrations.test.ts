@@ -15,7 +15,7 @@ import { workersOf } from "../../support/worker-process.js";
 import { newDatabases, query } from "./new-database.js";
 
 const newDatabase = newDatabases();
-const startWorker = workersOf(join(import.meta.dirname, "../fs/append-worker.ts"));
+const startWorker = workersOf(join(import.meta.dirname, "../../support/append-worker.ts"));
 const SAMPLES = MIGRATIONS.map((_, index) => index + 1);
 const TABLES = ["workflow_instances", "workflow_history", "phasegate_commits", "phasegate_removed"];
 

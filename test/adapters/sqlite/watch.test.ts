@@ -8,7 +8,7 @@ import { workersOf } from "../../support/worker-process.js";
 import { newDatabases } from "./new-database.js";
 
 const newDatabase = newDatabases();
-const startWorker = workersOf(join(import.meta.dirname, "../fs/append-worker.ts"));
+const startWorker = workersOf(join(import.meta.dirname, "../../support/append-worker.ts"));
 
 async function take(commits: AsyncIterable<Commit>, count: number): Promise<Commit[]> {
   const taken: Commit[] = [];

@@ -23,7 +23,7 @@ export class GenerationDraft {
     this.#folder = join(at.folder, temporaryName());
   }
 
-  /** Writes the versions up to one, then tries to seal; where a commit was faster, that one too. */
+  /** Writes the versions up to one, and all that come until the generation is sealed. */
   async write(version: number): Promise<void> {
     await this.#parts.disk.makeFolder(this.#folder);
     await this.checkPlace();
@@ -36,7 +36,8 @@ export class GenerationDraft {
         await add(data);
       };
       await this.#parts.reader.eachPacked(this.#at, take);
-      while (next <= version || !(await this.#seal(next))) await take(await this.#read(next));
+      while (next <= version) await take(await this.#read(next));
+      await this.#seal(next, take);
     });
     // Were the seal lost with the power, and the next generation not, there would be two that are appended to.
     await this.#parts.disk.syncFolder(this.#at.folder);
@@ -75,25 +76,35 @@ export class GenerationDraft {
   }
 
   async #read(version: number): Promise<Buffer> {
-    const { id } = this.#at;
-    const data = await this.#parts.reader.file(id, version, this.#at);
-    if (data !== undefined) return data;
-    await this.checkPlace();
-    throw tampered(id, version, "it is missing, though later versions are there");
+    const data = await this.#parts.reader.file(this.#at.id, version, this.#at);
+    return data ?? this.#missing(version);
   }
 
-  /** Whether nothing is appended from this version on; false if a commit has it. */
-  async #seal(version: number): Promise<boolean> {
+  async #missing(version: number): Promise<never> {
+    await this.checkPlace();
+    throw tampered(this.#at.id, version, "it is missing, though later versions are there");
+  }
+
+  /**
+   * Sees to it that nothing is appended any more; takes what comes until then. The seal is staged once, and tried at one
+   * version after the other: to stage it anew for each takes as long as a commit, and writers that never rest would
+   * never be caught up with.
+   */
+  async #seal(next: number, take: (data: Buffer) => Promise<void>): Promise<void> {
     const { publisher, reader } = this.#parts;
     const { id, folder } = this.#at;
-    const staged = await publisher.stage(folder, encodeSeal(id, version));
+    const staged = await publisher.stage(folder, encodeSeal(id, next));
     try {
       await this.checkPlace();
-      if (await publisher.publish(folder, staged, version)) return true;
+      for (let version = next; !(await publisher.publish(folder, staged, version)); version++) {
+        const data = await reader.file(id, version, this.#at);
+        if (data !== undefined) await take(data);
+        else if (await reader.isSealed(this.#at, version)) return;
+        else await this.#missing(version);
+      }
     } finally {
       await publisher.discard(staged);
     }
-    return reader.isSealed(this.#at, version);
   }
 
   async #takePayloads(): Promise<void> {

@@ -6,7 +6,7 @@ const SEAL = '{"sealed":';
 
 /**
  * What a compaction puts in the place of the next commit, so that nothing is ever appended to that generation again:
- * exactly one of a writer and a compaction gets the version.
+ * exactly one of a writer and a compaction gets the version. It names the first one that was tried.
  */
 export function encodeSeal(sessionId: SessionId, version: number): string {
   return `${SEAL}${version},"sessionId":${JSON.stringify(sessionId)}}\n`;

@@ -1,15 +1,30 @@
 import { expect } from "vitest";
-import type { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import { parseSessionId } from "../../../src/definition/names.js";
-import { collect } from "../../../src/testing/contract-case.js";
-import type { Acknowledged } from "./append-workers.js";
+import { parseSessionId } from "../../src/definition/names.js";
+import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { collect } from "../../src/testing/contract-case.js";
+import { payloadBeside } from "./counting-commit.js";
+
+/** A version that a process was told is there. */
+export interface Acknowledged {
+  readonly id: string;
+  readonly version: number;
+  readonly hash: string;
+}
+
+/** What the lines of a worker say. */
+export function acknowledgedIn(lines: readonly string[]): Acknowledged[] {
+  return lines.map((line) => {
+    const [id = "", version = "", hash = ""] = line.split(" ");
+    return { id, version: Number(version), hash };
+  });
+}
 
 /**
  * What append-workers were told is there is there, once, in a log without gaps and without a lost update; gives how
  * many commits there are.
  */
 export async function checkSession(
-  storage: FileStorage,
+  storage: StorageAdapter,
   id: string,
   acknowledged: readonly Acknowledged[],
 ): Promise<number> {
@@ -23,9 +38,10 @@ export async function checkSession(
     expect(commit.body.split(" ")[0], "no update was lost").toBe(String(index + 1));
   }
   expect(await storage.read(parseSessionId(id))).toEqual(log.at(-1));
-  for (let count = 0; count < log.length; count += 7) {
-    // What the workers hand in beside every seventh commit.
-    const body = await storage.payload(parseSessionId(id), String(count).padStart(64, "0"));
+  for (const count of log.keys()) {
+    const hash = payloadBeside(count);
+    if (hash === undefined) continue;
+    const body = await storage.payload(parseSessionId(id), hash);
     expect(body?.split(" ")[0], "payloads").toBe(String(count + 1));
   }
   return log.length;

@@ -1,0 +1,31 @@
+/**
+ * A process that appends to sessions: `append-worker <place> <appends> <session>...`. Each acknowledged version goes to
+ * the standard output, in one write.
+ */
+import { writeSync } from "node:fs";
+import { parseSessionId, type SessionId } from "../../src/definition/names.js";
+import { isPhasegateError } from "../../src/errors.js";
+import { countingCommit } from "./counting-commit.js";
+import { openStorage } from "./open-storage.js";
+
+const STATUSES = ["active", "active", "paused", "active", "completed"] as const;
+
+const [place = "", appends = "1", ...ids] = process.argv.slice(2);
+const storage = await openStorage(place);
+for (let count = 0; count < Number(appends); count++) {
+  await appendOne(parseSessionId(ids[count % ids.length]), count);
+}
+await storage.close?.();
+
+async function appendOne(id: SessionId, count: number): Promise<void> {
+  for (;;) {
+    const commit = countingCommit(id, await storage.read(id), STATUSES[count % STATUSES.length] ?? "active");
+    try {
+      await storage.append(commit);
+      writeSync(1, `${id} ${commit.version} ${commit.hash}\n`);
+      return;
+    } catch (error) {
+      if (!isPhasegateError(error, "CONFLICT")) throw error;
+    }
+  }
+}
