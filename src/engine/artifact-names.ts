@@ -27,6 +27,8 @@ export class ArtifactNames {
 }
 
 function withNames(found: Found, { events, at, version }: PhasedCommit): Found {
+  // Most commits change none; a copy of all with each would cost more than reading them.
+  if (!events.some(({ type }) => type === "gate_passed" || type === "rolled_back")) return found;
   return artifactNames(
     events.map((event) => ({ event, at, version })),
     found,

@@ -37,6 +37,12 @@ export class Channel {
     this.#timer.unref();
   }
 
+  /** The same at once, for who waits. */
+  async now(): Promise<void> {
+    this.#send();
+    await this.#pending;
+  }
+
   /** Sends what is still to be sent. */
   async close(): Promise<void> {
     this.#closed = true;

@@ -88,7 +88,9 @@ export class PostgresStorage implements StorageAdapter {
     checkRowCommit(commit, this.capabilities.maxCommitBytes);
     if (this.#beginning.size > 0) await Promise.all(this.#beginning);
     await this.#appender.append(commit);
-    this.#channel.notify();
+    // A client is the host's again after the call: what came later would be in a transaction of the host's.
+    if (this.#connections.canReconnect) this.#channel.notify();
+    else await this.#channel.now();
   }
 
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {

@@ -47,10 +47,14 @@ function beginsWith(prefix: string): Condition {
   };
 }
 
-// The day finds them; of those of the last day the newest commit tells.
+// The day finds them; of those of the last day the newest commit tells. Its summary has the time only where that is another
+// one than the commit's; and one that is damaged is told of where it is read.
 function olderThan(time: string): Condition[] {
+  const day = storedText(time.slice(0, 10));
+  const updatedAt = `CASE WHEN instr(c.summary, '"updatedAt":') > 0 AND json_valid(c.summary)
+    THEN c.summary ->> '$.updatedAt' ELSE c.at END`;
   return [
-    { sql: "s.updated_day <= ?", values: [storedText(time.slice(0, 10))], index: "by_updated_day" },
-    { sql: "coalesce(c.summary ->> '$.updatedAt', c.at) < ?", values: [storedText(time)] },
+    { sql: "s.updated_day <= ?", values: [day], index: "by_updated_day" },
+    { sql: `s.updated_day < ? OR ${updatedAt} < ?`, values: [day, storedText(time)] },
   ];
 }

@@ -5,7 +5,7 @@ import { fewerPages } from "./fewer-pages.js";
 import { logTables } from "./log-tables.js";
 import { projectionTables } from "./projection-tables.js";
 import { Projections, type SummaryBefore } from "./projections.js";
-import { storageFailed } from "./sqlite-failure.js";
+import { isLocked, storageFailed } from "./sqlite-failure.js";
 import { numberIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
@@ -19,7 +19,13 @@ export const MIGRATIONS: readonly Migration[] = [
     connection.database.exec(projectionTables(names));
     projectLog(connection, names);
   },
-  ({ database }, names) => database.exec(fewerPages(names)),
+  ({ database }, names) => {
+    try {
+      database.exec(fewerPages(names));
+    } catch (error) {
+      throw isLocked(error) ? error : schemaInTheWay(error);
+    }
+  },
 ];
 
 /** The version of a database; 0 if it has no tables of ours. Throws `FORMAT_TOO_NEW`, and changes nothing. */
@@ -74,6 +80,13 @@ function refuseTaken(connection: Connection, names: TableNames): void {
     `a table ${taken} of somebody else's is there`,
     `Give tablePrefix another value than ${JSON.stringify(prefix)}, or use a database of its own.`,
   );
+}
+
+// SQLite looks through the whole schema before it takes a column away: views and triggers of a host's, too.
+function schemaInTheWay(error: unknown) {
+  const cause = error instanceof Error ? error.message : "SQLite refused it";
+  const remedy = "Mend or drop the view, trigger or table that is named, open the database again, then make it anew.";
+  return storageFailed("open", cause, remedy, error);
 }
 
 /** Writes the tables for people from the log. */

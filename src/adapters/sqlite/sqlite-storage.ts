@@ -22,6 +22,7 @@ import { giveRoomBack, sizeOf } from "./room.js";
 import { SessionLister } from "./session-lister.js";
 import { SessionRemover } from "./session-remover.js";
 import { asStorageFailure } from "./sqlite-failure.js";
+import { numberIn } from "./stored-text.js";
 import { type TableNames, tableNames } from "./table-names.js";
 
 /** How to open a {@link SqliteStorage}. */
@@ -55,8 +56,9 @@ type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
  * database at once; one of them writes at a time, for well under a millisecond on a good disk. Statements run in the
  * thread that calls them.
  *
- * The log is the truth. `workflow_instances` and `workflow_history` are written with it, for people with a SQL prompt, and
- * never read. The file has mode 0600, folders that are made for it 0700.
+ * The log is the truth. `workflow_instances` and `workflow_history` are written with it, for people with a SQL prompt; of
+ * them nothing is read, but how many rows a session has where its log is audited. The file has mode 0600, folders that are
+ * made for it 0700.
  */
 export class SqliteStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
@@ -166,6 +168,15 @@ export class SqliteStorage implements StorageAdapter {
 
   async size(id: SessionId): Promise<SessionSize | undefined> {
     return this.#connection.patiently("read", () => sizeOf(this.#connection, this.#names, id));
+  }
+
+  /** The history has a row for every commit after the first: a log whose end was cut off is shorter. */
+  async hint(id: SessionId): Promise<number> {
+    const { instances, history } = this.#names;
+    const sql = `SELECT 1 + (SELECT count(*) FROM ${history} WHERE instance_id = i.instance_id) AS version
+      FROM ${instances} i WHERE i.instance_id = ?`;
+    const row = await this.#connection.patiently("read", () => this.#connection.prepare(sql).get(id));
+    return row === undefined ? 0 : numberIn(row, "version");
   }
 
   /** Gives free pages back, and brings the write-ahead log into the database: of all sessions, whichever is named. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { Asking } from "../../../src/adapters/postgres/asking.js";
 import { CommitFeed } from "../../../src/adapters/postgres/commit-feed.js";
 import { PoolConnections } from "../../../src/adapters/postgres/pool-connections.js";
@@ -70,6 +70,20 @@ describe("watch", () => {
     expect(await found).toEqual([first, next]);
     await storage.close();
     await untilListening(schema, 0);
+  });
+
+  it("asks for nothing on a host's client once an append is answered", async () => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    const storage = await PostgresStorage.open({ client, schema: newSchema() });
+    await storage.append(makeCommit());
+    await client.query("BEGIN");
+    const asked = vi.spyOn(client, "query");
+    await delay(100);
+    expect(asked).not.toHaveBeenCalled();
+    await client.query("COMMIT");
+    await storage.close();
+    await client.end();
   });
 
   it("lets through what the query asks for, and ends without an error", async () => {
@@ -154,8 +168,9 @@ describe("watch", () => {
       await PostgresStorage.open({ url, schema }),
     ];
     const abort = new AbortController();
-    const found = take(watching.watch({}, { signal: abort.signal }), 60);
-    const written: Commit[] = [];
+    const found = take(watching.watch({}, { signal: abort.signal }), 61);
+    // Its own commit is seen in any case; of others all from when it has looked, which it has once this is answered.
+    const written: Commit[] = await appendAll(watching, [makeCommit({ sessionId: "begun" })]);
     let cuts = 0;
     for (let round = 0; round < 6; round++) {
       const cut = `SELECT count(pg_terminate_backend(pid))::int AS cut FROM pg_stat_activity WHERE application_name = 'watching_${schema}'`;

@@ -4,6 +4,7 @@ import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
 import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
 import type { SessionQuery, StorageAdapter } from "../../../src/ports/storage-adapter.js";
 import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { failure } from "../../support/failure.js";
 import { newDatabases } from "./new-database.js";
 
 const newDatabase = newDatabases();
@@ -127,4 +128,23 @@ it("reads no table from its beginning to its end", async () => {
   }
   await storage.close();
   database.close();
+});
+
+it("lists what is old though a summary is damaged, which is told of on its own page", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  for (const [index, sessionId] of ["old", "older", "oldest"].entries()) {
+    await storage.append(makeCommit({ sessionId, at: `2026-03-04T0${5 - index}:00:00.000Z` }));
+  }
+  const database = new DatabaseSync(file);
+  database.exec("UPDATE phasegate_commits SET summary = '{oops' WHERE seq = 3");
+  database.close();
+  const query = { updatedBefore: "2026-03-04T06:00:00.000Z", limit: 1 };
+  const first = await storage.list(query);
+  expect(first.items.map(({ sessionId }) => sessionId)).toEqual(["old"]);
+  expect(await failure(storage.list({ ...query, limit: 2 }))).toMatchObject({
+    code: "TAMPERED",
+    details: { sessionId: "oldest" },
+  });
+  await storage.close();
 });

@@ -71,6 +71,18 @@ it("leaves a host's own views on the history as they are", async () => {
   expect(query(file, "SELECT sql FROM sqlite_schema WHERE name = 'mine'")).toEqual([{ sql: view }]);
 });
 
+it("says what of a host's own is in the way, and leaves all as it is", async () => {
+  const file = await sampleOf(2);
+  const host = new DatabaseSync(file);
+  host.exec("CREATE VIEW mine AS SELECT updated_at FROM phasegate_sessions");
+  host.close();
+  const refused = await failure(SqliteStorage.open(file));
+  expect(refused).toMatchObject({ code: "STORAGE_FAILED", message: expect.stringContaining("mine") });
+  expect(refused.remedy).toContain("view");
+  expect(query(file, "SELECT updated_at FROM mine")).toHaveLength(2);
+  expect(query(file, "SELECT version FROM phasegate_migrations")).toHaveLength(2);
+});
+
 describe("a database that must not be migrated", () => {
   it("is refused where anything would have to be made, and left as it is", async () => {
     const missing = await newDatabase();

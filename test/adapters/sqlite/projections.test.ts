@@ -138,3 +138,18 @@ it("of a session that is deleted nothing is shown, and its history goes with its
   expect(await collect(storage.log(first.sessionId))).toHaveLength(3);
   await storage.close();
 });
+
+it("tells an audit of a log whose end was cut off", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  const { engine } = makeEngine({ storage });
+  const id = await startTwoPhases(engine);
+  await engine.completePhase(id, { phase: 1, evidence: {} });
+  expect(await engine.audit(id)).toMatchObject({ intact: true, versions: 2 });
+  query(file, "DELETE FROM phasegate_commits WHERE seq = 2");
+  expect(await engine.audit(id)).toMatchObject({ intact: false, reason: expect.stringContaining("commit 2") });
+  await engine.deleteSession(id);
+  expect(await storage.hint(parseSessionId(id))).toBe(0);
+  await engine.close();
+  await storage.close();
+});
