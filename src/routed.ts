@@ -29,6 +29,7 @@ export {
 } from "./routed/definition/define-routed-workflow.js";
 export type { ReadRoutedWorkflow } from "./routed/definition/read-routed-workflow.js";
 export { RoutedFolders, type RoutedFoldersOptions } from "./routed/definition/routed-folders.js";
+export type { StepGateInput } from "./routed/definition/step-gate.js";
 export type { RoutedAudit } from "./routed/engine/approval-guard.js";
 export type { RoutedPass } from "./routed/engine/approval-ledger.js";
 export type { RoutedApproval } from "./routed/engine/approve.js";

@@ -78,6 +78,9 @@ function problemsOf(input: WorkflowInput): string[] {
     ),
   );
   for (const phase of input.phases) {
+    if (phase.gate !== undefined && !isSchema(phase.gate.evidence)) {
+      problems.push(`phase ${phase.number}: gate.evidence is no schema: give zod, or any other Standard Schema`);
+    }
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
     problems.push(...ascending(numbers, `phase ${phase.number}: task`));
   }
@@ -86,6 +89,11 @@ function problemsOf(input: WorkflowInput): string[] {
     problems.push(`startPhase ${start} is no phase`);
   }
   return problems;
+}
+
+// Asked of what plain JavaScript hands in.
+function isSchema(value: unknown): boolean {
+  return (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
 }
 
 function ascending(numbers: readonly number[], what: string): string[] {

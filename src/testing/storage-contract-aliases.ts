@@ -57,7 +57,9 @@ export const aliasChecks: readonly StorageCheck[] = [
       await appended;
       const { payloads, ...kept } = first;
       assert.deepEqual(payloads, [payload]);
-      assert.deepEqual(await storage.read(first.sessionId), kept);
+      // An adapter may leave them out.
+      const { payloads: _, ...read } = (await storage.read(first.sessionId)) ?? {};
+      assert.deepEqual(read, kept);
       assert.equal(await storage.payload(first.sessionId, payload.hash), payload.body);
       assert.deepEqual((await storage.list({})).items, [first.summary]);
       await storage.append(nextCommit(first, { payloads: [] }));

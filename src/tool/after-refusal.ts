@@ -9,6 +9,7 @@ export type Refused = Extract<CompleteResult, { passed: false }>;
 
 /** As many fields as are named. */
 const FIELDS_MAX = 25;
+const ALL_FIELDS = "<all fields>";
 
 /** What an agent is to do, in words. */
 export function remediation({ status, phase, problems, exhausted }: Refused): string {
@@ -24,22 +25,41 @@ export function remediation({ status, phase, problems, exhausted }: Refused): st
 }
 
 function asked(fields: readonly string[]): string {
-  return fields.length === 0 ? "" : ` with all required fields: ${fields.join(", ")}`;
+  return fields.length === 0 ? "" : `, all of its fields, with these mended: ${fields.join(", ")}`;
 }
 
-/** The call that comes next; null where none of the agent's would help. */
-export function callAfterRefusal(result: Refused): WireObject | null {
-  const { status, sessionId, phase, problems, exhausted } = result;
+/**
+ * The call that comes next; null where none of the agent's would help. It names all of the evidence, as nothing of what was
+ * refused is kept: what must be mended first, then what was submitted beside it.
+ */
+export function callAfterRefusal(result: Refused, submitted: readonly string[]): WireObject | null {
+  const { status, sessionId, phase, exhausted } = result;
   if (exhausted) return null;
   if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
-  const wanted = problems
-    .slice(0, BLANKS_MAX)
-    .map(({ field, problem, expected }) =>
-      problem === "unverified"
-        ? [field || "<all fields>", "<as before, once it is true>"]
-        : [field.split(".")[0] || "<field>", `<${expected ?? "see required_format"}>`],
-    );
-  const claims = planClaims(result);
-  const evidence = { ...Object.fromEntries(wanted), ...planBlanks(claims) };
-  return { action: "complete_phase", session_id: sessionId, phase, evidence };
+  return { action: "complete_phase", session_id: sessionId, phase, evidence: blanksAfter(result, submitted) };
+}
+
+function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
+  if (result.reveal === "none") return { "<what was done>": "<result>" };
+  const named = { ...mended(result.problems), ...planBlanks(planClaims(result)) };
+  return { ...named, ...others(result, submitted, named) };
+}
+
+function mended(problems: Refused["problems"]): WireObject {
+  const wanted = problems.flatMap(({ field, problem, expected }) => {
+    if (problem === "unverified") return [[field || ALL_FIELDS, "<as before, once it is true>"]];
+    // What is wrong between fields is told in words: no field of its own could mend it.
+    return field === "" ? [] : [[field.split(".")[0], `<${expected ?? "see required_format"}>`]];
+  });
+  return Object.fromEntries(wanted.slice(0, BLANKS_MAX));
+}
+
+function others({ problems }: Refused, submitted: readonly string[], named: WireObject): WireObject {
+  if (ALL_FIELDS in named) return {};
+  const isBetween = problems.some(({ field }) => field === "");
+  const blank = isBetween ? "<as validation_errors want it>" : "<as before>";
+  const rest = submitted.filter((name) => !(name in named));
+  const shown = rest.slice(0, Math.max(0, BLANKS_MAX - Object.keys(named).length));
+  const blanks = Object.fromEntries(shown.map((name) => [name, blank]));
+  return shown.length === rest.length ? blanks : { ...blanks, "<all other fields>": blank };
 }

@@ -21,14 +21,15 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
   const request = { phase, evidence, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
   const result = await context.engine.completePhase(sessionId, request);
-  if (result.passed || result.awaiting === undefined) return judged(context, result);
+  const submitted = Object.keys(evidence);
+  if (result.passed || result.awaiting === undefined) return judged(context, result, submitted);
   const decided = await askPerson(context, result.awaiting);
-  return decided === undefined ? waiting(result, result.awaiting) : judged(context, decided);
+  return decided === undefined ? waiting(result, result.awaiting) : judged(context, decided, submitted);
 }
 
-function judged(context: ToolContext, result: CompleteResult): WireObject {
+function judged(context: ToolContext, result: CompleteResult, submitted: readonly string[]): WireObject {
   if (result.passed) return passed(result);
-  return failed(context, { ...result, problems: conceal(result.problems, result.reveal) });
+  return failed(context, { ...result, problems: conceal(result.problems, result.reveal) }, submitted);
 }
 
 /** The word of the person who is there; undefined where there is none, or none that answers. */
@@ -84,7 +85,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   });
 }
 
-function failed(context: ToolContext, result: Refused): WireObject {
+function failed(context: ToolContext, result: Refused, submitted: readonly string[]): WireObject {
   const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
   const listed = problems.slice(0, PROBLEMS_MAX);
   const missing = [...new Set(problems.filter(({ problem }) => problem === "missing").map(({ field }) => field))];
@@ -107,7 +108,7 @@ function failed(context: ToolContext, result: Refused): WireObject {
     attempts_left: attemptsLeft,
     session_status: status,
     remediation: remediation(result),
-    next: callAfterRefusal(result),
+    next: callAfterRefusal(result, submitted),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
 }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { defineWorkflow, isPhasegateError, type PhaseInput, type WorkflowInput } from "phasegate";
+import { defineWorkflow, type GateInput, isPhasegateError, type PhaseInput, type WorkflowInput } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 
@@ -104,5 +104,20 @@ describe("defineWorkflow", () => {
     expect(gateOf({ "~standard": { version: 1, vendor: "mine", validate } })).not.toHaveProperty("jsonSchema");
     const odd = { version: 1 as const, vendor: "mine", validate, jsonSchema: { input: () => "no object" } };
     expect(gateOf({ "~standard": odd })).not.toHaveProperty("jsonSchema");
+  });
+
+  it("says of a gate without a schema what is wrong with it", () => {
+    for (const evidence of [undefined, null, 1, {}, { n: 1 }]) {
+      // As plain JavaScript hands it in.
+      const gate = { evidence } as unknown as GateInput;
+      expect(() => defineWorkflow(input({ phases: [phase(1), phase(2, { gate })] }))).toThrow(
+        expect.objectContaining({
+          code: "DEFINITION_INVALID",
+          details: expect.objectContaining({
+            diagnostics: ["phase 2: gate.evidence is no schema: give zod, or any other Standard Schema"],
+          }),
+        }),
+      );
+    }
   });
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
+import type { Commit } from "../../src/ports/storage-adapter.js";
 import { comes, ifThere, outcomeOf } from "../../src/testing/contract-case.js";
 import { ContractError, type ContractResult, runCases } from "../../src/testing/run-contract.js";
 import { runStorageContract } from "../../src/testing/storage-contract.js";
+import { wrapStorage } from "../../src/testing/wrap-storage.js";
 
 const kept = { name: "kept", run: async () => undefined };
 const broken = { name: "broken", run: () => Promise.reject(new Error("one is two")) };
@@ -51,6 +53,33 @@ describe("runStorageContract", () => {
       "the adapter keeps nothing",
       "the options have no `reopen`",
     ]);
+  });
+
+  it("takes an adapter that gives payloads back with their commits, as the port lets it", async () => {
+    const open = async () => {
+      const memory = new MemoryStorage();
+      const payloads = new Map<string, Commit["payloads"]>();
+      const whole = (commit: Commit): Commit => {
+        const found = payloads.get(commit.hash);
+        return found === undefined ? commit : { ...commit, payloads: found };
+      };
+      return wrapStorage(memory, {
+        append: async (commit) => {
+          const { hash, payloads: given = [] } = commit;
+          if (given.length > 0) payloads.set(hash, structuredClone(given));
+          await memory.append(commit);
+        },
+        read: async (id) => {
+          const commit = await memory.read(id);
+          return commit && structuredClone(whole(commit));
+        },
+        async *log(id, options) {
+          for await (const commit of memory.log(id, options)) yield structuredClone(whole(commit));
+        },
+      });
+    };
+    const { broken, kept } = await runStorageContract({ open });
+    expect([broken, kept > 40]).toEqual([0, true]);
   });
 
   it("tries no processes without `spawn`, and believes no durability without `reopen`", async () => {

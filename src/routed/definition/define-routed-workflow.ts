@@ -2,10 +2,10 @@ import { canonicalJson } from "../../definition/canonical-json.js";
 import { revisionOf } from "../../definition/digest.js";
 import { isWorkflowType, shown } from "../../definition/names.js";
 import { FINISH, type RoutedDefinition, type RoutedStep } from "../../definition/routed-definition.js";
-import type { FieldGate } from "../../definition/structure.js";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/routed-source.js";
 import { plainName } from "./match-name.js";
+import { readStepGate, type StepGateInput } from "./step-gate.js";
 
 /** A step of a routed workflow in code. */
 export interface RoutedStepInput<Name extends string = string> {
@@ -17,7 +17,7 @@ export interface RoutedStepInput<Name extends string = string> {
   /** The only steps, or `FINISH`, that may follow; any may where it is missing. */
   readonly next?: readonly (NoInfer<Name> | typeof FINISH)[];
   /** What the report's `details` must show before the decider is asked. */
-  readonly gate?: FieldGate;
+  readonly gate?: StepGateInput;
   /** How often the step may be entered. */
   readonly maxVisits?: number;
 }
@@ -69,10 +69,11 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
   };
 }
 
-function stepOf(step: RoutedStepInput): RoutedStep {
+function stepOf({ gate: asked, ...step }: RoutedStepInput): RoutedStep {
   const { guidance, instructions } = step;
   const content = `# Orchestrator Guidance\n\n${guidance.trim()}\n\n# Client Instructions\n\n${instructions.trim()}`;
-  return { ...step, content };
+  const { gate } = asked === undefined ? {} : readStepGate(asked);
+  return { ...step, ...(gate === undefined ? {} : { gate }), content };
 }
 
 function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
@@ -85,8 +86,9 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     if (plainName(step.name) === "" || step.name.toUpperCase() === FINISH) problems.push(`${about} can't be called so`);
     if (plain.has(plainName(step.name))) problems.push(`${about} is there twice, or nearly`);
     plain.add(plainName(step.name));
-    if (step.guidance.trim() === "") problems.push(`${about} has no guidance`);
-    if (step.instructions.trim() === "") problems.push(`${about} has no instructions`);
+    if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
+    if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
+    if (step.gate !== undefined) problems.push(...readStepGate(step.gate).problems.map((one) => `${about}: ${one}`));
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
       if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which there isn't`);
@@ -95,4 +97,9 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     }
   }
   return problems;
+}
+
+// Asked of what plain JavaScript hands in.
+function isEmpty(text: unknown): boolean {
+  return typeof text !== "string" || text.trim() === "";
 }

@@ -54,6 +54,32 @@ describe("a routed workflow in code", () => {
     }
   });
 
+  it("has gates that say what they ask for, and no more than they must", () => {
+    const steps = [
+      { name: "Dig", guidance: "g", instructions: "i", gate: { fields: [{ name: "depth", rules: ["value > 30"] }] } },
+    ] as const satisfies RoutedWorkflowInput["steps"];
+    const [dig] = defineRoutedWorkflow({ name: "GARDEN", steps }).steps;
+    const rules = [{ source: "value > 30", cel: "value > 30" }];
+    expect(dig.gate).toEqual({
+      ...{ kind: "fields", source: "gate-file", strict: true, allowOverride: false },
+      fields: [{ name: "depth", type: "any", required: true, rules }],
+    });
+  });
+
+  it("is refused with a gate that is none", () => {
+    for (const gate of [
+      { evidence_schema: { depth: { type: "integer" } } },
+      { fields: [{ type: "integer" }] },
+      "deep",
+    ]) {
+      // As plain JavaScript hands it in.
+      const step = { name: "Dig", guidance: "g", instructions: "i", gate: gate as unknown as { fields: [] } };
+      expect(() => defineRoutedWorkflow({ name: "GARDEN", steps: [step] })).toThrow(
+        expect.objectContaining({ code: "DEFINITION_INVALID", message: expect.stringMatching(/step "Dig": gate/) }),
+      );
+    }
+  });
+
   it("is had by name", async () => {
     const source = routedWorkflows(garden);
     expect(await source.definition("GARDEN")).toBe(garden);
