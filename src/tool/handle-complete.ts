@@ -55,6 +55,7 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
   return {
     status: "success",
     action: "complete_phase",
+    ...replayNews(result),
     session_id: sessionId,
     phase,
     checkpoint_passed: false,
@@ -72,6 +73,7 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   return compact({
     status: "success",
     action: "complete_phase",
+    ...replayNews(result),
     session_id: sessionId,
     phase_completed: phase,
     checkpoint_passed: true,
@@ -93,6 +95,7 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
   const answer = compact({
     status: "error",
     action: "complete_phase",
+    ...replayNews(result),
     session_id: sessionId,
     error: `Phase ${phase} is not complete: ${problems.length} problem${problems.length === 1 ? "" : "s"} with the evidence`,
     error_type: "ValidationError",
@@ -111,6 +114,11 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
     next: callAfterRefusal(result, submitted),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
+}
+
+/** A key's first answer, told once more: nothing was judged anew. */
+function replayNews({ replayed }: CompleteResult): WireObject {
+  return replayed ? { replayed: true } : {};
 }
 
 /** What verifiers have found, format and example, where they fit; other answers have them too. */

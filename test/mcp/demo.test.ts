@@ -12,7 +12,7 @@ describe("the demo", () => {
     const folder = await temporaryFolder();
     const { FORCE_COLOR: _, ...inherited } = process.env;
     const env = { ...inherited, TMPDIR: folder, TMP: folder, TEMP: folder };
-    const { status, stdout, stderr } = spawnSync(process.execPath, [DEMO], { encoding: "utf8", env, timeout: 30_000 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [DEMO], { encoding: "utf8", env, timeout: 110_000 });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     for (const shown of [/is locked/, /there is no file NOTES\.md/, /SIGKILL/, /ended with exit code 1/, /Done/]) {
       expect(stdout).toMatch(shown);
@@ -20,5 +20,5 @@ describe("the demo", () => {
     expect(stdout).not.toContain("\u001b");
     expect(stdout.split("\n").every((line) => line.length <= 140)).toBe(true);
     expect(readdirSync(folder)).toEqual([]);
-  }, 40_000);
+  }, 120_000);
 });

@@ -30,8 +30,8 @@ async function atTheGate() {
   const { engine } = makeEngine({ content: new MemoryContent({ sources: { planned: files } }) });
   const { sessionId } = await engine.start({ workflowType: "planned", target: "src/a.ts" });
   const tool = createWorkflowTool(engine);
-  return (evidence: Record<string, unknown>) =>
-    tool.dispatch({ action: "complete_phase", session_id: sessionId, phase: 1, evidence });
+  return (evidence: Record<string, unknown>, more: Record<string, unknown> = {}) =>
+    tool.dispatch({ action: "complete_phase", session_id: sessionId, phase: 1, evidence, ...more });
 }
 
 const NEXT = { action: "complete_phase", phase: 1 };
@@ -69,4 +69,13 @@ it("says that there is more than it names", async () => {
   const { evidence } = next as { evidence: Record<string, string> };
   expect(Object.keys(evidence)).toHaveLength(13);
   expect(evidence["<all other fields>"]).toBe("<as before>");
+});
+
+it("an answer that is told once more under its key says so", async () => {
+  const complete = await atTheGate();
+  const key = { idempotency_key: "once" };
+  const evidence = { plan_file: "plan.md", hours: 8, tasks_planned: 1 };
+  const refused = await complete(evidence, key);
+  expect(refused).not.toHaveProperty("replayed");
+  expect(await complete(evidence, key)).toEqual({ ...refused, replayed: true });
 });
