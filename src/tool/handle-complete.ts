@@ -55,7 +55,6 @@ function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
   return {
     status: "success",
     action: "complete_phase",
-    ...replayNews(result),
     session_id: sessionId,
     phase,
     checkpoint_passed: false,
