@@ -67,6 +67,7 @@ const quiet = { argv: ["node", "parser.mjs"], output: { rule: 'exit == 0 && !out
 assert.ok((await ask("command", quiet)).ok);
 // A wrong rule is found when the workflow is started, not at the gate.
 assert.throws(() => verifiers.json_value.check?.({ ...counts, rule: "valu.failed == 0" }), /Did you mean value/);
+
 // #endregion rule
 
 // #region gate
