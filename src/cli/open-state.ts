@@ -54,7 +54,7 @@ async function refuseFile(path: string, create: boolean): Promise<void> {
   const isMeant = found === undefined ? !create && /\.(?:db|sqlite3?)$/i.test(path) : found.isFile();
   if (!isMeant) return;
   const message = found === undefined ? `there is no folder ${path}` : `${path} is a file, and no folder of sessions`;
-  throw new CommandFailure(message, EXIT.usage, `An SQLite database is named by its kind: sqlite:${path}`);
+  throw new CommandFailure(message, EXIT.environment, `An SQLite database is named by its kind: sqlite:${path}`);
 }
 
 async function openSqlite(name: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {

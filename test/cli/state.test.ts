@@ -55,7 +55,7 @@ describe("--state", () => {
   it("says how a database is named, where its kind is left out", async () => {
     const file = join(await temporaryFolder(), "sessions.db");
     const hint = `hint: An SQLite database is named by its kind: sqlite:${file}`;
-    const named = { code: 2, stderr: expect.stringContaining(hint) };
+    const named = { code: 3, stderr: expect.stringContaining(hint) };
     expect(await run("sessions", "--state", file)).toMatchObject(named);
     await writeFile(file, "");
     expect(await run("sessions", "--state", file)).toMatchObject(named);
