@@ -8,7 +8,8 @@ import { print, type Terminal } from "./terminal.js";
 
 const HELP = `
 The private key is PKCS #8 in PEM, readable by you alone; the public one is printed. A folder that isn't
-there yet is made, for you alone. Keep the private key where no agent that you run can read it: another account, another machine.
+there yet is made, for you alone. Keep the private key where no agent that you run can read it: another
+account, another machine.
 
 Example:
   phasegate keygen --out ~/.keys/ann.pem
