@@ -41,7 +41,9 @@ await writeFile(
 `,
 );
 
+// #region start
 const { sessionId, phase } = await engine.start({ workflowType: "build_v1", target: "specs/parser" });
+// #endregion start
 assert.equal(phase.phase.name, "Read");
 for (const { id, name, ready } of phase.plan?.tasks ?? []) console.log(`${ready ? "ready" : "waits"}: ${id} ${name}`);
 

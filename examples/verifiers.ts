@@ -1,6 +1,7 @@
 /**
  * A host has evidence checked against reality: a report that is there, a plan with its headings, tests that
- * really pass, a file that was really changed. Here the verifiers are asked one by one, as an engine does.
+ * really pass, a file that was really changed. Here the verifiers are asked one by one, as an
+ * engine does; at the end by the gate of a workflow.
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -66,6 +67,41 @@ const quiet = { argv: ["node", "parser.mjs"], output: { rule: 'exit == 0 && !out
 assert.ok((await ask("command", quiet)).ok);
 // A wrong rule is found when the workflow is started, not at the gate.
 assert.throws(() => verifiers.json_value.check?.({ ...counts, rule: "valu.failed == 0" }), /Did you mean value/);
+
 // #endregion rule
+
+// #region gate
+import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
+import * as z from "zod";
+
+const release = defineWorkflow({
+  type: "release",
+  revision: "1",
+  name: "Release",
+  description: "Test, then say so",
+  phases: [
+    {
+      number: 1,
+      name: "Test",
+      content: "Run the tests, and write a report.",
+      gate: {
+        evidence: z.object({ report: z.string() }),
+        verify: [
+          { verifier: "command", params: { argv: ["node", "--test", "parser.test.mjs"], timeout_ms: 30_000 } },
+          { verifier: "file_exists", field: "report" }, // the file that the evidence names
+        ],
+      },
+    },
+  ],
+});
+const content = new MemoryContent({ workflows: [release] });
+const engine = createEngine({ storage: new MemoryStorage(), content, verifiers });
+// #endregion gate
+const { sessionId } = await engine.start({ workflowType: "release", target: "parser.mjs" });
+const invented = await engine.completePhase(sessionId, { phase: 1, evidence: { report: "nowhere.md" } });
+assert.deepEqual(!invented.passed && invented.problems.map(({ field }) => field), ["report"]);
+const shown = await engine.completePhase(sessionId, { phase: 1, evidence: { report: "report.md" } });
+assert.ok(shown.passed && shown.nextPhase === null);
+await engine.close();
 
 console.log("The lies were refused, and what was true went through.");

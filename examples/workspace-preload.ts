@@ -1,8 +1,8 @@
-/** All files of a workflow in one call, and the part of a system prompt that tells a model so. */
+/** All files of a workflow in one call, the part of a system prompt that tells a model so, and which bundles there are. */
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { createWorkspace, workflowInstructions } from "phasegate/workspace";
+import { createWorkspace, discoverBundles, workflowInstructions } from "phasegate/workspace";
 
 await mkdir("outputs");
 const workspace = await createWorkspace({
@@ -29,4 +29,14 @@ assert.deepEqual(
   ["workflow", "instructions", "template"],
 );
 assert(again.success && again.files.length === 0);
+
+// #region bundles
+const { bundles, diagnostics } = await discoverBundles(fileURLToPath(new URL("intake", import.meta.url)));
+for (const { name, agents } of bundles) console.log(`${name}: ${agents.map(({ id }) => id).join(", ")}`); // intake: alex
+// #endregion bundles
+assert.deepEqual(diagnostics, []);
+assert.deepEqual(
+  bundles.flatMap(({ agents, workflows }) => [...agents, ...workflows].map(({ name }) => name)),
+  ["Alex", "intake"],
+);
 await workspace.close();

@@ -65,7 +65,7 @@ async function decide(
   options: DecideOptions,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  checkAskable(options, terminal);
+  requireHash(options);
   const trust = await readTrust(options);
   const privateKey = await readSecret(options.key, "the private key");
   const by = options.by ?? nameOf((await readPrivateKey(privateKey)).publicKey, trust.approvers ?? {});
@@ -75,6 +75,7 @@ async function decide(
   try {
     const { request, answer } = await waitingSession(opened, sessionId, verifiers);
     requireSeen(request, options.evidenceHash);
+    requireSomebody(options, terminal);
     for (const line of approvalLines(request, terminal.stdout, { full: options.full === true })) print(terminal, line);
     const note = await noteFor(decision, options, terminal);
     const question = `${decision === "approve" ? "Approve" : "Deny"} this as ${printable(by)}?`;
@@ -92,11 +93,14 @@ async function decide(
   }
 }
 
-function checkAskable({ yes, evidenceHash }: DecideOptions, terminal: Terminal): void {
-  if (yes === true && evidenceHash === undefined) {
-    const hint = "Look at the evidence first, and give its hash.";
-    throw new CommandFailure("--yes needs --evidence-hash", EXIT.usage, hint);
-  }
+function requireHash({ yes, evidenceHash }: DecideOptions): void {
+  if (yes !== true || evidenceHash !== undefined) return;
+  const hint = "Look at the evidence first, and give its hash, as `phasegate show` prints it.";
+  throw new CommandFailure("--yes needs --evidence-hash", EXIT.usage, hint);
+}
+
+/** Asked last: whoever names a session that isn't there, or waits for nobody, is told that, terminal or not. */
+function requireSomebody({ yes }: DecideOptions, terminal: Terminal): void {
   if (yes === true || isInteractive(terminal)) return;
   const hint = "Run it at a terminal, or give --yes and --evidence-hash.";
   throw new CommandFailure("there is nobody to ask: this is no terminal", EXIT.usage, hint);
@@ -109,9 +113,10 @@ function nameOf(publicKey: string, approvers: Readonly<Record<string, string>>):
   throw new CommandFailure("this key is none of the approvers' keys", EXIT.usage, hint);
 }
 
-function requireSeen({ evidenceHash }: ShownRequest, seen: string | undefined): void {
+/** The right hash is not said here: who was given another one has not seen the evidence that waits. */
+function requireSeen({ sessionId, evidenceHash }: ShownRequest, seen: string | undefined): void {
   if (seen === undefined || seen === evidenceHash) return;
-  const hint = `What waits now has the hash ${evidenceHash}: look at it before you decide.`;
+  const hint = `See what waits now, and its hash: phasegate show ${sessionId}`;
   throw new CommandFailure("that is not the evidence that waits", EXIT.problems, hint);
 }
 

@@ -15,6 +15,11 @@ interface CompactOptions extends FilterOptions {
 const HELP = `
 Nothing of a log is lost, and it can be done at any time, while servers work on the sessions.`;
 
+/** Where logs are short, the index of a session's one file is more than what its many files had beside their commits. */
+const GROWN = `
+The commits are the same, in fewer files now. These have an index, which adds a few bytes to a short log; many small files
+take more of a disk than their bytes say.`;
+
 /** `phasegate compact`. */
 export function compactCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
   const command = new Command("compact")
@@ -49,7 +54,7 @@ async function compactAll(storage: StorageAdapter, filters: FilterOptions): Prom
     sessions += 1;
   }
   const sizes = storage.size === undefined ? "" : `: ${sizeText(before)} before, ${sizeText(after)} now`;
-  return `compacted ${counted(sessions, "session")}${sizes}`;
+  return `compacted ${counted(sessions, "session")}${sizes}${after > before ? GROWN : ""}`;
 }
 
 function bytesOf(size: SessionSize | undefined): number {

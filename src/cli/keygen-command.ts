@@ -1,4 +1,5 @@
-import { open } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Command } from "commander";
 import { createApproverKeys } from "../engine/approver.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
@@ -6,8 +7,9 @@ import { logLevelOption, notEmpty } from "./option-values.js";
 import { print, type Terminal } from "./terminal.js";
 
 const HELP = `
-The private key is PKCS #8 in PEM, readable by you alone; the public one is printed. Keep the private
-one where no agent that you run can read it: another account, another machine.
+The private key is PKCS #8 in PEM, readable by you alone; the public one is printed. A folder that isn't
+there yet is made, for you alone. Keep the private key where no agent that you run can read it: another
+account, another machine.
 
 Example:
   phasegate keygen --out ~/.keys/ann.pem
@@ -31,10 +33,12 @@ export function keygenCommand(terminal: Terminal, setExitCode: SetExitCode): Com
 
 /** The mode is there from the first byte on, and nothing that was there is lost. */
 async function writeNew(file: string, text: string): Promise<void> {
+  await makeFolder(dirname(file));
   const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
     const exists = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
     const message = exists ? `${file} is there already, and is left as it is` : `${file} can't be written`;
-    throw new CommandFailure(message, EXIT.environment, "Name a file that isn't there yet.", { cause });
+    const hint = exists ? "Name a file that isn't there yet." : "Name a file in a folder that you may write to.";
+    throw new CommandFailure(message, EXIT.environment, hint, { cause });
   });
   try {
     await handle.writeFile(text);
@@ -42,4 +46,12 @@ async function writeNew(file: string, text: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/** For its owner alone, as what goes into it; one that is there stays as it is. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    const hint = "Name a file in a folder that you may write to.";
+    throw new CommandFailure(`the folder ${folder} can't be made`, EXIT.environment, hint, { cause });
+  });
 }

@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { access, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
@@ -40,11 +40,21 @@ export async function openState(state: string, options: OpenOptions = {}): Promi
 }
 
 async function openFolder(path: string, { create = false }: OpenOptions): Promise<StorageAdapter> {
+  await refuseFile(path, create);
   const { FileStorage } = await import("../adapters/fs/storage/file-storage.js");
   if (create) return FileStorage.open(resolve(path));
   const folder = await requireFolder(path, "the state folder");
   await requireSessions(join(folder, "format.json"), folder);
   return FileStorage.open(folder);
+}
+
+/** A database is a file; what names one without saying of which kind it is would be taken for a folder. */
+async function refuseFile(path: string, create: boolean): Promise<void> {
+  const found = await stat(resolve(path)).catch(() => undefined); // whatever is wrong with it, its opening tells
+  const isMeant = found === undefined ? !create && /\.(?:db|sqlite3?)$/i.test(path) : found.isFile();
+  if (!isMeant) return;
+  const message = found === undefined ? `there is no folder ${path}` : `${path} is a file, and no folder of sessions`;
+  throw new CommandFailure(message, EXIT.environment, `An SQLite database is named by its kind: sqlite:${path}`);
 }
 
 async function openSqlite(name: string, state: string, { create = false }: OpenOptions): Promise<StorageAdapter> {

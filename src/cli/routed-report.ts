@@ -51,6 +51,7 @@ function headLines(report: RoutedReport, stream: Writable): string[] {
     ...(reason === undefined ? [] : [["reason", printable(reason)] as const]),
     ...(pending === undefined ? [] : [["pending", "a report that is not decided yet"] as const]),
     ...(awaiting === undefined ? [] : [["waits", `for ${whom}: ${printable(awaiting.prompt)}`] as const]),
+    ...(awaiting === undefined ? [] : [["evidence", awaiting.evidenceHash] as const]),
   ];
   return [styled(stream, "bold", sessionId), ...fields.map(([key, value]) => `  ${key.padEnd(9)} ${value}`)];
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Logger } from "pino";
 import { createHttpApi, type HttpApi } from "../http/create-http-api.js";
 import type { RoutedEngine } from "../routed/engine/routed-engine.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
 
 const HOST = "127.0.0.1";
 /** Names under which only this machine is meant: a page on another name that leads here is turned away. */
@@ -26,12 +27,20 @@ export async function serveHttp(engine: RoutedEngine, port: number, log: Logger)
     });
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, HOST, resolve);
+    server.once("error", (cause) => reject(notHad(port, cause))).listen(port, HOST, resolve);
   });
   const address = server.address();
   log.info({ url: `http://${HOST}:${isAddress(address) ? address.port : port}` }, "listening");
   const ended = new Promise<"closed">((resolve) => server.once("close", () => resolve("closed")));
   return { ended, close: () => void server.close() };
+}
+
+function notHad(port: number, cause: Error): CommandFailure {
+  const isTaken = "code" in cause && cause.code === "EADDRINUSE";
+  const message = isTaken ? `port ${port} is taken by another process` : `port ${port} can't be had`;
+  return new CommandFailure(message, EXIT.environment, "Give another port, or --http 0 for any that is free.", {
+    cause,
+  });
 }
 
 /** What isn't meant for this machine may come from a page whose name was led here. */

@@ -46,6 +46,7 @@ function headLines(report: SessionReport, stream: Writable): string[] {
     ["updated", timeText(updatedAt)],
     ...(note === undefined ? [] : [["note", printable(note)] as const]),
     ...(awaiting === undefined ? [] : [["waits", waitsText(awaiting)] as const]),
+    ...(awaiting === undefined ? [] : [["evidence", awaiting.evidenceHash] as const]),
   ];
   return [styled(stream, "bold", sessionId), ...fields.map(([key, value]) => `  ${key.padEnd(9)} ${value}`)];
 }

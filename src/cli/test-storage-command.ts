@@ -60,8 +60,12 @@ async function reportOf(
   module: StorageContractModule,
   run: Parameters<typeof import("../testing/storage-contract.js").runStorageContract>[1],
 ) {
-  const { runStorageContract } = await import("../testing/storage-contract.js");
+  const { runStorageContract, storageContract } = await import("../testing/storage-contract.js");
   try {
+    requireCases(
+      storageContract(module).map(({ name }) => name),
+      run?.only,
+    );
     return await runStorageContract(module, run);
   } catch (error) {
     if (error instanceof ContractError) return error.report;
@@ -69,6 +73,14 @@ async function reportOf(
   } finally {
     await module.finish?.();
   }
+}
+
+/** Nothing tried is nothing shown: a misspelt name must not look like a run. */
+function requireCases(names: readonly string[], only = ""): void {
+  if (names.some((name) => name.includes(only))) return;
+  const kinds = [...new Set(names.map((name) => name.slice(0, name.indexOf(":") + 1)))];
+  const hint = `Their names begin with ${kinds.join(", ")} and say what is promised; docs/testing.md lists them.`;
+  throw new CommandFailure(`no case has "${only}" in its name`, EXIT.usage, hint);
 }
 
 async function load(file: string): Promise<StorageContractModule> {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { createVerifiers } from "../adapters/verifiers/create-verifiers.js";
 import type { Verifier } from "../ports/verifier.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
 import { notEmpty } from "./option-values.js";
 
 /** What says how far verifiers go. */
@@ -32,7 +33,10 @@ export async function openVerifiers(
   { project, allowCommand = {}, allowHost = [], allowEnv = [] }: VerifierOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Readonly<Record<string, Verifier>>> {
-  if (project === undefined) return {};
+  if (project === undefined) {
+    requireNone({ "--allow-command": Object.keys(allowCommand), "--allow-host": allowHost, "--allow-env": allowEnv });
+    return {};
+  }
   const env = Object.fromEntries(
     allowEnv.flatMap((name) => {
       const value = environment[name];
@@ -40,6 +44,15 @@ export async function openVerifiers(
     }),
   );
   return createVerifiers({ projectRoot: project, commands: allowCommand, hosts: allowHost, env });
+}
+
+/** What is allowed without a project would be allowed to nobody. */
+function requireNone(allowed: Readonly<Record<string, readonly string[]>>): void {
+  const flag = Object.keys(allowed).find((name) => allowed[name]?.length);
+  if (flag === undefined) return;
+  const hint =
+    "Give --project DIR, the folder that gates look into; without it there are no checks to allow anything to.";
+  throw new CommandFailure(`${flag} needs --project`, EXIT.usage, hint);
 }
 
 /** `npm` is looked up on the PATH, once; `npm=/usr/bin/npm` is that one. */

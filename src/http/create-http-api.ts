@@ -74,7 +74,7 @@ async function answer({ face, basePath, options, document }: Api, request: Reque
   const authorized = await (options.authorize?.(request) ?? true);
   if (authorized instanceof Response) return { response: authorized };
   if (authorized !== true) return { refusal: UNAUTHORIZED, headers: { "www-authenticate": "Bearer" } };
-  if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(allow), headers: { allow } };
+  if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
   return route === undefined ? { body: document } : carried(face, route, request, options.maxBodyBytes ?? BODY_BYTES);
 }
 
@@ -120,12 +120,14 @@ const INTERNAL = refused(500, "INTERNAL_ERROR", "An unexpected error occurred.",
   remedy: "Try once more; if it fails again, tell the person who runs this server.",
 });
 const NOT_FOUND = refused(404, "NOT_FOUND", "There is nothing at this path.", {
-  remedy: `There are ${ROUTES.map(({ path }) => path).join(", ")}.`,
+  remedy: `There are ${[...ROUTES.map(({ path }) => path), OPENAPI_PATH].join(", ")}.`,
 });
 const UNAUTHORIZED = refused(401, "UNAUTHORIZED", "The request is not authorized.", {
   remedy: "Send the credentials that this server asks for.",
 });
 
-function wrongMethod(allow: string): Refusal {
-  return refused(405, "METHOD_NOT_ALLOWED", `Use ${allow}.`, { remedy: "The OpenAPI document names every method." });
+function wrongMethod(path: string, allow: string): Refusal {
+  return refused(405, "METHOD_NOT_ALLOWED", `${path} takes ${allow}.`, {
+    remedy: "The OpenAPI document names every method.",
+  });
 }

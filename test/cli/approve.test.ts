@@ -18,7 +18,17 @@ describe("phasegate keygen", () => {
     const again = await run("keygen", "--out", out);
     expect(again).toMatchObject({ code: 3, stdout: "", stderr: expect.stringContaining("is there already") });
     expect(await readFile(out, "utf8")).toBe(text);
-    expect((await run("keygen", "--out", join(out, "below"))).stderr).toContain("can't be written");
+    const below = await run("keygen", "--out", join(out, "below"));
+    expect(below).toMatchObject({ code: 3, stderr: expect.stringContaining(`the folder ${out} can't be made`) });
+  });
+
+  it("makes a folder that isn't there, for its owner alone", async () => {
+    const folder = join(await temporaryFolder(), "keys");
+    expect((await run("keygen", "--out", join(folder, "ann.pem"))).code).toBe(0);
+    expect(await readFile(join(folder, "ann.pem"), "utf8")).toContain("PRIVATE KEY");
+    if (process.platform !== "win32") expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    const taken = await run("keygen", "--out", folder);
+    expect(taken).toMatchObject({ code: 3, stderr: expect.stringContaining("is there already") });
   });
 });
 
@@ -83,8 +93,12 @@ describe("phasegate approve", () => {
   });
 
   it("asks nobody where there is nobody to ask", async () => {
-    const { state, sessionId, keyFile, approvers, standing } = await waitingSession();
-    const args = ["approve", sessionId, "--state", state, "--key", await keyFile("ann"), "--approvers", approvers];
+    const { state, sessionId, keyFile, approvers, standing, evidenceHash } = await waitingSession();
+    const rest = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers];
+    const args = ["approve", sessionId, ...rest];
+    const nobody = await run("approve", "nobody", ...rest);
+    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining("nobody") });
+    expect(nobody.stderr).not.toContain("terminal");
     expect(await run(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining("this is no terminal") });
     expect(await run(...args, "--yes")).toMatchObject({
       code: 2,
@@ -92,6 +106,10 @@ describe("phasegate approve", () => {
     });
     const other = await run(...args, "--yes", "--evidence-hash", "0".repeat(64));
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining("not the evidence that waits") });
+    // The right hash is in no answer to a wrong one: it stands where the session is looked at.
+    expect(other.stderr).not.toContain(evidenceHash);
+    expect(other.stderr).toContain(`phasegate show ${sessionId}`);
+    expect((await run("show", sessionId, "--state", state)).stdout).toContain(`  evidence  ${evidenceHash}\n`);
     expect(await standing()).toMatchObject({ awaitingApproval: true, version: 2 });
   });
 

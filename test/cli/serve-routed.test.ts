@@ -182,7 +182,8 @@ describe("phasegate serve with routed workflows", () => {
     const taken = ["--http", new URL(url).port, "--decider", "linear"];
     const second = await runBin(["serve", "--routed", routed, "--state", state, ...taken]);
     expect(second.code).toBe(3);
-    expect(second.stderr).toContain("EADDRINUSE");
+    expect(second.stderr).toContain(`port ${new URL(url).port} is taken by another process`);
+    expect(second.stderr).toContain("--http 0 for any that is free");
   });
 });
 

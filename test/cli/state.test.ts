@@ -52,6 +52,16 @@ describe("--state", () => {
     expect((await readFile(again)).equals(await readFile(lines))).toBe(true);
   });
 
+  it("says how a database is named, where its kind is left out", async () => {
+    const file = join(await temporaryFolder(), "sessions.db");
+    const hint = `hint: An SQLite database is named by its kind: sqlite:${file}`;
+    const named = { code: 3, stderr: expect.stringContaining(hint) };
+    expect(await run("sessions", "--state", file)).toMatchObject(named);
+    await writeFile(file, "");
+    expect(await run("sessions", "--state", file)).toMatchObject(named);
+    await expect(openState(file, { create: true })).rejects.toMatchObject({ hint: expect.stringContaining("sqlite:") });
+  });
+
   it("leaves alone a file that holds no sessions, unless it is to be created", async () => {
     const folder = await temporaryFolder();
     const [empty, others] = [join(folder, "empty.db"), join(folder, "others.db")];
@@ -213,6 +223,10 @@ describe("phasegate compact", () => {
       "compacted 4 sessions: 280 bytes before, 240 bytes now\n",
     );
     expect(compacted.sort()).toEqual(Object.values(ids).sort());
+    const grow = async () => ({ commits: 1, bytes: 100 + compacted.length });
+    spied({ compact, size: grow });
+    const { stdout } = await run("compact", ids.odd, "--state", state);
+    expect(stdout).toMatch(/^compacted 1 session: 104 bytes before, 105 bytes now\nThe commits are the same/);
     compacted.length = 0;
     await run("compact", ids.odd, "--state", state);
     await run("compact", "--status", "failed", "--state", state);

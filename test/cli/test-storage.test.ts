@@ -56,12 +56,12 @@ describe("phasegate test-storage", () => {
     expect(json.code).toBe(1);
   });
 
-  it("finds nothing kept where nothing was tried", async () => {
+  it("says so where no case has such a name, and how names begin", async () => {
     const file = await moduleOf("sound.mjs", `export { open } from ${JSON.stringify(MEMORY)};`);
-    expect(await run("test-storage", file, "--only", "no such case")).toMatchObject({
-      code: 1,
-      stdout: "0 kept, 0 broken, 0 not tried\n",
-    });
+    const { code, stdout, stderr } = await run("test-storage", file, "--only", "no such case");
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain('no case has "no such case" in its name');
+    expect(stderr).toContain("append:, read:");
   });
 
   it("refuses what is no such module", async () => {

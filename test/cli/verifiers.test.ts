@@ -108,6 +108,24 @@ describe("phasegate serve with verifiers", () => {
     });
   });
 
+  it("names the flag that would let a gate run its command, and asks for a project where there is none", async () => {
+    const { project, flags } = await host();
+    const { ask, client } = await connectToBin([...flags, "--project", project]);
+    expect(await ask(START)).toMatchObject({
+      code: "DEFINITION_INVALID",
+      error: expect.stringContaining("(phasegate serve: --allow-command checker)"),
+    });
+    await client.close();
+    for (const allowed of [
+      ["--allow-command", "node"],
+      ["--allow-host", "example.org"],
+      ["--allow-env", "CI"],
+    ]) {
+      const { code, stderr } = await run("serve", ...flags, ...allowed);
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`${allowed[0]} needs --project`)]);
+    }
+  });
+
   it.each([
     ["--allow-command", "=/bin/true", "Write it as NAME or NAME=/absolute/path."],
     ["--allow-command", "npm=", "Write it as NAME or NAME=/absolute/path."],

@@ -197,9 +197,13 @@ describe("a request that is wrong", () => {
 
   it("is a 404 at another path, and a 405 that says what is allowed with another method", async () => {
     const { send } = served();
-    expect(await send("/workflows")).toMatchObject({ status: 404, body: { error_code: "NOT_FOUND" } });
+    const remedy = expect.stringContaining("/workflows/history, /openapi.json.");
+    expect(await send("/workflows")).toMatchObject({
+      status: 404,
+      body: { error_code: "NOT_FOUND", details: { remedy } },
+    });
     const wrong = await send("/workflows/start");
-    expect(wrong.status).toBe(405);
+    expect(wrong).toMatchObject({ status: 405, body: { message: "/workflows/start takes POST, OPTIONS." } });
     expect(wrong.headers.get("allow")).toBe("POST, OPTIONS");
     const deleted = await send("/workflows/list", { method: "DELETE" });
     expect(deleted.headers.get("allow")).toBe("GET, HEAD, OPTIONS");

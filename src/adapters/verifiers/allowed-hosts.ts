@@ -39,7 +39,11 @@ export function allowedUrl(verifier: string, text: string, hosts: HostList): All
   const port = url.port === "" ? standard : Number(url.port);
   const mayBePrivate = hosts.get(`${url.hostname}:${port}`);
   if (mayBePrivate === undefined) {
-    throw wrongParam(verifier, "url", `${url.host} is not on the host's list of servers`);
+    throw wrongParam(
+      verifier,
+      "url",
+      `${url.host} is not on the host's list of servers (phasegate serve: --allow-host)`,
+    );
   }
   return { url, hostname: url.hostname.replace(/^\[|\]$/g, ""), port, mayBePrivate };
 }

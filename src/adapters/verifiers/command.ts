@@ -98,5 +98,10 @@ function executableOf({ argv }: Params, { commands }: CommandHost): string {
   const near = nearest(name, commands.keys());
   const list = [...commands.keys()].join(", ") || "none";
   const hint = near === undefined ? "" : `; did you mean '${near}'?`;
-  throw wrongParam(NAME, "argv", `${shown(name)} is not on the host's list of commands (${list})${hint}`);
+  throw wrongParam(NAME, "argv", `${shown(name)} is not on the host's list of commands (${list})${hint}${howTo(name)}`);
+}
+
+/** How a person allows a command; a name that no flag could hold is none. */
+function howTo(name: string): string {
+  return /^[\w.+-]{1,60}$/.test(name) ? ` (phasegate serve: --allow-command ${name})` : "";
 }

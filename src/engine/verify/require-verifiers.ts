@@ -30,7 +30,7 @@ export function requireVerifiers({ type, phases }: VerifiedWorkflow, verifiers: 
   throw new PhasegateError("DEFINITION_INVALID", `${type} can't be run by this host: ${first}${more}`, {
     remedy:
       missing.length === 0
-        ? "Correct the params of the gate's `verify`."
+        ? "Correct the params of the gate's `verify`, or let the host allow what they ask for."
         : `The host must register ${missing.join(", ")}: createEngine({ verifiers }), with createVerifiers() of phasegate/verify for the built-in ones (phasegate serve: --project).`,
     details: { workflowType: type, diagnostics },
   });
