@@ -10,16 +10,11 @@ import { FileStorage } from "phasegate/fs";
 import { registerWorkflowTool } from "phasegate/mcp";
 import * as z from "zod";
 
-const release = defineWorkflow({
-  type: "release",
-  revision: "1",
-  name: "Release",
-  description: "Test, then ship",
-  phases: [
-    { number: 1, name: "Test", content: "Run the tests.", gate: { evidence: z.object({ passed: z.int().min(1) }) } },
-    { number: 2, name: "Ship", content: "Tag and publish.", gate: { evidence: z.object({ tag: z.string().min(2) }) } },
-  ],
-});
+const phases = [
+  { number: 1, name: "Test", content: "Run the tests.", gate: { evidence: z.object({ passed: z.int().min(1) }) } },
+  { number: 2, name: "Ship", content: "Tag and publish.", gate: { evidence: z.object({ tag: z.string().min(2) }) } },
+];
+const release = defineWorkflow({ type: "release", revision: "1", name: "Release", description: "Test, ship", phases });
 
 const storage = await FileStorage.open("./state"); // survives a kill at any instant
 const engine = createEngine({ storage, content: new MemoryContent({ workflows: [release] }) });
