@@ -21,7 +21,7 @@ export function comparePositions(a: ListPosition, b: ListPosition): number {
   return a.sessionId < b.sessionId ? -1 : a.sessionId > b.sessionId ? 1 : 0;
 }
 
-const ISO_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+const ISO_TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}\.\d{3}Z$/;
 
 /** Whether a text is a time as `Date.toISOString` writes it, in the years 0 to 9999. */
 export function isIsoTime(value: unknown): value is string {

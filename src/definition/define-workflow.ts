@@ -39,7 +39,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
       "DEFINITION_INVALID",
       `the workflow ${shown(input.type)} can't be used: ${problems.join("; ")}`,
       {
-        remedy: "Mend what is listed in the call of defineWorkflow.",
+        remedy: "Mend what is listed.",
         details: { workflowType: String(input.type), diagnostics: problems },
       },
     );
@@ -78,8 +78,9 @@ function problemsOf(input: WorkflowInput): string[] {
     ),
   );
   for (const phase of input.phases) {
-    if (phase.gate !== undefined && !isSchema(phase.gate.evidence)) {
-      problems.push(`phase ${phase.number}: gate.evidence is no schema: give zod, or any other Standard Schema`);
+    // Plain JavaScript hands in anything.
+    if (phase.gate !== undefined && Object(phase.gate.evidence)["~standard"] === undefined) {
+      problems.push(`phase ${phase.number}: gate.evidence is no Standard Schema`);
     }
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
     problems.push(...ascending(numbers, `phase ${phase.number}: task`));
@@ -89,11 +90,6 @@ function problemsOf(input: WorkflowInput): string[] {
     problems.push(`startPhase ${start} is no phase`);
   }
   return problems;
-}
-
-// Asked of what plain JavaScript hands in.
-function isSchema(value: unknown): boolean {
-  return (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
 }
 
 function ascending(numbers: readonly number[], what: string): string[] {

@@ -11,6 +11,8 @@ export const plannedTaskSchema = z.object({
   /** Ids of tasks that must be done first. */
   dependencies: z.array(z.string()),
   acceptanceCriteria: z.array(z.string()),
+  /** What it is done for, where the plan says so. */
+  requirements: z.array(z.string()).optional(),
   /** What the plan said when it was pinned. */
   state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
   optional: z.boolean(),

@@ -91,8 +91,8 @@ export class Operations {
 }
 
 function busy(running: number, limit: number): PhasegateError<"BUSY"> {
-  return new PhasegateError("BUSY", `${running} operations are running, which is as many as this host allows`, {
-    remedy: "Wait a moment and call again with the same parameters.",
+  return new PhasegateError("BUSY", `${running} operations are running, as many as this host allows`, {
+    remedy: "Wait a moment, then call again.",
     details: { running, limit },
   });
 }

@@ -85,7 +85,7 @@ export function watchKind<T>(
 
 function unsupported(): PhasegateError<"UNSUPPORTED"> {
   return new PhasegateError("UNSUPPORTED", "this storage can't be watched", {
-    remedy: "Use an adapter that has watch, or list the sessions from time to time.",
+    remedy: "Use an adapter that has watch, or list the sessions.",
     details: { operation: "watch" },
   });
 }

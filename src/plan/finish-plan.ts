@@ -70,7 +70,7 @@ function finishTask(
     optional: draft.optional,
     parallel: draft.marked ?? draft.parallel,
     ...(story === undefined ? {} : { story }),
-    requirements: draft.requirements,
+    requirements: [...new Set(draft.requirements)],
     files: [...new Set(draft.files)],
     position: draft.position,
   };

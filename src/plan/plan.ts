@@ -52,6 +52,7 @@ export interface PlanTask {
   readonly parallel: boolean;
   /** The user story that it belongs to: `US1`. */
   readonly story?: string;
+  /** What it is done for: an id or a range of ids each (`1.2`, `FR-001`), or what is said instead. */
   readonly requirements: readonly string[];
   readonly files: readonly string[];
   readonly position: PlanPosition;

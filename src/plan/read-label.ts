@@ -5,6 +5,7 @@ import { mentionedPhase } from "./identify.js";
 import { type Field, type Label, NO_TASKS } from "./labels.js";
 import { addText, openGateOf, staysInGate } from "./read-gate.js";
 import type { Block, ReaderState } from "./reader-state.js";
+import { readReferences } from "./references.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn } from "./task-line.js";
 
@@ -66,7 +67,7 @@ function ofTask(state: ReaderState, task: TaskDraft, label: Label, row: Row): vo
     case "files":
       return take(state, label, row, (said) => task.files.push(...filesOf(said)));
     case "requirements":
-      return take(state, label, row, (said) => task.requirements.push(bare(said)));
+      return take(state, label, row, (said) => task.requirements.push(...readReferences(bare(said))));
     case "criteria":
     case "success":
       return openCriteria(state, task, label, row);

@@ -1,6 +1,7 @@
 /** What the line that names a task says: its name, and what dialects write beside it. */
 import type { TaskIds } from "./identify.js";
 import { taskTitle } from "./identify.js";
+import { readReferences } from "./references.js";
 
 /** A task's line, taken apart. */
 export interface TaskLine {
@@ -51,9 +52,14 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
     ...(story === undefined ? {} : { story }),
     ...(time === undefined ? {} : { time }),
     ...(dependencies === undefined ? {} : { dependencies }),
-    requirements: criteria === undefined ? [] : [`AC ${criteria.trim()}`],
+    requirements: criteria === undefined ? [] : readReferences(criteria.trim()).map(criterionId),
     files: filesIn(rest),
   };
+}
+
+/** `(AC: 1, 2)` leaves out what they are. */
+function criterionId(reference: string): string {
+  return /^AC/i.test(reference) ? reference : `AC ${reference}`;
 }
 
 /** `…, depends on T001 and T002` at the end, without brackets: only where nothing but ids follows. */

@@ -40,6 +40,7 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
     ESTIMATED_TIME: plan?.estimatedTime ?? NO_DURATION,
     DEPENDENCIES: plan?.dependencies.join(", ") || NO_DEPENDENCIES,
     ACCEPTANCE_CRITERIA: plan?.acceptanceCriteria ?? [],
+    REQUIREMENTS: plan?.requirements?.join(", ") ?? "",
     NEXT_TASK_NUMBER: number + 1,
   };
 }

@@ -76,11 +76,13 @@ export function tickNews(ticks: TickReport | undefined): WireObject {
 
 /** How a task stands among those of its phase. */
 export function taskNews({ task, tasks }: PlannedTaskView): WireObject {
-  const { id, state, dependencies, open } = task;
+  const { id, state, optional, requirements, dependencies, open } = task;
   const ready = tasks.filter((other) => other.ready).map((other) => other.number);
   return compact({
     id,
     state,
+    optional: optional || undefined,
+    requirements,
     dependencies,
     open_dependencies: open.length === 0 ? undefined : open,
     ready_tasks: open.length === 0 ? undefined : ready,

@@ -102,7 +102,7 @@ function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | unde
 }
 
 /** A task in the list of its phase. */
-function taskEntry({ number, id, name, state, dependencies, ready, optional }: TaskStanding): WireObject {
+function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskStanding): WireObject {
   return compact({
     task_number: number,
     id,
@@ -111,6 +111,7 @@ function taskEntry({ number, id, name, state, dependencies, ready, optional }: T
     dependencies: dependencies.length === 0 ? undefined : dependencies,
     ready: ready || undefined,
     optional: optional || undefined,
+    requirements: requirements?.map((reference) => brief(reference, 120)),
   });
 }
 

@@ -114,7 +114,7 @@ describe("defineWorkflow", () => {
         expect.objectContaining({
           code: "DEFINITION_INVALID",
           details: expect.objectContaining({
-            diagnostics: ["phase 2: gate.evidence is no schema: give zod, or any other Standard Schema"],
+            diagnostics: ["phase 2: gate.evidence is no Standard Schema"],
           }),
         }),
       );

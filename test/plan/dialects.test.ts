@@ -182,8 +182,8 @@ In order.
       "[ ] 3 Checkpoint - Ensure all tests pass @22 < 1.2 2.1",
       "! CHECKBOX_UNPLACED 33",
     ]);
-    expect(taskOf(TEXT, "1.1")).toMatchObject({ requirements: ["1.1, 1.2"], optional: false });
-    expect(taskOf(TEXT, "1.2")).toMatchObject({ requirements: ["Requirements 2.3"], optional: true });
+    expect(taskOf(TEXT, "1.1")).toMatchObject({ requirements: ["1.1", "1.2"], optional: false });
+    expect(taskOf(TEXT, "1.2")).toMatchObject({ requirements: ["2.3"], optional: true });
     expect(taskOf(TEXT, "2.2").optional).toBe(true);
   });
 
@@ -266,7 +266,7 @@ describe("bmad", () => {
       "! TASK_WITHOUT_ID 13",
       "! CHECKBOX_UNPLACED 16",
     ]);
-    expect(taskOf(text, "1").requirements).toEqual(["AC 1, 2"]);
+    expect(taskOf(text, "1").requirements).toEqual(["AC 1", "AC 2"]);
   });
 });
 

@@ -18,6 +18,7 @@ const TASK: TaskDefinition = {
     estimatedTime: "2 hours",
     dependencies: ["1.1", "1.2"],
     acceptanceCriteria: ["Runs", "Is green"],
+    requirements: ["1.1", "FR-002"],
     state: "pending",
     optional: false,
     parallel: false,
@@ -50,9 +51,9 @@ describe("what templates show", () => {
       "4 Parsing: Read every plan, 3 days, 1\n- [ ] All green\n- [ ] Reviewed\n5",
     );
     const ofTask =
-      "[TASK_ID] [TASK_NAME] ([PHASE_NUMBER] [PHASE_NAME]): [TASK_DESCRIPTION], [ESTIMATED_TIME], [DEPENDENCIES]\n[ACCEPTANCE_CRITERIA]\n[NEXT_TASK_NUMBER]";
+      "[TASK_ID] [TASK_NAME] ([PHASE_NUMBER] [PHASE_NAME]): [TASK_DESCRIPTION], [ESTIMATED_TIME], [DEPENDENCIES]\n[ACCEPTANCE_CRITERIA]\nFor [REQUIREMENTS]\n[NEXT_TASK_NUMBER]";
     expect(renderTask(ofTask, PHASE, TASK)).toBe(
-      "1.3 Write [TASK_ID] of $& tests (4 Parsing): Cover the parser, 2 hours, 1.1, 1.2\n- [ ] Runs\n- [ ] Is green\n3",
+      "1.3 Write [TASK_ID] of $& tests (4 Parsing): Cover the parser, 2 hours, 1.1, 1.2\n- [ ] Runs\n- [ ] Is green\nFor 1.1, FR-002\n3",
     );
   });
 
@@ -68,6 +69,7 @@ describe("what templates show", () => {
     });
     expect(renderPhase("[NEXT_PHASE_NUMBER]", phase, undefined)).toBe("None");
     expect(renderTask("[DEPENDENCIES] [ACCEPTANCE_CRITERIA]", phase, task)).toBe("None None");
+    expect(renderTask("([REQUIREMENTS])", phase, task)).toBe("()");
   });
 });
 

@@ -102,6 +102,27 @@ describe("the tool on a session with a plan", () => {
     expect(ready).toMatchObject({ next: { action: "complete_phase" } });
   });
 
+  it("says what a task is done for and that it may be left out, only where the plan says so", async () => {
+    const words = "a sentence that goes on and on, ".repeat(10).trim();
+    const plan = PLAN.replace("Task 1.3**: Write the docs", "Task 1.3**: Write the docs (optional)").replace(
+      "  - **Dependencies**: Task 1.1\n",
+      `$&  - **Requirements**: 1.1, FR-002\n  - **Traces to**: ${words}\n`,
+    );
+    const { call, start } = makeTool({ plan });
+    const session_id = await start(1);
+    const { tasks } = (await call({ action: "get_phase", session_id })).phase_content as { tasks: readonly object[] };
+    expect(tasks).toEqual([
+      { task_number: 1, id: "1.1", name: "Write the lexer", state: "pending", ready: true },
+      expect.objectContaining({ id: "1.2", requirements: ["1.1", "FR-002", `${words.slice(0, 119)}…`] }),
+      expect.objectContaining({ id: "1.3", optional: true }),
+    ]);
+    const task = (number: number) => call({ action: "get_task", session_id, phase: 1, task_number: number });
+    expect(await task(2)).toMatchObject({ id: "1.2", requirements: ["1.1", "FR-002", words] });
+    expect(await task(2)).not.toHaveProperty("optional");
+    expect(await task(3)).toMatchObject({ id: "1.3", optional: true });
+    expect(await task(3)).not.toHaveProperty("requirements");
+  });
+
   it("refuses a locked task with those that are ready", async () => {
     const { refused, start } = makeTool({ config: { enforce_dependencies: true } });
     const session_id = await start(1);

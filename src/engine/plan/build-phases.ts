@@ -50,7 +50,7 @@ export function buildPhases(
 }
 
 function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions): TaskDefinition {
-  const { id, name, description, estimatedTime, dependencies, acceptanceCriteria, state, optional, parallel } = task;
+  const { id, name, description, estimatedTime, dependencies, acceptanceCriteria, requirements } = task;
   return {
     number,
     name,
@@ -61,9 +61,10 @@ function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions)
       ...(estimatedTime === undefined ? {} : { estimatedTime }),
       dependencies: [...dependencies],
       acceptanceCriteria: acceptanceCriteria.map(({ text }) => text),
-      state,
-      optional,
-      parallel,
+      ...(requirements.length === 0 ? {} : { requirements: [...requirements] }),
+      state: task.state,
+      optional: task.optional,
+      parallel: task.parallel,
     },
   };
 }

@@ -72,8 +72,8 @@ function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<stri
   }
   const [asked, asks] = [was.plan.acceptanceCriteria, now.acceptanceCriteria.map(({ text }) => text)];
   if (asked.join("\n") !== asks.join("\n")) say("criteria", { name, ...countOf(asked, asks) });
-  const facts = ({ description, estimatedTime, optional, parallel }: PlannedTask | PlanTask) =>
-    JSON.stringify([description, estimatedTime, optional, parallel]);
+  const facts = ({ description, estimatedTime, requirements = [], optional, parallel }: PlannedTask | PlanTask) =>
+    JSON.stringify([description, estimatedTime, requirements, optional, parallel]);
   if (facts(was.plan) !== facts(now)) say("other", { name });
 }
 

@@ -23,6 +23,8 @@ export interface TaskStanding {
   /** Whether it can be done now: it is not done, nor is its phase, and nothing that it needs is open. */
   readonly ready: boolean;
   readonly optional: boolean;
+  /** What it is done for, where the plan says so. */
+  readonly requirements?: readonly string[];
 }
 
 /** How the tasks of a phase stand: by the session, and by its plan as it is now. */
@@ -47,12 +49,13 @@ export function taskStandings(
   };
   return phase.tasks.flatMap(({ number, name, plan }) => {
     if (plan === undefined) return [];
-    const { id, dependencies, optional } = plan;
+    const { id, dependencies, optional, requirements } = plan;
     const state = stateOf(id);
     // What was left out in a phase that is behind the session keeps nobody waiting.
     const isOver = (other: string) => homes.get(other)?.done === true;
     const open = dependencies.filter((needed) => !isOver(needed) && stateOf(needed) !== "done");
     const ready = state !== "done" && !isOver(id) && open.length === 0;
-    return [{ number, id, name, state, dependencies, open, ready, optional }];
+    const said = requirements === undefined ? {} : { requirements };
+    return [{ number, id, name, state, dependencies, open, ready, optional, ...said }];
   });
 }

@@ -233,7 +233,7 @@ export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
 
 function busy(running: number, limit: number): PhasegateError<"BUSY"> {
   return new PhasegateError("BUSY", `${running} operations are running, which is as many as this host allows`, {
-    remedy: "Wait a moment and call again with the same parameters.",
+    remedy: "Wait a moment, then call again.",
     details: { running, limit },
   });
 }

@@ -35,7 +35,23 @@ function kindsOfParagraph(lines: readonly string[]): string[] {
 /** How lines may begin, and go on. */
 const line = fc
   .tuple(
-    fc.constantFrom("", " ", "   ", "    ", "\t", "> ", ">> ", "- ", "  - ", "* ", "1. ", "12) ", "- [ ] ", "- [x] "),
+    fc.constantFrom(
+      "",
+      " ",
+      "   ",
+      "    ",
+      "\t",
+      "> ",
+      ">> ",
+      "- ",
+      "  - ",
+      "* ",
+      "1. ",
+      "12) ",
+      "123) ",
+      "- [ ] ",
+      "- [x] ",
+    ),
     fc.constantFrom(
       "",
       "# ",
@@ -77,6 +93,16 @@ describe("condense", () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  it.each([
+    { behind: "a quote", lines: [">> ", "\tword ", `\t${WORDS} \`\`\``] },
+    { behind: "code in a quote", lines: [">     word", "    word", "    and more"] },
+    { behind: "an item with a blank line", lines: ["123) word", "", "    word", "    and more"] },
+  ])("keeps each line of code behind $behind, of which the parser makes a block", ({ lines }) => {
+    const { text, numbers } = condense(lines);
+    expect(outline(text, numbers)).toEqual(outline(lines.join("\n")));
+    expect(numbers).toEqual(lines.map((_, index) => index + 1));
   });
 
   it("cuts lines of words, leaves out those that begin like the line before, and knows which are left", () => {

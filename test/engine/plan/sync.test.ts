@@ -78,6 +78,12 @@ const EDITS: readonly (readonly [string, (text: string) => string, string, objec
     },
   ],
   [
+    "requirements where there were none",
+    (text) => text.replace("Write the docs\n", "Write the docs\n  - Requirements: 1.2\n"),
+    "1 changed otherwise",
+    { other: [{ phase: 1, id: "1.3", name: "Write the docs" }] },
+  ],
+  [
     "a phase more, and another name for one",
     (text) => `${text.replace("Phase 1: Parse", "Phase 1: Read")}\n### Phase 3: Ship\n\n- [ ] **Task 3.1**: Ship it\n`,
     "2 added, 1 renamed",
