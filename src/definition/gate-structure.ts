@@ -15,7 +15,7 @@ const ruleSchema = z.object({
   /** The same in CEL: what is run. */
   cel: z.string(),
   /** What `params` is in it. */
-  params: storedObjectSchema.optional(),
+  params: z.optional(storedObjectSchema),
   /** What is said where it doesn't hold. */
   message: z.string().optional(),
 });
@@ -50,9 +50,9 @@ const fieldSchema = z.object({
   required: z.boolean(),
   description: z.string().optional(),
   /** A value that would do, by its author. */
-  example: storedValueSchema.optional(),
+  example: z.optional(storedValueSchema),
   /** A value that its rules take, made up where its author gives none. */
-  sample: storedValueSchema.optional(),
+  sample: z.optional(storedValueSchema),
   /** What its value must fulfil, where there is one. */
   rules: z.array(ruleSchema).optional(),
 });
@@ -75,8 +75,8 @@ const schemaGateSchema = z.object({
   kind: z.literal("schema"),
   allowOverride: z.boolean(),
   /** What the Standard Schema in code says of itself, where it gives a JSON Schema. */
-  jsonSchema: storedObjectSchema.optional(),
-  example: storedObjectSchema.optional(),
+  jsonSchema: z.optional(storedObjectSchema),
+  example: z.optional(storedObjectSchema),
   ...demandsShape,
 });
 

@@ -42,7 +42,7 @@ export const dynamicSchema = z.object({
   /** Whether acceptance criteria are ticked with their tasks. */
   tickCriteria: z.boolean(),
   /** Keys of the source that this version doesn't know, kept. */
-  extra: storedObjectSchema.optional(),
+  extra: z.optional(storedObjectSchema),
 });
 
 /** The plan that a session has pinned. */

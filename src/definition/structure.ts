@@ -33,7 +33,7 @@ const taskSchema = z.object({
   /** What the plan says of it, where it comes from one. */
   plan: plannedTaskSchema.optional(),
   /** Keys of the source that this version doesn't know, kept. */
-  extra: storedObjectSchema.optional(),
+  extra: z.optional(storedObjectSchema),
 });
 
 const phaseSchema = z.object({
@@ -53,7 +53,7 @@ const phaseSchema = z.object({
   /** What the plan says of it, where it comes from one. */
   plan: plannedPhaseSchema.optional(),
   /** Keys of the source that this version doesn't know, kept. */
-  extra: storedObjectSchema.optional(),
+  extra: z.optional(storedObjectSchema),
 });
 
 const structureShape = z.object({
@@ -79,7 +79,7 @@ const structureShape = z.object({
   dynamic: dynamicSchema.optional(),
   /** The plan of a session whose phases come out of one. */
   plan: planPinSchema.optional(),
-  extra: storedObjectSchema.optional(),
+  extra: z.optional(storedObjectSchema),
 });
 
 /** Checks a pinned definition that comes out of a store. */

@@ -23,7 +23,7 @@ export const problemSchema = z.object({
   got: z.string().optional(),
   expected: z.string().optional(),
   /** A value that would do. */
-  example: storedValueSchema.optional(),
+  example: z.optional(storedValueSchema),
 });
 
 /** One thing that is wrong with evidence. */

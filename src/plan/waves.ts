@@ -2,7 +2,7 @@
  * The graph of waves that Kiro writes below its tasks: `{"waves": [{"id": 0, "tasks": ["1.1"]}, …]}` in a block
  * of JSON. The tasks of a wave wait for all of the wave before.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";
 
@@ -10,7 +10,7 @@ import type { SourceText } from "./source-text.js";
 export type Waves = ReadonlyMap<string, readonly string[]>;
 
 const wavesSchema = z.object({
-  waves: z.array(z.object({ tasks: z.array(z.union([z.string(), z.number()]).transform(String)) })),
+  waves: z.array(z.object({ tasks: z.array(z.pipe(z.union([z.string(), z.number()]), z.transform(String))) })),
 });
 
 /** Reads all graphs of a source; a block that is none says nothing. */

@@ -2,7 +2,7 @@
  * What an approver signs: a text that names all that the word is about, so that a signature given for one
  * thing is worth nothing for any other.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import { canonicalJson } from "../definition/canonical-json.js";
 import { digest } from "../definition/digest.js";
 

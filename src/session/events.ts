@@ -48,7 +48,7 @@ const decided = {
   asked: z.int().positive(),
   /** Whether a signature by that name's key was there, and right. */
   authenticated: z.boolean(),
-  signature: signatureSchema.optional(),
+  signature: z.optional(signatureSchema),
   /** Names the public key that the signature was checked with. */
   keyId: z.string().optional(),
 };

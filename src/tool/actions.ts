@@ -1,24 +1,24 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 
 /** Every parameter of the tool: seed names, with what an agent reads of each. */
 export const PARAMETERS = {
-  session_id: z.string().describe("from start"),
-  workflow_type: z.string().describe("from list_workflows"),
-  target_file: z.string().describe("path in the project, for start"),
-  options: z.record(z.string(), z.unknown()).describe("for start"),
-  phase: z.int().describe("phase number"),
+  session_id: z.string().check(z.describe("from start")),
+  workflow_type: z.string().check(z.describe("from list_workflows")),
+  target_file: z.string().check(z.describe("path in the project, for start")),
+  options: z.record(z.string(), z.unknown()).check(z.describe("for start")),
+  phase: z.int().check(z.describe("phase number")),
   task_number: z.int(),
-  evidence: z.record(z.string(), z.unknown()).describe("what the checkpoint asks for"),
+  evidence: z.record(z.string(), z.unknown()).check(z.describe("what the checkpoint asks for")),
   category: z.string(),
   status: z.enum(["active", "paused", "completed", "failed"]),
   reason: z.string(),
   checkpoint_note: z.string(),
   reset_evidence: z.boolean(),
-  to_phase: z.int().describe("earlier phase, for rollback"),
-  idempotency_key: z.string().describe("repeat a call safely"),
-  cursor: z.string().describe("next page"),
-  brief: z.boolean().describe("get_state in short"),
-  preview: z.boolean().describe("only say what would change"),
+  to_phase: z.int().check(z.describe("earlier phase, for rollback")),
+  idempotency_key: z.string().check(z.describe("repeat a call safely")),
+  cursor: z.string().check(z.describe("next page")),
+  brief: z.boolean().check(z.describe("get_state in short")),
+  preview: z.boolean().check(z.describe("only say what would change")),
 } as const;
 
 /** The name of a parameter. */

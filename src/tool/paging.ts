@@ -2,7 +2,7 @@
  * Keeps answers inside their budget without dropping anything: long texts and lists come in pages,
  * and every page but the last says how to get the next one.
  */
-import * as z from "zod";
+import * as z from "zod/mini";
 import { revisionOf } from "../definition/digest.js";
 import { shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
@@ -133,9 +133,9 @@ function cut(text: string, room: number): string {
 
 const cursorSchema = z.tuple([
   z.enum(["text", "json", "items"]),
-  z.int().nonnegative(),
+  z.int().check(z.nonnegative()),
   z.string(),
-  z.string().optional(),
+  z.optional(z.string()),
 ]);
 type CursorKind = z.infer<typeof cursorSchema>[0];
 

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import {
@@ -75,11 +75,11 @@ function typeProblem(name: Parameter, value: unknown): string[] {
 }
 
 function expected(name: Parameter): string {
-  const schema: z.ZodType = PARAMETERS[name];
-  if (schema instanceof z.ZodEnum) return `one of ${schema.options.join(", ")}`;
-  if (schema instanceof z.ZodRecord) return "an object";
-  if (schema instanceof z.ZodBoolean) return "true or false";
-  return schema instanceof z.ZodNumber ? "a whole number" : "a string";
+  const schema: z.ZodMiniType = PARAMETERS[name];
+  if (schema instanceof z.ZodMiniEnum) return `one of ${schema.options.join(", ")}`;
+  if (schema instanceof z.ZodMiniRecord) return "an object";
+  if (schema instanceof z.ZodMiniBoolean) return "true or false";
+  return schema instanceof z.ZodMiniNumber ? "a whole number" : "a string";
 }
 
 function unknownParameter(name: string, all: readonly Parameter[]): string {

@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { type Action, PARAMETERS, parametersOf } from "./actions.js";
 
 /** A JSON Schema as MCP lists it: an object's. */
@@ -33,17 +33,17 @@ export function outputSchema(): ObjectSchema {
   const schema = z.looseObject({
     status: z.enum(["success", "error"]),
     action: z.string(),
-    next: z.record(z.string(), z.unknown()).optional(),
-    error: z.string().optional(),
-    remediation: z.string().optional(),
+    next: z.optional(z.record(z.string(), z.unknown())),
+    error: z.optional(z.string()),
+    remediation: z.optional(z.string()),
   });
   return objectSchema(z.toJSONSchema(schema, { override: dropBounds }));
 }
 
-function optionalParameters(actions: readonly Action[]): Record<string, z.ZodType> {
+function optionalParameters(actions: readonly Action[]): Record<string, z.ZodMiniType> {
   const used = new Set<string>(actions.flatMap((action) => parametersOf(action).all));
   const entries = Object.entries(PARAMETERS).filter(([name]) => used.has(name));
-  return Object.fromEntries(entries.map(([name, schema]) => [name, schema.optional()]));
+  return Object.fromEntries(entries.map(([name, schema]) => [name, z.optional<z.ZodMiniType>(schema)]));
 }
 
 /** The bounds of safe integers and the names of free keys cost tokens and say nothing. */

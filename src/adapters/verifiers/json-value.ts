@@ -19,7 +19,7 @@ const params = z.strictObject({
   /** A JSON pointer (RFC 6901): `/total/failed`; `""` is the whole. */
   pointer: z.string().max(1000),
   /** The value that must stand there. */
-  equals: storedValueSchema.optional(),
+  equals: z.optional(storedValueSchema),
   /** A rule that must hold, over `value` (what stands there), `claimed` (the field's value) and `evidence`. */
   rule: textParam.optional(),
 });

@@ -19,7 +19,7 @@ const stepGateSchema = fieldGateSchema
         .strict(),
     ),
     rules: rules.optional(),
-    verify: z.array(check.extend({ params: check.shape.params.default({}) }).strict()).optional(),
+    verify: z.array(check.extend({ params: z._default(check.shape.params, {}) }).strict()).optional(),
   })
   .strict();
 

@@ -40,7 +40,7 @@ const word = {
   /** The version of the commit that asked. */
   asked: z.int().positive(),
   authenticated: z.boolean(),
-  signature: signatureSchema.optional(),
+  signature: z.optional(signatureSchema),
   keyId: z.string().optional(),
 };
 
