@@ -110,6 +110,13 @@ export default {
       to: { circular: true },
     },
     {
+      name: "markdown-in-linear-time",
+      comment: "definition/markdown/from-markdown.ts is the parser whose time grows with the text; import that",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/definition/markdown/from-markdown[.]ts$" },
+      to: { path: "node_modules/mdast-util-from-markdown/" },
+    },
+    {
       name: "resolvable",
       comment: "a misspelt or uninstalled import",
       severity: "error",

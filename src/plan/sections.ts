@@ -5,7 +5,7 @@
  * like cost most of the time and say nothing of a plan's shape.
  */
 import type { RootContent } from "mdast";
-import { fromMarkdown } from "mdast-util-from-markdown";
+import { fromMarkdown } from "../definition/markdown/from-markdown.js";
 import { planError } from "./plan-error.js";
 import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";

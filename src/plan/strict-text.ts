@@ -4,7 +4,7 @@
  * them as checkboxes, so none of them may be passed over in silence.
  */
 import type { Nodes } from "mdast";
-import { fromMarkdown } from "mdast-util-from-markdown";
+import { fromMarkdown } from "../definition/markdown/from-markdown.js";
 import { checkboxesIn } from "./checkboxes.js";
 import type { Region } from "./region.js";
 import { INLINE } from "./sections.js";

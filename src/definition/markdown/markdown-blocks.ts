@@ -1,6 +1,6 @@
 import type { List, Paragraph, RootContent } from "mdast";
-import { fromMarkdown } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
+import { fromMarkdown } from "./from-markdown.js";
 import { plainText } from "./inline-text.js";
 
 /** A heading and what stands below it, up to the next heading of any depth. */

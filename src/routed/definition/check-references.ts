@@ -1,6 +1,6 @@
 import type { Nodes } from "mdast";
-import { fromMarkdown } from "mdast-util-from-markdown";
 import type { Report } from "../../definition/folder/report.js";
+import { fromMarkdown } from "../../definition/markdown/from-markdown.js";
 import { shown } from "../../definition/names.js";
 import { nearest } from "../../definition/nearest.js";
 import { FINISH } from "../../definition/routed-definition.js";

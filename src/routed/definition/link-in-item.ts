@@ -1,6 +1,6 @@
 import type { Nodes } from "mdast";
-import { fromMarkdown } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
+import { fromMarkdown } from "../../definition/markdown/from-markdown.js";
 
 /** A longer item is no link with a few words: its parser would take long over unclosed marks. */
 const ITEM_MAX = 2048;
