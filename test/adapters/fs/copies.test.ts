@@ -11,8 +11,8 @@ import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import { parseSessionId } from "../../../src/definition/names.js";
 import type { Commit, SessionSummary } from "../../../src/ports/storage-adapter.js";
 import { collect } from "../../../src/testing/contract-case.js";
-import { countingCommit } from "../../support/counting-commit.js";
 import { checkSession } from "../../support/acknowledged.js";
+import { countingCommit } from "../../support/counting-commit.js";
 import { type Worker, workersOf } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 

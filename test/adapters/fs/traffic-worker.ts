@@ -3,8 +3,9 @@
  * pauses and resumes them, and compacts any. When it has begun, it writes a line.
  */
 import { writeSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import { type SessionId, parseSessionId } from "../../../src/definition/names.js";
+import { parseSessionId, type SessionId } from "../../../src/definition/names.js";
 import { isPhasegateError } from "../../../src/errors.js";
 import { countingCommit } from "../../support/counting-commit.js";
 
@@ -20,6 +21,7 @@ writeSync(1, "begun\n");
 for (let count = 0; ; count++) {
   if (count % 15 === 0 && active.length < MAX_ACTIVE) active.push(parseSessionId(`${name}_${count}`));
   await appendOne(oneOf(active), count);
+  await delay(2);
   if (count % 2 === 0) await storage.compact(oneOf([...resting, ...active]));
 }
 

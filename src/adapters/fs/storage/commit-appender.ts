@@ -89,7 +89,8 @@ export class CommitAppender {
           throw conflict(id, version, "another writer was first");
         const [synced, checked] = await Promise.allSettled([names.sync(), checkPack(this.#parts, commit, at)]);
         // Once it is known that the commit isn't in the log, it is no question any more whether it is on the disk.
-        if (checked.status === "rejected") throw isPhasegateError(checked.reason) ? checked.reason : outcomeUnknown(checked.reason);
+        if (checked.status === "rejected")
+          throw isPhasegateError(checked.reason) ? checked.reason : outcomeUnknown(checked.reason);
         if (synced.status === "rejected") throw outcomeUnknown(synced.reason);
       } finally {
         // Nothing depends on it, and so nobody waits for it.

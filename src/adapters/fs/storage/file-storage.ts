@@ -21,9 +21,9 @@ import { SessionRemover } from "./session-remover.js";
 import { sizeOf } from "./session-size.js";
 import { SessionWatch } from "./session-watch.js";
 import { openFormat, refuseOldLayout, writeFormat } from "./store-format.js";
-import { StoreRepair } from "./store-repair.js";
 import { StoreLayout, TOP_FOLDERS } from "./store-layout.js";
 import { createStoreParts, type StoreParts } from "./store-parts.js";
+import { StoreRepair } from "./store-repair.js";
 
 /** How to open a {@link FileStorage}. */
 export interface FileStorageOptions {

@@ -51,7 +51,11 @@ export class MarkerTrees {
         for (const { name } of ofDay) await this.#disk.create(join(folder, name));
         await this.#disk.syncFolder(folder);
       };
-      await this.#folders.within(folder, place, ofDay.some(({ day }) => isOld(day)));
+      await this.#folders.within(
+        folder,
+        place,
+        ofDay.some(({ day }) => isOld(day)),
+      );
     }
   }
 

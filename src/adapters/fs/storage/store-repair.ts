@@ -78,7 +78,7 @@ export class StoreRepair {
   }
 
   async #look(id: SessionId, sum: Repaired): Promise<void> {
-    const { disk, heads, layout, newest, reader, trash } = this.#parts;
+    const { disk, heads, layout, newest, trash } = this.#parts;
     const at = layout.place(id);
     if (await disk.exists(layout.removed(id))) {
       const folder = await trash.put(id, at.folder);
@@ -95,8 +95,13 @@ export class StoreRepair {
       if (!(await this.#parts.trees.has(marker))) sum.missing.push({ id, marker });
     }
     if (found.damage !== undefined) return;
-    const hint = await reader.hint(at);
-    if (hint.version === found.version && (await newest.hint(id)) === found.version) return;
+    const hinted = await newest.hint(id);
+    // The head of a copy may be ahead; this one was written in this folder, and stays as the sign that commits are gone.
+    if (hinted > found.version) {
+      const reason = `Commits are gone: there was a version ${hinted}, and the newest one is ${found.version}`;
+      sum.damaged.push({ sessionId: id, reason });
+    }
+    if (hinted >= found.version) return;
     heads.point(at, found.version);
     sum.heads += 1;
   }

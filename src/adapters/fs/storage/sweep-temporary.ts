@@ -15,7 +15,9 @@ export async function sweepTemporary(disk: Disk, folder: string): Promise<void> 
  * stamped the files: this process's may be hours ahead, and others' calls are under way.
  */
 export async function sweepOld(disk: Disk, folder: string): Promise<void> {
-  const paths = (await disk.names(folder)).filter((name) => name.startsWith(TEMPORARY)).map((name) => join(folder, name));
+  const paths = (await disk.names(folder))
+    .filter((name) => name.startsWith(TEMPORARY))
+    .map((name) => join(folder, name));
   const times = await Promise.all(paths.map(async (path) => (await disk.stat(path))?.mtimeMs));
   // Where nothing is old by this process's clock, no file is made to ask for the other one.
   if (!times.some((time) => time !== undefined && isOld(time, Date.now()))) return;

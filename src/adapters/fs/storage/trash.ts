@@ -61,7 +61,9 @@ export class Trash {
       await this.#disk.dropFolder(path);
     }
     await sweepOld(this.#disk, folder);
-    const others = (await this.#disk.names(folder)).filter((name) => !name.includes("~") && !name.startsWith(TEMPORARY));
+    const others = (await this.#disk.names(folder)).filter(
+      (name) => !name.includes("~") && !name.startsWith(TEMPORARY),
+    );
     for (const name of others) await this.#disk.dropFolder(join(folder, name));
   }
 }

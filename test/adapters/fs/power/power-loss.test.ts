@@ -13,7 +13,8 @@ describe("when the power goes", () => {
   });
 
   const KINDS: Readonly<Record<string, (sync: Sync) => boolean>> = {
-    "a commit's file": ({ path, kind }) => kind === "file" && /^\/store\/sessions\/..\/\w+\/tmp-(?!pack-)[^/]+$/.test(path),
+    "a commit's file": ({ path, kind }) =>
+      kind === "file" && /^\/store\/sessions\/..\/\w+\/tmp-(?!pack-)[^/]+$/.test(path),
     "the folder of a version": ({ path, kind }) => kind === "folder" && /^\/store\/sessions\/..\/\w+$/.test(path),
     "the folder of a session": ({ path, kind }) => kind === "folder" && /^\/store\/sessions\/..$/.test(path),
     "a payload": ({ path, kind }) => kind === "file" && /\/payloads\/tmp-/.test(path),
