@@ -209,6 +209,52 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
   });
 }
 
+describe("a session that is begun with several commits", () => {
+  for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
+    it(`is there whole or not at all, and goes on, ${name}`, { timeout: 60_000 }, async () => {
+      const chain = chainOf(5);
+      for (let nth = 1; ; nth++) {
+        const root = await newRoot();
+        const dying = createPausingFs(fs);
+        const storage = await FileStorage.open(root, { fs: dying.fs });
+        dying.dieBefore(nth);
+        const isDone = await storage.begin(chain).then(
+          () => true,
+          () => false,
+        );
+        await storage.close();
+        const isReached = dying.disarm();
+        const other = await FileStorage.open(root, { fs });
+        const log = await collect(other.log(chain[0].sessionId));
+        expect([0, 5]).toContain(log.length);
+        if (isDone) expect(log).toHaveLength(5);
+        if (log.length === 0) await other.begin(chain);
+        await checkIn(other, chain);
+        expect(await other.countActive(5)).toBe(1);
+        await expect(other.begin(chain)).rejects.toMatchObject({ code: "CONFLICT" });
+        const next = nextCommit(chain.at(-1) ?? chain[0]);
+        await other.append(next);
+        await other.compact(next.sessionId);
+        await checkIn(other, [...chain, next]);
+        await other.close();
+        if (!isReached) break;
+      }
+    });
+  }
+
+  it("is refused where its commits do not follow each other", async () => {
+    const storage = await FileStorage.open(await newRoot());
+    const [first, second] = chainOf(2);
+    if (second === undefined) throw new Error("unreachable");
+    const elsewhere = nextCommit(makeCommit({ sessionId: "other" }));
+    for (const wrong of [[second], [first, first], [first, elsewhere], [first, { ...second, previousHash: "x" }]]) {
+      await expect(storage.begin(wrong)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    }
+    await storage.begin([]);
+    expect((await storage.list({})).items).toEqual([]);
+  });
+});
+
 /** A session, of which so many commits were packed long ago. */
 async function filled(fs: FileSystem, length: number, packed = 0) {
   const root = await newRoot();

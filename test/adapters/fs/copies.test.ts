@@ -17,11 +17,11 @@ import { type Worker, workersOf } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const LONG = process.env.PHASEGATE_LONG === "1";
-const COPIES = LONG ? 50 : 3;
-const SESSIONS = LONG ? 400 : 60;
+const COPIES = LONG ? 50 : 2;
+const SESSIONS = LONG ? 400 : 30;
 const RESTING_COMMITS = 6;
 /** So many new sessions rest before each copy, for the compactions that go on while it is made. */
-const FRESH = LONG ? 40 : 20;
+const FRESH = LONG ? 40 : 10;
 
 const run = promisify(execFile);
 const newRoot = temporaryRoots({ inMemory: true });

@@ -21,7 +21,7 @@ writeSync(1, "begun\n");
 for (let count = 0; ; count++) {
   if (count % 15 === 0 && active.length < MAX_ACTIVE) active.push(parseSessionId(`${name}_${count}`));
   await appendOne(oneOf(active), count);
-  await delay(2);
+  await delay(5);
   if (count % 2 === 0) await storage.compact(oneOf([...resting, ...active]));
 }
 
