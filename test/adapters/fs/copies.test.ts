@@ -122,7 +122,7 @@ describe(`${COPIES} copies of a store that is written and compacted`, () => {
       const storage = await FileStorage.open(root);
       await addResting(storage, 0, SESSIONS);
       workers.push(startTraffic(root, "one"), startTraffic(root, "two"));
-      for (const { process } of workers) await new Promise((resolve) => process.stdout?.once("data", resolve));
+      await Promise.all(workers.map(({ process }) => new Promise((resolve) => process.stdout?.once("data", resolve))));
       let [lost, versions] = [0, 0];
       for (let count = 0; count < COPIES; count++) {
         await agePacks(root);

@@ -111,7 +111,7 @@ function isFalse({ marker, version }: MarkerEntry, newest: CommitHeader): boolea
 }
 
 /** Whether a marker is one that a session's newest commit needs. */
-export function isTrue(marker: Marker, { summary }: Pick<CommitHeader, "summary">): boolean {
+function isTrue(marker: Marker, { summary }: Pick<CommitHeader, "summary">): boolean {
   if (marker.tree === "active" && summary.status !== "active") return false;
   const { day, name } = marker.tree === "active" ? activeMarker(summary) : allMarker(summary);
   return marker.day === day && marker.name === name;
