@@ -132,6 +132,7 @@ export type {
   Commit,
   Page,
   Payload,
+  RepairReport,
   SessionQuery,
   SessionSize,
   SessionStatus,

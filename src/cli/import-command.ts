@@ -70,15 +70,30 @@ interface Outcome {
   readonly outcome: Pick<Appended, "commits"> | LogRefusal;
 }
 
+/** So many sessions are imported at once: a disk brings what several wait for to safety in one go. */
+const AT_ONCE = 8;
+
 async function* importAll(
   file: string,
   blocks: readonly Block[],
   storage: StorageAdapter,
   hashKey: Uint8Array | undefined,
 ): AsyncGenerator<Outcome> {
-  for (const block of blocks) {
-    if (block.refused !== undefined) yield asChecked(block);
-    else yield { block, line: block.number, outcome: await importBlock(file, block, storage, hashKey) };
+  const outcomeOf = async (block: Block): Promise<Outcome> => {
+    if (block.refused !== undefined) return asChecked(block);
+    return { block, line: block.number, outcome: await importBlock(file, block, storage, hashKey) };
+  };
+  const pending: Promise<Outcome>[] = [];
+  try {
+    for (const block of blocks) {
+      pending.push(outcomeOf(block));
+      const next = pending.length === AT_ONCE ? pending.shift() : undefined;
+      if (next !== undefined) yield await next;
+    }
+    for (let next = pending.shift(); next !== undefined; next = pending.shift()) yield await next;
+  } finally {
+    // After a failure: nothing may go on once the storage is closed.
+    await Promise.allSettled(pending);
   }
 }
 

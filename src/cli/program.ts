@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { decideCommand } from "./approve-command.js";
 import { auditCommand } from "./audit-command.js";
+import { backupCommand, restoreCommand } from "./backup-command.js";
 import { compactCommand } from "./compact-command.js";
 import type { SetExitCode } from "./exit-codes.js";
 import { exportCommand } from "./export-command.js";
@@ -10,6 +11,7 @@ import { keygenCommand } from "./keygen-command.js";
 import { packageVersion } from "./package-version.js";
 import { withoutPasswords } from "./passwords.js";
 import { planCommand } from "./plan-command.js";
+import { repairCommand } from "./repair-command.js";
 import { serveCommand } from "./serve-command.js";
 import { sessionsCommand } from "./sessions-command.js";
 import { showCommand } from "./show-command.js";
@@ -33,7 +35,8 @@ Examples:
   phasegate sessions --state .phasegate --status active
   phasegate show my_workflow_readme_20260101_120000 --state .phasegate
   phasegate approve my_workflow_readme_20260101_120000 --state .phasegate --key ann.pem --approvers approvers.json
-  phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db`;
+  phasegate export --state .phasegate | phasegate import --state sqlite:sessions.db
+  phasegate backup --state .phasegate /backups/phasegate`;
 
 const COMMANDS = [
   serveCommand,
@@ -49,7 +52,10 @@ const COMMANDS = [
   testStorageCommand,
   exportCommand,
   importCommand,
+  backupCommand,
+  restoreCommand,
   compactCommand,
+  repairCommand,
 ];
 
 /** The commands and their options. Throws a `CommanderError` where commander would end the process. */

@@ -84,6 +84,16 @@ export interface SessionSize {
   readonly bytes: number;
 }
 
+/** What a repair has found. */
+export interface RepairReport {
+  /** How many sessions there are. */
+  readonly sessions: number;
+  /** What was put right, and how often. */
+  readonly repaired: readonly { readonly what: string; readonly count: number }[];
+  /** Sessions that can't be read to their end, which no repair changes. */
+  readonly damaged: readonly { readonly sessionId: SessionId; readonly reason: string }[];
+}
+
 /**
  * Where sessions are kept: append-only logs with compare-and-set. An adapter knows nothing of
  * phases, keys or retries.
@@ -115,6 +125,11 @@ export interface StorageAdapter {
    * never was one). Throws `CONFLICT` otherwise.
    */
   append(commit: Commit): Promise<void>;
+  /**
+   * Adds the first commits of a session in one go, all of them or none: cheaper than one after the other, to copy a
+   * session. Throws `CONFLICT` if there is one of that id, or ever was.
+   */
+  begin?(commits: readonly Commit[]): Promise<void>;
   /** The commits in ascending order, those with a version above `after`, at most `limit`. */
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
   /** A payload of the session by its digest; undefined if there is none. */
@@ -122,7 +137,7 @@ export interface StorageAdapter {
   /** By creation time, newest first, then by id; a cursor stays valid while sessions come and go. */
   list(query: SessionQuery): Promise<Page<SessionSummary>>;
   /**
-   * How many sessions are active, counted no further than `upTo`: from an index, never by reading
+   * How many sessions are active, counted no further than `upTo`: from an index, without a scan of all
    * sessions. May be too high by what a crash left in the index, never too low.
    */
   countActive(upTo: number): Promise<number>;
@@ -155,6 +170,8 @@ export interface StorageAdapter {
    * it can be called at any time, by any process.
    */
   compact?(id: SessionId): Promise<void>;
+  /** Makes anew what can be told from the logs, as an index, and says which logs are damaged. No log is changed. */
+  repair?(): Promise<RepairReport>;
   /** Lets go of handles; the adapter is not used afterwards. */
   close?(): Promise<void>;
 }

@@ -19,6 +19,9 @@ export interface Appended {
   readonly bytes: number;
 }
 
+/** So many bytes of a session that the target does not have are appended at once, where it can. */
+const BEGIN_BYTES = 8 * 1024 * 1024;
+
 /** How often it is looked anew what the target has, when somebody else writes the same session there. */
 const TRIES_MAX = 20;
 
@@ -54,20 +57,61 @@ async function appendMissing(
   sum: { version: number; commits: number; bytes: number },
 ): Promise<void> {
   const there = await to.read(id);
+  const writer = new LogWriter(to, there === undefined);
   let previous: Commit | undefined;
-  for await (const commit of read(there?.version ?? 1)) {
-    if (there !== undefined && previous === undefined) {
-      if (commit.hash !== there.hash || commit.version !== there.version) throw differs();
-    } else {
-      const whole = await prepare(commit, previous);
-      await to.append(whole);
-      sum.commits += 1;
-      sum.bytes += bytesOf(whole);
+  try {
+    for await (const commit of read(there?.version ?? 1)) {
+      if (there !== undefined && previous === undefined) {
+        if (commit.hash !== there.hash || commit.version !== there.version) throw differs();
+      } else await writer.add(await prepare(commit, previous));
+      previous = commit;
     }
-    previous = commit;
-    sum.version = commit.version;
+    await writer.flush();
+    sum.version = previous?.version ?? sum.version;
+  } finally {
+    sum.commits += writer.commits;
+    sum.bytes += writer.bytes;
   }
   if (there !== undefined && previous === undefined) throw await shorter(id, read, to);
+}
+
+/** Appends commits one after the other, but the first ones of a session at once, where the target can. */
+class LogWriter {
+  commits = 0;
+  bytes = 0;
+  readonly #to: StorageAdapter;
+  #first: Commit[] | undefined;
+  #waiting = 0;
+
+  constructor(to: StorageAdapter, isNew: boolean) {
+    this.#to = to;
+    this.#first = isNew && to.begin !== undefined ? [] : undefined;
+  }
+
+  async add(commit: Commit): Promise<void> {
+    if (this.#first === undefined) {
+      await this.#to.append(commit);
+      this.#count([commit]);
+      return;
+    }
+    this.#first.push(commit);
+    this.#waiting += bytesOf(commit);
+    if (this.#waiting > BEGIN_BYTES) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const [first, ...others] = this.#first ?? [];
+    this.#first = undefined;
+    if (first === undefined) return;
+    if (others.length === 0) await this.#to.append(first);
+    else await this.#to.begin?.([first, ...others]);
+    this.#count([first, ...others]);
+  }
+
+  #count(commits: readonly Commit[]): void {
+    this.commits += commits.length;
+    this.bytes += commits.reduce((sum, commit) => sum + bytesOf(commit), 0);
+  }
 }
 
 /** The target has more commits than there are to copy: the same ones and more, or others. */

@@ -6,7 +6,6 @@ import { CommitReader } from "../../../src/adapters/fs/storage/commit-reader.js"
 import { Disk } from "../../../src/adapters/fs/storage/disk.js";
 import { FolderNames } from "../../../src/adapters/fs/storage/folder-names.js";
 import { Folders } from "../../../src/adapters/fs/storage/folders.js";
-import { Generations } from "../../../src/adapters/fs/storage/generations.js";
 import { KnownVersions } from "../../../src/adapters/fs/storage/known-versions.js";
 import { LinkPublisher } from "../../../src/adapters/fs/storage/link-publisher.js";
 import { NewestVersion } from "../../../src/adapters/fs/storage/newest-version.js";
@@ -32,12 +31,12 @@ it("as many sessions are known as were used lately, each in its newest version",
 
 it("what lists found is kept in mind for some sessions", async () => {
   const disk = new Disk();
-  const generations = new Generations(disk, new StoreLayout(await newRoot()));
-  const reader = new CommitReader(disk, generations, new LinkPublisher(disk));
-  const hint = vi.spyOn(reader, "hint").mockResolvedValue(1);
-  vi.spyOn(reader, "has").mockResolvedValue(false);
+  const layout = new StoreLayout(await newRoot());
+  const reader = new CommitReader(disk, layout, new LinkPublisher(disk));
+  const hint = vi.spyOn(reader, "hint").mockResolvedValue({ version: 1, folder: undefined });
+  vi.spyOn(reader, "hasFile").mockResolvedValue(false);
   vi.spyOn(reader, "header").mockResolvedValue(makeCommit());
-  const newest = new NewestVersion(reader, new KnownVersions(), generations);
+  const newest = new NewestVersion(disk, layout, reader, new KnownVersions());
   const look = (index: number) => newest.header(parseSessionId(`s${index}`));
   for (let index = 0; index < 4096; index++) await look(index);
   hint.mockClear();

@@ -26,8 +26,23 @@ function chainOf(length: number): [Commit, ...Commit[]] {
   return commitChain(length, { payloads: [payload] });
 }
 
-function placeOf(root: string, tree: "sessions" | "compacted", id = "session_1"): string {
-  return join(root, tree, createHash("sha256").update(id).digest("hex").slice(0, 2), id);
+function placeOf(root: string, id = "session_1"): string {
+  return join(root, "sessions", createHash("sha256").update(id).digest("hex").slice(0, 2), id);
+}
+
+/** Makes the pack old enough for the files of its versions to be deleted. */
+async function age(root: string): Promise<void> {
+  const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
+  for (const first of ["1.json", "1/commit.json"]) {
+    await nodeFs.utimes(join(placeOf(root), first), hoursAgo, hoursAgo).catch(() => undefined); // one of them is there
+  }
+}
+
+/** Packs all, and deletes the files that were packed. */
+async function compactAll(root: string, storage: FileStorage, id: Commit["sessionId"]): Promise<void> {
+  await storage.compact(id);
+  await age(root);
+  await storage.compact(id);
 }
 
 /** A session is whole, for a process that knows nothing of it yet. */
@@ -57,11 +72,22 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       const [one, other] = [await FileStorage.open(root, { fs }), await FileStorage.open(root, { fs })];
       await appendAll(one, chain);
       await other.read(chain[0].sessionId);
+      const size = await one.size(chain[0].sessionId);
       await one.compact(chain[0].sessionId);
       await one.close();
-      await expect(nodeFs.stat(placeOf(root, "sessions"))).rejects.toMatchObject({ code: "ENOENT" });
-      expect((await nodeFs.readdir(join(placeOf(root, "compacted"), "1"))).sort()).toEqual(["log", "payloads"]);
-      expect(await nodeFs.readdir(join(root, "trash"))).toEqual([]);
+      const names = async () => (await nodeFs.readdir(placeOf(root))).sort();
+      expect(await names()).toHaveLength(32);
+      for (const storage of [one, other]) await checkIn(storage, chain);
+      await checkWhole(root, fs, chain);
+      expect((await one.size(chain[0].sessionId))?.bytes).toBeLessThan(2 * (size?.bytes ?? 0));
+      // Whoever copies the folder has time to find the other files; then they go.
+      await one.compact(chain[0].sessionId);
+      expect(await names()).toHaveLength(32);
+      expect(await nodeFs.readdir(join(root, "packed"))).toEqual(["session_1"]);
+      await age(root);
+      await (await FileStorage.open(root, { fs })).close();
+      expect(await names()).toEqual([name === "with hard links" ? "1.json" : "1", "head", "payloads"]);
+      expect(await nodeFs.readdir(join(root, "packed"))).toEqual([]);
       for (const storage of [one, other]) await checkIn(storage, chain);
       await checkWhole(root, fs, chain);
     });
@@ -74,7 +100,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       const commits: Commit[] = [first, second];
       await appendAll(one, commits);
       for (let round = 1; round <= 4; round++) {
-        await one.compact(first.sessionId);
+        await (round === 3 ? one.compact(first.sessionId) : compactAll(root, one, first.sessionId));
         for (const storage of [other, one, other]) {
           const next = nextCommit(commits.at(-1) ?? first, round === 2 ? { payloads: [late] } : {});
           await storage.append(next);
@@ -85,7 +111,6 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       }
       expect(await other.payload(first.sessionId, late.hash)).toBe(late.body);
       await one.close();
-      expect(await nodeFs.readdir(placeOf(root, "compacted"))).toEqual(["4"]);
       await other.remove(first.sessionId);
       await other.close();
       for (const storage of [one, other, await FileStorage.open(root, { fs })]) {
@@ -102,7 +127,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
     it("is whole wherever its compaction dies", { timeout: 60_000 }, async () => {
       let instants = 0;
       for (let nth = 1; ; nth++) {
-        const { root, chain } = await filled(fs, 5);
+        const { root, chain } = await filled(fs, 5, 3);
         const dying = createPausingFs(fs);
         const storage = await FileStorage.open(root, { fs: dying.fs });
         await storage.read(chain[0].sessionId);
@@ -116,7 +141,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
         const next = nextCommit(chain.at(-1) ?? chain[0]);
         await other.append(next);
         await checkIn(other, [...chain, next]);
-        await other.compact(chain[0].sessionId);
+        await compactAll(root, other, chain[0].sessionId);
         await other.close();
         await checkWhole(root, fs, [...chain, next]);
         if (!dying.disarm()) break;
@@ -128,19 +153,19 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
     it("is whole whatever others do while its compaction sleeps", { timeout: 120_000 }, async () => {
       for (const meanwhile of [["append"], ["compact"], ["append", "compact", "append", "compact"], ["remove"]]) {
         for (let nth = 1; ; nth++) {
-          const { root, chain } = await filled(fs, 3);
+          const { root, chain } = await filled(fs, 5, 3);
           const commits: Commit[] = [...chain];
           const pausing = createPausingFs(fs);
           const sleeper = await FileStorage.open(root, { fs: pausing.fs });
           const other = await FileStorage.open(root, { fs });
-          pausing.pauseBefore(nth, () => act(other, commits, meanwhile));
+          pausing.pauseBefore(nth, () => act(root, other, commits, meanwhile));
           await sleeper.compact(chain[0].sessionId);
           await sleeper.close();
           const reached = pausing.disarm();
           if (commits.length === 0) {
             for (const storage of [sleeper, other]) expect(await storage.read(chain[0].sessionId)).toBeUndefined();
           } else {
-            for (const storage of [sleeper, other]) await act(storage, commits, ["append"]);
+            for (const storage of [sleeper, other]) await act(root, storage, commits, ["append"]);
             for (const storage of [sleeper, other]) await checkIn(storage, commits);
             await other.close();
             await checkWhole(root, fs, commits);
@@ -161,7 +186,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
           const other = await FileStorage.open(root, { fs });
           await sleeper.read(chain[0].sessionId);
           pausing.pauseBefore(nth, async () => {
-            await act(other, commits, meanwhile);
+            await act(root, other, commits, meanwhile);
             // A late beginning makes the first folder for a moment.
             await other.append(chain[0]).catch((error: unknown) => expect(error).toMatchObject({ code: "CONFLICT" }));
           });
@@ -184,16 +209,67 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
   });
 }
 
-async function filled(fs: FileSystem, length: number) {
+describe("a session that is begun with several commits", () => {
+  for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
+    it(`is there whole or not at all, and goes on, ${name}`, { timeout: 60_000 }, async () => {
+      const chain = chainOf(5);
+      for (let nth = 1; ; nth++) {
+        const root = await newRoot();
+        const dying = createPausingFs(fs);
+        const storage = await FileStorage.open(root, { fs: dying.fs });
+        dying.dieBefore(nth);
+        const isDone = await storage.begin(chain).then(
+          () => true,
+          () => false,
+        );
+        await storage.close();
+        const isReached = dying.disarm();
+        const other = await FileStorage.open(root, { fs });
+        const log = await collect(other.log(chain[0].sessionId));
+        expect([0, 5]).toContain(log.length);
+        if (isDone) expect(log).toHaveLength(5);
+        if (log.length === 0) await other.begin(chain);
+        await checkIn(other, chain);
+        expect(await other.countActive(5)).toBe(1);
+        await expect(other.begin(chain)).rejects.toMatchObject({ code: "CONFLICT" });
+        const next = nextCommit(chain.at(-1) ?? chain[0]);
+        await other.append(next);
+        await other.compact(next.sessionId);
+        await checkIn(other, [...chain, next]);
+        await other.close();
+        if (!isReached) break;
+      }
+    });
+  }
+
+  it("is refused where its commits do not follow each other", async () => {
+    const storage = await FileStorage.open(await newRoot());
+    const [first, second] = chainOf(2);
+    if (second === undefined) throw new Error("unreachable");
+    const elsewhere = nextCommit(makeCommit({ sessionId: "other" }));
+    for (const wrong of [[second], [first, first], [first, elsewhere], [first, { ...second, previousHash: "x" }]]) {
+      await expect(storage.begin(wrong)).rejects.toMatchObject({ code: "INVALID_INPUT" });
+    }
+    await storage.begin([]);
+    expect((await storage.list({})).items).toEqual([]);
+  });
+});
+
+/** A session, of which so many commits were packed long ago. */
+async function filled(fs: FileSystem, length: number, packed = 0) {
   const root = await newRoot();
   const storage = await FileStorage.open(root, { fs });
-  const chain = await appendAll(storage, chainOf(length));
+  const chain = chainOf(length);
+  await appendAll(storage, chain.slice(0, packed));
+  await storage.compact(chain[0].sessionId);
+  await appendAll(storage, chain.slice(packed));
+  if (packed > 0) await age(root);
   await storage.close();
   return { root, chain };
 }
 
 /** Does things to the session, and keeps the commits that it has in mind; none if it was removed. */
-async function act(storage: FileStorage, commits: Commit[], deeds: readonly string[]): Promise<void> {
+async function act(root: string, storage: FileStorage, commits: Commit[], deeds: readonly string[]): Promise<void> {
   for (const deed of deeds) {
     const newest = await storage.read(makeCommit().sessionId);
     if (newest === undefined) continue;
@@ -201,7 +277,7 @@ async function act(storage: FileStorage, commits: Commit[], deeds: readonly stri
       const next = nextCommit(newest, { body: `${newest.version + 1}` });
       await storage.append(next);
       commits.splice(next.version - 1, 1, next);
-    } else if (deed === "compact") await storage.compact(newest.sessionId);
+    } else if (deed === "compact") await compactAll(root, storage, newest.sessionId);
     else {
       await storage.remove(newest.sessionId);
       commits.length = 0;

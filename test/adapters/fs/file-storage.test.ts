@@ -57,11 +57,14 @@ describe("what lies in the folder", () => {
     }
   });
 
-  it("is JSON, and the hint is the newest commit's file", async () => {
+  it("is JSON, each file has one name, and the hint is a number", async () => {
     const { folder, newest } = await filled(3);
     expect(JSON.parse(await nodeFs.readFile(join(folder, "3.json"), "utf8"))).toEqual(newest);
-    const [hint, file] = await Promise.all(["head", "3.json"].map((name) => nodeFs.stat(join(folder, name))));
-    expect(hint?.ino).toBe(file?.ino);
+    const stats = await Promise.all(["head", "1.json", "3.json"].map((name) => nodeFs.stat(join(folder, name))));
+    expect(stats.map(({ nlink }) => nlink)).toEqual([1, 1, 1]);
+    const { ino } = await nodeFs.stat(folder);
+    const head = JSON.parse(await nodeFs.readFile(join(folder, "head"), "utf8"));
+    expect(head).toEqual({ sessionId: "session_1", version: 3, folder: String(ino) });
   });
 
   it("is reached through a root that is made if need be, and through links", async () => {
@@ -93,7 +96,6 @@ describe("the hint", () => {
         nodeFs.copyFile(join((await filled(1, { sessionId: "x" })).folder, "head"), join(folder, "head")),
       "no commit": () => nodeFs.writeFile(join(folder, "head"), '{"a":1,\n"body":""}'),
     })) {
-      // The hint is the newest commit's own file: to write into it would be to write into that.
       await nodeFs.rm(join(folder, "head"), { force: true });
       await spoil();
       const storage = await FileStorage.open(root);

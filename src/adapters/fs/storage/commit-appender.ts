@@ -4,11 +4,12 @@ import { orConflict, orUnknown } from "./append-outcome.js";
 import { encodeCommit } from "./commit-file.js";
 import { CommitMarkers } from "./commit-markers.js";
 import { ignore } from "./file-handles.js";
-import { conflict, isOutcomeUnknown } from "./fs-failure.js";
-import type { Generation } from "./generations.js";
+import { conflict, isOutcomeUnknown, outcomeUnknown } from "./fs-failure.js";
 import { activeMarker } from "./marker.js";
-import { beginSession, checkFolder, checkPrevious } from "./place-in-log.js";
+import { packOf } from "./packed-log.js";
+import { beginSession, checkFolder, checkPack, checkPrevious } from "./place-in-log.js";
 import type { SessionCompactor } from "./session-compactor.js";
+import type { SessionPlace } from "./store-layout.js";
 import type { StoreParts } from "./store-parts.js";
 import { sweepTemporary } from "./sweep-temporary.js";
 
@@ -17,6 +18,14 @@ import { sweepTemporary } from "./sweep-temporary.js";
  * or rests, as most have fewer versions than that.
  */
 const SWEEP_EVERY = 64;
+
+/** What gets a version: a commit, or the first ones of a session as a pack. */
+interface Written {
+  readonly first: Commit;
+  readonly last: Commit;
+  readonly data: string | Uint8Array;
+  readonly payloads: NonNullable<Commit["payloads"]>;
+}
 
 /**
  * Appends commits. The order makes it safe at every instant: markers and payloads, then the commit under a temporary
@@ -33,41 +42,40 @@ export class CommitAppender {
   }
 
   async append(commit: Commit): Promise<void> {
-    const markers = new CommitMarkers(this.#parts, commit);
-    const text = encodeCommit(commit);
+    const { payloads = [] } = commit;
+    await this.#write({ first: commit, last: commit, data: encodeCommit(commit), payloads });
+  }
+
+  /** Begins a session with several commits: one file, and one sync of each folder, for all of them. */
+  async begin(commits: readonly [Commit, ...Commit[]]): Promise<void> {
+    const [first] = commits;
+    const data = packOf(commits.map((commit) => Buffer.from(encodeCommit(commit))));
+    const payloads = commits.flatMap((commit) => commit.payloads ?? []);
+    await this.#write({ first, last: commits.at(-1) ?? first, data, payloads });
+  }
+
+  async #write(written: Written): Promise<void> {
+    const { first, last } = written;
+    const markers = new CommitMarkers(this.#parts, first, last);
+    const at = this.#parts.layout.place(first.sessionId);
     try {
-      while (!(await this.#attempt(commit, text, markers)));
+      if (first.version === 1) await beginSession(this.#parts, first, at);
+      else await checkPrevious(this.#parts, first, at);
+      const staged = await this.#prepare(written, at, markers);
+      await this.#publish(first, at, staged);
+      await orUnknown(markers.keep());
+      this.#parts.known.note(first.sessionId, last);
+      this.#parts.watchers.tell(first);
+      await this.#after(last, at, staged);
     } catch (error) {
-      if (isOutcomeUnknown(error)) this.#parts.watchers.tell(commit);
+      if (isOutcomeUnknown(error)) this.#parts.watchers.tell(first);
       else await markers.takeBack().catch(ignore);
       throw error;
     }
   }
 
-  /** False if a compaction came in between: nothing was decided then, and the commit has its place elsewhere. */
-  async #attempt(commit: Commit, text: string, markers: CommitMarkers): Promise<boolean> {
-    const { generations, known, watchers } = this.#parts;
-    const { sessionId: id, version } = commit;
-    const at = version === 1 ? generations.at(id, 0) : generations.current(id);
-    try {
-      if (version === 1) await beginSession(this.#parts, commit, at);
-      else await checkPrevious(this.#parts, commit, at);
-      const staged = await this.#prepare(commit, at, text, markers);
-      await this.#publish(commit, at, staged);
-      await orUnknown(markers.keep());
-      known.note(id, commit);
-      watchers.tell(commit);
-      await this.#after(commit, at, staged, text);
-      return true;
-    } catch (error) {
-      if (isPhasegateError(error, "CONFLICT") && version > 1 && (await this.#compactor.cameBetween(at, version)))
-        return false;
-      throw error;
-    }
-  }
-
   // The folder is opened first: once the commit has its version, nothing but the sync itself can fail.
-  async #publish(commit: Commit, at: Generation, staged: string): Promise<void> {
+  async #publish(commit: Commit, at: SessionPlace, staged: string): Promise<void> {
     const { disk, publisher } = this.#parts;
     const { sessionId: id, version } = commit;
     try {
@@ -79,7 +87,11 @@ export class CommitAppender {
         if (followed.status === "rejected") throw followed.reason;
         if (!(await publisher.publish(at.folder, staged, version)))
           throw conflict(id, version, "another writer was first");
-        await orUnknown(names.sync());
+        const [synced, checked] = await Promise.allSettled([names.sync(), checkPack(this.#parts, commit, at)]);
+        // Once it is known that the commit isn't in the log, it is no question any more whether it is on the disk.
+        if (checked.status === "rejected")
+          throw isPhasegateError(checked.reason) ? checked.reason : outcomeUnknown(checked.reason);
+        if (synced.status === "rejected") throw outcomeUnknown(synced.reason);
       } finally {
         // Nothing depends on it, and so nobody waits for it.
         void names.close().catch(ignore);
@@ -91,13 +103,13 @@ export class CommitAppender {
   }
 
   /** Brings all to the disk that has to be there before the commit, and the commit under a temporary name. */
-  async #prepare(commit: Commit, at: Generation, text: string, markers: CommitMarkers): Promise<string> {
+  async #prepare(written: Written, at: SessionPlace, markers: CommitMarkers): Promise<string> {
     const { disk, layout, payloads, publisher } = this.#parts;
-    const { sessionId: id, version } = commit;
-    const staging = publisher.stage(at.folder, text);
-    const evidence = orConflict(payloads.store(at, commit.payloads ?? []), commit);
+    const { first: commit } = written;
+    const staging = publisher.stage(at.folder, written.data);
+    const evidence = orConflict(payloads.store(at, written.payloads), commit);
     const others = [evidence, ...markers.place()];
-    if (version === 1) others.push(disk.syncFolder(layout.shelf(id)));
+    if (commit.version === 1) others.push(disk.syncFolder(layout.shelf(commit.sessionId)));
     // All of them, also if one fails: none may go on behind the caller's back.
     await Promise.allSettled([staging, ...others]);
     try {
@@ -109,12 +121,13 @@ export class CommitAppender {
     return orConflict(staging, commit);
   }
 
-  async #after(commit: Commit, { folder }: Generation, staged: string, text: string): Promise<void> {
-    const { background, disk, publisher, trees } = this.#parts;
-    const { sessionId: id, summary, version } = commit;
+  async #after({ summary, version }: Commit, at: SessionPlace, staged: string): Promise<void> {
+    const { background, disk, heads, publisher, trees } = this.#parts;
     if (summary.status !== "active") await trees.lift(activeMarker(summary));
-    background.run(id, () => publisher.point(folder, staged, text));
-    if (version % SWEEP_EVERY === 0 || summary.status !== "active")
-      background.run(id, () => sweepTemporary(disk, folder));
+    background.run(at.id, () => publisher.tidy(staged));
+    heads.point(at, version);
+    if (version % SWEEP_EVERY !== 0 && summary.status === "active") return;
+    background.run(at.id, () => sweepTemporary(disk, at.folder));
+    background.run(at.id, async () => void (await this.#compactor.tidy(at)));
   }
 }

@@ -4,32 +4,45 @@ import type { Commit } from "../../../ports/storage-adapter.js";
 import { type CommitHeader, parseCommit, parseHeader } from "./commit-file.js";
 import type { Disk } from "./disk.js";
 import { orMissing } from "./file-handles.js";
-import { tampered } from "./fs-failure.js";
-import type { Generation, Generations } from "./generations.js";
 import { PackedLogs } from "./packed-log.js";
 import type { Publisher } from "./publisher.js";
-import { isSeal, SEAL_BYTES } from "./seal.js";
+import type { SessionPlace, StoreLayout } from "./store-layout.js";
 
 /** Most headers are shorter than this; one that isn't costs a second read. */
 const HEADER_BYTES = 2048;
 
-/** The id and the version, which come first, are within these. */
+/** All of a hint is within these. */
 const HINT_BYTES = 256;
-const HINT = /^\{"sessionId":"([^"]+)","version":([1-9]\d{0,14}),/;
+/** Stores of the time before the hint was a file of its own have a commit there, which begins in the same way. */
+const HINT = /^\{"sessionId":"([^"]+)","version":([1-9]\d{0,14})(?:,"folder":"(\d+)")?[,}]/;
 
-/** Reads one version of a session, where it is now if no generation is given. */
-export type ReadVersion<T> = (id: SessionId, version: number, at?: Generation) => Promise<T | undefined>;
+/** What `head` says. */
+export interface Hint {
+  /** The newest version when it was written; 0 if it says none. */
+  readonly version: number;
+  /** The number of the folder that it was written in: in a copy of that folder, it may be ahead of the log. */
+  readonly folder: string | undefined;
+}
 
-/** Reads single commits. What isn't there is undefined, and so is a seal; what is damaged throws `TAMPERED`. */
+/** Reads one version of a session, where it is now if no place is given. */
+export type ReadVersion<T> = (id: SessionId, version: number, at?: SessionPlace) => Promise<T | undefined>;
+
+/**
+ * Reads single commits. What isn't there is undefined; what is damaged throws `TAMPERED`.
+ *
+ * A version is in the pack, or in a file of its own. Where it is in both, the pack counts: once the file is deleted, a
+ * writer that slept can make another one of that name, before it finds that it came too late. So that a file of its own
+ * counts it is enough that the pack did not have the version when the file had been opened.
+ */
 export class CommitReader {
   readonly #disk: Disk;
-  readonly #generations: Generations;
+  readonly #layout: StoreLayout;
   readonly #publisher: Publisher;
   readonly #packed: PackedLogs;
 
-  constructor(disk: Disk, generations: Generations, publisher: Publisher) {
+  constructor(disk: Disk, layout: StoreLayout, publisher: Publisher) {
     this.#disk = disk;
-    this.#generations = generations;
+    this.#layout = layout;
     this.#publisher = publisher;
     this.#packed = new PackedLogs(disk);
   }
@@ -40,80 +53,94 @@ export class CommitReader {
   };
 
   /** A commit's file as it is. */
-  readonly file: ReadVersion<Buffer> = async (id, version, at = this.#generations.current(id)) => {
-    const data = (await this.#unpack(at, version)) ?? (await this.#disk.read(this.path(at, version)));
-    return data !== undefined && isSeal(data) ? undefined : data;
+  readonly file: ReadVersion<Buffer> = async (id, version, at = this.#layout.place(id)) => {
+    const pack = this.pack(at);
+    if (this.#packed.isKnown(pack, version)) {
+      const data = await this.#packed.read(pack, version);
+      if (data !== undefined) return data;
+    }
+    let packed = 0;
+    const look = async () => {
+      packed = await this.#packed.count(pack);
+    };
+    const data = await this.#disk.read(this.path(at, version), look);
+    if (data === undefined) await look();
+    return version <= packed ? ((await this.#packed.read(pack, version)) ?? data) : data;
   };
 
   /** A commit without its body, of which no more is read than need be. */
-  readonly header: ReadVersion<CommitHeader> = async (id, version, at = this.#generations.current(id)) => {
-    const packed = await this.#unpack(at, version, HEADER_BYTES);
-    const data = packed ?? (await this.#disk.readStart(this.path(at, version), HEADER_BYTES));
-    if (data === undefined || isSeal(data)) return undefined;
-    return parseHeader(data, id, version) ?? this.commit(id, version, at);
+  readonly header: ReadVersion<CommitHeader> = async (id, version, at = this.#layout.place(id)) => {
+    const pack = this.pack(at);
+    let data = this.#packed.isKnown(pack, version) ? await this.#packed.read(pack, version, HEADER_BYTES) : undefined;
+    if (data === undefined) {
+      // The first bytes of a pack are those of its first version.
+      data = await this.#disk.readStart(this.path(at, version), HEADER_BYTES);
+      if (version > 1 && version <= (await this.packed(at))) {
+        data = (await this.#packed.read(pack, version, HEADER_BYTES)) ?? data;
+      }
+    }
+    return data && (parseHeader(data, id, version) ?? this.commit(id, version, at));
   };
 
-  /** The version that `head` names; 0 if it names none. Nothing else that it holds is believed. */
-  async hint({ id, folder }: Generation): Promise<number> {
+  /** What `head` says. Nothing else that it holds is believed. */
+  async hint({ id, folder }: SessionPlace): Promise<Hint> {
     const start = await this.#disk.readStart(join(folder, "head"), HINT_BYTES);
-    const [, owner, version] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
-    return owner === id ? Number(version) : 0;
+    const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
+    return { version: owner === id ? Number(version) : 0, folder: place };
   }
 
-  /** The highest version that lies in a generation's folder; 0 if there is none. Versions are not looked into. */
-  async highest({ id, number, folder }: Generation): Promise<number> {
-    const names = await this.#disk.names(folder);
-    const packed = await this.packed({ id, number, folder });
-    // A generation appears whole and goes away whole.
-    if (number > 0 && packed === 0 && names.length > 0 && (await this.#disk.exists(folder))) {
-      throw tampered(id, 1, "the file of the compacted versions is missing, or cut short");
-    }
-    return names.reduce((highest, name) => Math.max(highest, this.#publisher.versionOf(name)), packed);
+  /** The highest version that lies in a session's folder; 0 if there is none. Versions are not looked into. */
+  async highest(at: SessionPlace): Promise<number> {
+    const versions = await this.versions(at);
+    return Math.max(await this.packed(at), ...versions.slice(-1));
   }
 
-  /** The files of a generation's packed versions, in their order. */
-  async eachPacked({ number, folder }: Generation, use: (data: Buffer) => Promise<void>): Promise<void> {
-    if (number > 0) await this.#packed.each(folder, use);
+  /** The versions that have a file of their own, in their order. The first one is there, or the pack. */
+  async versions({ folder }: SessionPlace): Promise<number[]> {
+    const versions = (await this.#disk.names(folder)).map((name) => this.#publisher.versionOf(name));
+    return versions.filter((version) => version > 0).sort((one, other) => one - other);
   }
 
-  /** How many versions of a generation lie in one file. */
-  async packed({ number, folder }: Generation): Promise<number> {
-    return number === 0 ? 0 : ((await this.#packed.count(folder)) ?? 0);
+  /** The files of a session's packed versions, in their order; gives how many there are. */
+  async eachPacked(at: SessionPlace, use: (data: Buffer) => Promise<void>): Promise<number> {
+    return this.#packed.each(this.pack(at), use);
+  }
+
+  /** How many versions of a session lie in one file. */
+  async packed(at: SessionPlace): Promise<number> {
+    return this.#packed.count(this.pack(at));
+  }
+
+  /** Which pack is there, by what tells it from any other. */
+  async packState(at: SessionPlace) {
+    return this.#packed.extent(this.pack(at));
   }
 
   /** Brings the versions in a session's folder to the disk; false if there is no such folder. */
   async settle(id: SessionId): Promise<boolean> {
-    for (;;) {
-      const at = this.#generations.current(id);
-      if (await orMissing(this.#disk.syncFolder(at.folder).then(() => true))) return true;
-      if (!(await this.#generations.haveMoved(at))) return false;
-    }
+    return (await orMissing(this.#disk.syncFolder(this.#layout.session(id)).then(() => true))) ?? false;
   }
 
-  async has(id: SessionId, version: number, at = this.#generations.current(id)): Promise<boolean> {
-    return version <= (await this.packed(at)) || this.#disk.exists(this.path(at, version));
+  async has(id: SessionId, version: number, at = this.#layout.place(id)): Promise<boolean> {
+    return (await this.hasFile(at, version)) || version <= (await this.packed(at));
+  }
+
+  /** Whether a version has a file of its own. */
+  async hasFile(at: SessionPlace, version: number): Promise<boolean> {
+    return this.#disk.exists(this.path(at, version));
   }
 
   /** Whether there is anything of a session. */
   async hasFolder(id: SessionId): Promise<boolean> {
-    for (;;) {
-      const at = this.#generations.current(id);
-      if (await this.#disk.exists(at.folder)) return true;
-      if (!(await this.#generations.haveMoved(at))) return false;
-    }
+    return this.#disk.exists(this.#layout.session(id));
   }
 
-  /** Whether a compaction has taken a version's place, so that nothing is appended to that generation any more. */
-  async isSealed(at: Generation, version: number): Promise<boolean> {
-    const start = await this.#disk.readStart(this.path(at, version), SEAL_BYTES);
-    return start !== undefined && isSeal(start);
-  }
-
-  path({ folder }: Generation, version: number): string {
+  path({ folder }: SessionPlace, version: number): string {
     return this.#publisher.path(folder, version);
   }
 
-  async #unpack(at: Generation, version: number, most?: number): Promise<Buffer | undefined> {
-    return at.number === 0 ? undefined : this.#packed.read(at.folder, version, most);
+  /** Where the pack is, if there is one: in the place of the first version, so that no copy of the folder lacks it. */
+  pack(at: SessionPlace): string {
+    return this.path(at, 1);
   }
 }

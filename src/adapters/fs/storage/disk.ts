@@ -1,8 +1,9 @@
 import * as nodeFs from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { closing, ignore, type OpenFolder } from "./file-handles.js";
 import { errnoOf } from "./fs-failure.js";
+import { temporaryName } from "./publisher.js";
 import { type FileSystem, ReadingDisk } from "./reading-disk.js";
 
 const FILE_MODE = 0o600;
@@ -14,6 +15,7 @@ const RENAME_ATTEMPTS = 6;
 /** The few things that the store does with files, and what differs between systems in doing them. */
 export class Disk extends ReadingDisk {
   readonly #windows: boolean;
+  #ahead = 0;
 
   constructor(fs: FileSystem = nodeFs, platform: string = process.platform) {
     super(fs);
@@ -22,16 +24,48 @@ export class Disk extends ReadingDisk {
 
   /** Writes a new file and brings it to the disk; leaves none behind if that fails. */
   async writeNew(path: string, data: string | Uint8Array): Promise<void> {
+    await this.fill(path, (write) => write(data));
+  }
+
+  /** Writes a new file part by part, brings it to the disk, and leaves none behind if that fails. */
+  async fill(path: string, use: (write: (data: string | Uint8Array) => Promise<void>) => Promise<void>): Promise<void> {
     const handle = await this.fs.open(path, "wx", FILE_MODE);
     try {
       await closing(handle, async () => {
-        await handle.writeFile(data);
+        await use((data) => handle.writeFile(data));
         await handle.sync();
       });
     } catch (error) {
       await this.drop(path);
       throw error;
     }
+  }
+
+  /** Writes a file that need not outlive a loss of power. */
+  async write(path: string, data: string): Promise<void> {
+    const handle = await this.fs.open(path, "w", FILE_MODE);
+    await closing(handle, () => handle.writeFile(data));
+  }
+
+  /**
+   * What time it is by the file system's clock, in milliseconds: that of a file which is made in a folder for it. Only
+   * this one says how old other files are, as this process's clock may be another one's, or be wrong.
+   */
+  async now(folder: string): Promise<number> {
+    const probe = join(folder, temporaryName());
+    await this.touch(probe);
+    try {
+      const { mtimeMs } = await this.fs.stat(probe);
+      this.#ahead = mtimeMs - Date.now();
+      return mtimeMs;
+    } finally {
+      await this.drop(probe);
+    }
+  }
+
+  /** The same without asking: by this process's clock, and how far from the other one it was at the last time. */
+  about(): number {
+    return Date.now() + this.#ahead;
   }
 
   /** Makes an empty file; false if it is there already. */
@@ -54,8 +88,7 @@ export class Disk extends ReadingDisk {
 
   /** Makes a file, or gives it the time of now. */
   async stamp(path: string): Promise<void> {
-    const handle = await this.fs.open(path, "w", FILE_MODE);
-    await closing(handle, () => handle.writeFile("."));
+    await this.write(path, ".");
   }
 
   /** Brings a folder's entries to the disk. Windows can't, and does it by itself. */

@@ -3,12 +3,13 @@ import type { SessionId } from "../../../definition/names.js";
 import type {
   Commit,
   Page,
+  RepairReport,
   SessionQuery,
   SessionSize,
   SessionSummary,
   StorageAdapter,
 } from "../../../ports/storage-adapter.js";
-import { checkFileCommit } from "./check-file-commit.js";
+import { checkChain, checkFileCommit } from "./check-file-commit.js";
 import { CommitAppender } from "./commit-appender.js";
 import { Disk } from "./disk.js";
 import { guarded, guardedEach } from "./guarded.js";
@@ -19,9 +20,10 @@ import { SessionLog } from "./session-log.js";
 import { SessionRemover } from "./session-remover.js";
 import { sizeOf } from "./session-size.js";
 import { SessionWatch } from "./session-watch.js";
-import { choosePublisher } from "./store-format.js";
+import { openFormat, refuseOldLayout, writeFormat } from "./store-format.js";
 import { StoreLayout, TOP_FOLDERS } from "./store-layout.js";
 import { createStoreParts, type StoreParts } from "./store-parts.js";
+import { StoreRepair } from "./store-repair.js";
 
 /** How to open a {@link FileStorage}. */
 export interface FileStorageOptions {
@@ -46,7 +48,7 @@ const WATCH_INTERVAL_MS = 200;
  * afterwards, but whole. What `read` has given is on the disk, whoever wrote it.
  *
  * A session whose newest commit is damaged is left out of lists, so that they go on without it; reading it throws
- * `TAMPERED`. `countActive` doesn't look into sessions, and still counts it. Files have mode 0600 and folders 0700.
+ * `TAMPERED`. `countActive` looks into sessions only where the markers alone reach `upTo`, and counts it. Files have mode 0600 and folders 0700.
  */
 export class FileStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
@@ -56,6 +58,7 @@ export class FileStorage implements StorageAdapter {
   readonly #lister: SessionLister;
   readonly #log: SessionLog;
   readonly #remover: SessionRemover;
+  readonly #repair: StoreRepair;
 
   readonly #watchIntervalMs: number;
 
@@ -65,14 +68,16 @@ export class FileStorage implements StorageAdapter {
     this.#watchIntervalMs = watchIntervalMs;
     this.#compactor = new SessionCompactor(parts);
     this.#appender = new CommitAppender(parts, this.#compactor);
-    this.#lister = new SessionLister(parts.trees, parts.newest, parts.tidy);
+    this.#lister = new SessionLister(parts.trees, parts.tidy);
     this.#log = new SessionLog(parts.reader, parts.newest);
     this.#remover = new SessionRemover(parts);
+    this.#repair = new StoreRepair(parts, this.#compactor);
   }
 
   /**
    * Opens the sessions in a folder, which is made if it isn't there. Throws `STORAGE_FAILED` if the folder can't be
-   * used, `FORMAT_TOO_NEW` if a newer phasegate made it.
+   * used, `FORMAT_TOO_NEW` if a newer phasegate made it. Where the folder is a copy of another one, what lists go by is
+   * made anew first, as by `repair`.
    */
   static async open(root: string, options: FileStorageOptions = {}): Promise<FileStorage> {
     const disk = new Disk(options.fs, options.platform);
@@ -81,10 +86,19 @@ export class FileStorage implements StorageAdapter {
       const layout = new StoreLayout(await disk.fs.realpath(root));
       for (const name of TOP_FOLDERS) await disk.makeFolder(layout.top(name));
       await disk.syncFolder(layout.root);
+      await refuseOldLayout(disk, layout);
+      await disk.now(layout.top("trash"));
       const maxCommitBytes = options.maxCommitBytes ?? MAX_COMMIT_BYTES;
-      const parts = createStoreParts(disk, layout, await choosePublisher(disk, layout), maxCommitBytes);
+      const { publisher, isCopy } = await openFormat(disk, layout);
+      const parts = createStoreParts(disk, layout, publisher, maxCommitBytes);
+      const storage = new FileStorage(parts, maxCommitBytes, options.watchIntervalMs ?? WATCH_INTERVAL_MS);
+      if (isCopy) {
+        await storage.#repair.rebuild();
+        await writeFormat(disk, layout, publisher);
+      }
       parts.background.run("trash", () => parts.watchers.any().then((isWatched) => parts.trash.empty(isWatched)));
-      return new FileStorage(parts, maxCommitBytes, options.watchIntervalMs ?? WATCH_INTERVAL_MS);
+      parts.background.run("packed", () => storage.#compactor.tidyAll());
+      return storage;
     });
   }
 
@@ -97,6 +111,17 @@ export class FileStorage implements StorageAdapter {
       const own = ownCopy(commit);
       checkFileCommit(own, this.capabilities.maxCommitBytes);
       await this.#appender.append(own);
+    });
+  }
+
+  /** Begins a session with several commits at once: one file for all of them, which is there whole or not at all. */
+  async begin(commits: readonly Commit[]): Promise<void> {
+    await guarded("append", async () => {
+      const [first, ...others] = commits.map(ownCopy);
+      if (first === undefined) return;
+      for (const commit of [first, ...others]) checkFileCommit(commit, this.capabilities.maxCommitBytes);
+      checkChain([first, ...others]);
+      await this.#appender.begin([first, ...others]);
     });
   }
 
@@ -124,7 +149,11 @@ export class FileStorage implements StorageAdapter {
   }
 
   async countActive(upTo: number): Promise<number> {
-    return guarded("count", () => this.#parts.trees.countActive(upTo));
+    return guarded("count", async () => {
+      const { trees, tidy } = this.#parts;
+      const count = await trees.countActive(upTo);
+      return count < upTo ? count : tidy.countActive(upTo);
+    });
   }
 
   async remove(id: SessionId): Promise<void> {
@@ -147,10 +176,19 @@ export class FileStorage implements StorageAdapter {
 
   /**
    * Puts a session's commits into one file, where every process finds them: some ten milliseconds for a thousand. Does
-   * nothing where there is one commit outside of that file, or none.
+   * nothing where there is one commit outside of that file, or none. The files that the commits were in are deleted an
+   * hour later, by whoever uses the store then, so that a tool that copies the folder meanwhile misses nothing.
    */
   async compact(id: SessionId): Promise<void> {
     await guarded("compact", () => this.#compactor.compact(id));
+  }
+
+  /**
+   * Makes anew what lists go by, from the sessions themselves, and says which sessions are damaged. Commits are not
+   * touched, and others may use the folder meanwhile.
+   */
+  async repair(): Promise<RepairReport> {
+    return guarded("repair", () => this.#repair.repair());
   }
 
   /** Waits for the hints and sweeps that follow an answer. */

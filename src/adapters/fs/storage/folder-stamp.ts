@@ -16,6 +16,6 @@ export async function folderState(disk: Disk, path: string): Promise<FolderState
   const stat = await disk.stat(path);
   if (stat === undefined) return undefined;
   const settledMs = Number.isInteger(stat.mtimeMs) ? SETTLED_COARSE_MS : SETTLED_MS;
-  const isSettled = Math.abs(Date.now() - stat.mtimeMs) >= settledMs;
+  const isSettled = Math.abs(disk.about() - stat.mtimeMs) >= settledMs;
   return { settled: isSettled ? `${stat.ino}:${stat.mtimeMs}` : undefined };
 }

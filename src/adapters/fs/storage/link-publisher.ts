@@ -3,7 +3,10 @@ import type { Disk } from "./disk.js";
 import { errnoOf, isMissing, outcomeUnknown } from "./fs-failure.js";
 import { type Publisher, temporaryName } from "./publisher.js";
 
-/** A staged file is linked to its version; then the temporary name itself becomes the hint. */
+/**
+ * A staged file is linked to its version; then the temporary name goes away. A file with two names is not for long:
+ * tools that keep hard links would take what one of them stands for later for what the other one stands for.
+ */
 export class LinkPublisher implements Publisher {
   readonly way = "link";
   readonly #disk: Disk;
@@ -20,9 +23,9 @@ export class LinkPublisher implements Publisher {
     return Number(/^([1-9]\d{0,14})\.json$/.exec(name)?.[1] ?? 0);
   }
 
-  async stage(folder: string, text: string): Promise<string> {
+  async stage(folder: string, data: string | Uint8Array): Promise<string> {
     const staged = join(folder, temporaryName());
-    await this.#disk.writeNew(staged, text);
+    await this.#disk.writeNew(staged, data);
     return staged;
   }
 
@@ -49,12 +52,12 @@ export class LinkPublisher implements Publisher {
     }
   }
 
-  async point(folder: string, staged: string): Promise<void> {
-    await this.#disk.replace(staged, join(folder, "head"));
+  async tidy(staged: string): Promise<void> {
+    await this.#disk.drop(staged);
   }
 
-  async duplicate(from: string, to: string): Promise<void> {
-    await this.#disk.fs.link(from, to);
+  async remove(folder: string, version: number): Promise<void> {
+    await this.#disk.drop(this.path(folder, version));
   }
 
   async discard(staged: string): Promise<void> {

@@ -39,6 +39,26 @@ export class MarkerTrees {
     await this.#folders.within(folder, place, isOld(marker.day));
   }
 
+  /** Makes those of some markers that are not there, and brings them to the disk with one sync for each day. */
+  async placeAll(markers: readonly Marker[]): Promise<void> {
+    const days = new Map<string, Marker[]>();
+    for (const marker of markers) {
+      const folder = this.#day(marker.tree, marker.day);
+      days.set(folder, [...(days.get(folder) ?? []), marker]);
+    }
+    for (const [folder, ofDay] of days) {
+      const place = async () => {
+        for (const { name } of ofDay) await this.#disk.create(join(folder, name));
+        await this.#disk.syncFolder(folder);
+      };
+      await this.#folders.within(
+        folder,
+        place,
+        ofDay.some(({ day }) => isOld(day)),
+      );
+    }
+  }
+
   /** Takes a marker away. It does no harm if that fails: a list looks at the session too. */
   async lift(marker: Marker): Promise<void> {
     await this.#disk.drop(this.path(marker));

@@ -1,56 +1,54 @@
-import { join } from "node:path";
 import type { Disk } from "./disk.js";
-import { closing } from "./file-handles.js";
 import type { ReadRange } from "./reading-disk.js";
 
-/** What the file of a generation's first versions is called. */
-const PACK = "log";
-const FILE_MODE = 0o600;
 const DIGITS = 16;
 /** A line of the index: where a version begins, or where the last one ends. */
 const LINE_BYTES = DIGITS + 1;
 const TITLE = "phasegate-log";
 const END_BYTES = TITLE.length + 2 * (DIGITS + 1) + 1;
+/** No commit's file ends so: its last line is the end of a JSON object. */
 const END = new RegExp(`^${TITLE} (\\d{${DIGITS}}) (\\d{${DIGITS}})\n$`);
 const MAX_KNOWN = 4096;
 
-/** How many versions a packed log holds, and where its index begins. */
+/** What a file is: how many versions it packs (0 if it is a commit's own file), and where its index begins. */
 interface Extent {
   readonly count: number;
   readonly indexAt: number;
+  /** Which file it was, in which state: a pack is replaced by a longer one. */
+  readonly identity: string;
+  readonly mtimeMs: number;
 }
 
-/** Writes a packed log: the versions' files as they were, then where each of them begins, then how many there are. */
-export async function writePackedLog(
-  disk: Disk,
-  folder: string,
-  fill: (add: (data: Buffer) => Promise<void>) => Promise<void>,
-): Promise<void> {
-  const handle = await disk.fs.open(join(folder, PACK), "wx", FILE_MODE);
-  await closing(handle, async () => {
-    const starts: number[] = [];
-    let end = 0;
-    await fill(async (data) => {
-      starts.push(end);
-      end += data.length;
-      await handle.writeFile(data);
-    });
-    const index = [...starts, end].map((start) => `${digits(start)}\n`).join("");
-    await handle.writeFile(`${index}${TITLE} ${digits(starts.length)} ${digits(end)}\n`);
-    await handle.sync();
-  });
+/** A pack that is being put together: the versions' files as they were, then where each begins, then how many there are. */
+export class PackIndex {
+  readonly #starts: number[] = [];
+  #end = 0;
+
+  /** Notes the next version. */
+  add(data: Uint8Array): void {
+    this.#starts.push(this.#end);
+    this.#end += data.length;
+  }
+
+  /** What comes after the versions. */
+  text(): string {
+    const index = [...this.#starts, this.#end].map((start) => `${digits(start)}\n`).join("");
+    return `${index}${TITLE} ${digits(this.#starts.length)} ${digits(this.#end)}\n`;
+  }
+}
+
+/** The versions' files as one. */
+export function packOf(files: readonly Buffer[]): Buffer {
+  const index = new PackIndex();
+  for (const file of files) index.add(file);
+  return Buffer.concat([...files, Buffer.from(index.text())]);
 }
 
 function digits(value: number): string {
   return String(value).padStart(DIGITS, "0");
 }
 
-/** Where the packed log of a generation is. */
-export function packedLogPath(folder: string): string {
-  return join(folder, PACK);
-}
-
-/** Reads single versions out of packed logs. These never change, so how long one is has to be read once. */
+/** Reads single versions out of packs. How long one is has to be read once only. */
 export class PackedLogs {
   readonly #disk: Disk;
   readonly #known = new Map<string, Extent>();
@@ -59,45 +57,69 @@ export class PackedLogs {
     this.#disk = disk;
   }
 
-  /** How many versions a generation's packed log holds; undefined if there is none, 0 if it is damaged. */
-  async count(folder: string): Promise<number | undefined> {
-    const known = this.#known.get(folder) ?? (await this.#look(folder));
-    return known?.count;
+  /** How many versions a file packs; 0 if it is none, or no pack. */
+  async count(path: string): Promise<number> {
+    return (await this.extent(path))?.count ?? 0;
   }
 
-  /** The file of a version, or no more than its first bytes; undefined if it isn't there. */
-  async read(folder: string, version: number, most = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
-    if (version > ((await this.count(folder)) ?? 0)) return undefined;
-    const indexAt = this.#known.get(folder)?.indexAt ?? 0;
-    return this.#disk.readParts(packedLogPath(folder), async (read) => {
+  /** Which pack is there now, and how long it is. */
+  async extent(path: string): Promise<Extent | undefined> {
+    const stat = await this.#disk.stat(path);
+    if (stat === undefined) return undefined;
+    const known = this.#known.get(path);
+    if (known?.identity === identityOf(stat)) return known;
+    return this.#disk.readParts(path, (read, fileStat) => this.#look(path, read, fileStat));
+  }
+
+  /** Whether a version was in the pack when it was looked at last. It will be, then: packs do not shrink. */
+  isKnown(path: string, version: number): boolean {
+    return version <= (this.#known.get(path)?.count ?? 0);
+  }
+
+  /** The file of a version, or no more than its first bytes; undefined if it isn't in the pack. */
+  async read(path: string, version: number, most = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+    return this.#disk.readParts(path, async (read, stat) => {
+      const { count, indexAt } = await this.#look(path, read, stat);
+      if (version > count) return undefined;
       const lines = (await read(indexAt + (version - 1) * LINE_BYTES, 2 * LINE_BYTES)).toString("latin1");
       const [start, end] = [Number(lines.slice(0, DIGITS)), Number(lines.slice(LINE_BYTES, -1))];
       return readPart(read, start, Math.min(end, start + most));
     });
   }
 
-  /** The files of all versions in their order, with the file opened once. */
-  async each(folder: string, use: (data: Buffer) => Promise<void>): Promise<void> {
-    const count = (await this.count(folder)) ?? 0;
-    const indexAt = this.#known.get(folder)?.indexAt ?? 0;
-    await this.#disk.readParts(packedLogPath(folder), async (read) => {
-      const index = (await read(indexAt, (count + 1) * LINE_BYTES)).toString("latin1").split("\n");
+  /** The files of all versions in their order, with the pack opened once; gives how many there are. */
+  async each(path: string, use: (data: Buffer) => Promise<void>): Promise<number> {
+    const read = await this.#disk.readParts(path, async (range, stat) => {
+      const { count, indexAt } = await this.#look(path, range, stat);
+      const index = (await range(indexAt, (count + 1) * LINE_BYTES)).toString("latin1").split("\n");
       for (let version = 1; version <= count; version++) {
-        await use(await readPart(read, Number(index[version - 1]), Number(index[version])));
+        await use(await readPart(range, Number(index[version - 1]), Number(index[version])));
       }
+      return count;
     });
+    return read ?? 0;
   }
 
-  async #look(folder: string): Promise<Extent | undefined> {
-    const path = packedLogPath(folder);
-    const size = (await this.#disk.stat(path))?.size;
-    if (size === undefined) return undefined;
-    const extent = await this.#disk.readParts(path, (read) => readEnd(read, size));
-    if (extent === undefined) return undefined;
+  async #look(path: string, read: ReadRange, stat: FileState): Promise<Extent> {
+    const identity = identityOf(stat);
+    const known = this.#known.get(path);
+    if (known?.identity === identity) return known;
+    const extent = { ...(await readEnd(read, stat.size)), identity, mtimeMs: stat.mtimeMs };
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
-    if (extent.count > 0) this.#known.set(folder, extent);
+    this.#known.set(path, extent);
     return extent;
   }
+}
+
+/** What tells one file, and one state of it, from another. */
+interface FileState {
+  readonly ino: number;
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+function identityOf({ ino, size, mtimeMs }: FileState): string {
+  return `${ino}:${size}:${mtimeMs}`;
 }
 
 /** What can't be a part gives an empty one, which its reader takes for damaged. */
@@ -105,7 +127,7 @@ async function readPart(read: ReadRange, start: number, end: number): Promise<Bu
   return Number.isSafeInteger(start) && end > start ? read(start, end - start) : Buffer.alloc(0);
 }
 
-async function readEnd(read: ReadRange, size: number): Promise<Extent> {
+async function readEnd(read: ReadRange, size: number): Promise<Pick<Extent, "count" | "indexAt">> {
   const text = (await read(Math.max(0, size - END_BYTES), END_BYTES)).toString("latin1");
   const [, count, indexAt] = (END.exec(text) ?? []).map(Number);
   const isWhole =

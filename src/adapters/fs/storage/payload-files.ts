@@ -7,8 +7,8 @@ import type { Payload } from "../../../ports/storage-adapter.js";
 import type { Disk } from "./disk.js";
 import type { Folders } from "./folders.js";
 import { tampered } from "./fs-failure.js";
-import type { Generation, Generations } from "./generations.js";
 import { temporaryName } from "./publisher.js";
+import type { SessionPlace, StoreLayout } from "./store-layout.js";
 
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
@@ -21,8 +21,8 @@ export function isPayloadHash(hash: string): boolean {
   return HASH.test(hash);
 }
 
-/** Where a generation's payloads are. */
-export function payloadFolder({ folder }: Pick<Generation, "folder">): string {
+/** Where a session's payloads are. */
+export function payloadFolder({ folder }: Pick<SessionPlace, "folder">): string {
   return join(folder, "payloads");
 }
 
@@ -32,19 +32,19 @@ export function payloadFolder({ folder }: Pick<Generation, "folder">): string {
  */
 export class PayloadFiles {
   readonly #disk: Disk;
-  readonly #generations: Generations;
+  readonly #layout: StoreLayout;
   readonly #folders: Folders;
   readonly #maxOutputLength: number;
 
-  constructor(disk: Disk, generations: Generations, folders: Folders, maxCommitBytes: number) {
+  constructor(disk: Disk, layout: StoreLayout, folders: Folders, maxCommitBytes: number) {
     this.#disk = disk;
-    this.#generations = generations;
+    this.#layout = layout;
     this.#folders = folders;
     this.#maxOutputLength = Math.min(MAX_JSON_GROWTH * maxCommitBytes + 2, kMaxLength);
   }
 
   /** Brings payloads to the disk; before the commit that names them. */
-  async store(at: Generation, payloads: readonly Payload[]): Promise<void> {
+  async store(at: SessionPlace, payloads: readonly Payload[]): Promise<void> {
     if (payloads.length === 0) return;
     const folder = payloadFolder(at);
     await this.#folders.within(folder, async () => {
@@ -71,12 +71,8 @@ export class PayloadFiles {
   /** A payload's text; undefined if the session has none of that hash. */
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;
-    for (;;) {
-      const at = this.#generations.current(id);
-      const data = await this.#disk.read(join(payloadFolder(at), `${hash}.gz`));
-      if (data !== undefined) return this.#unpack(data, id, hash);
-      if (!(await this.#generations.haveMoved(at))) return undefined;
-    }
+    const data = await this.#disk.read(join(payloadFolder(this.#layout.place(id)), `${hash}.gz`));
+    return data && this.#unpack(data, id, hash);
   }
 
   async #unpack(data: Buffer, id: SessionId, hash: string): Promise<string> {

@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 export const TEMPORARY = "tmp-";
 
 /** A fresh temporary name. */
-export function temporaryName(): string {
-  return `${TEMPORARY}${randomUUID()}`;
+export function temporaryName(prefix = TEMPORARY): string {
+  return `${prefix}${randomUUID()}`;
 }
 
 /**
@@ -20,16 +20,16 @@ export interface Publisher {
   /** Which version a name in a session's folder is; 0 if it is none. */
   versionOf(name: string): number;
   /** Writes a commit under a temporary name, which it gives back. */
-  stage(folder: string, text: string): Promise<string>;
+  stage(folder: string, data: string | Uint8Array): Promise<string>;
   /**
    * Gives a staged commit its version; false if that is taken, or the folder is gone. Any error but `outcomeUnknown`
    * means that it didn't get it.
    */
   publish(folder: string, staged: string, version: number): Promise<boolean>;
-  /** Makes a published commit the hint. */
-  point(folder: string, staged: string, text: string): Promise<void>;
-  /** Gives a file that never changes a second name, or makes a copy that is on the disk. */
-  duplicate(from: string, to: string): Promise<void>;
+  /** Clears away what staging leaves of a commit that was published. */
+  tidy(staged: string): Promise<void>;
+  /** Deletes a version's file: one that the pack has, or that came too late. */
+  remove(folder: string, version: number): Promise<void>;
   /** Clears a staged commit away. */
   discard(staged: string): Promise<void>;
 }

@@ -33,20 +33,30 @@ export class ReadingDisk {
     return stat && `${stat.dev}:${stat.ino}`;
   }
 
+  /** The number that the file system gives a file or a folder: a copy has another one. */
+  async fileNumber(path: string): Promise<string | undefined> {
+    const stat = await orMissing(this.fs.stat(path, { bigint: true }));
+    return stat && String(stat.ino);
+  }
+
   async exists(path: string): Promise<boolean> {
     return (await this.stat(path)) !== undefined;
   }
 
   /**
    * A whole file; undefined if it isn't there. A short one is asked for with its length, and not waited for while it is
-   * closed: each step costs more on its way to another thread and back than in the file system.
+   * closed: each step costs more on its way to another thread and back than in the file system. `onceOpen` is done
+   * beside the reading, and begun when the file is open.
    */
-  async read(path: string): Promise<Buffer | undefined> {
+  async read(path: string, onceOpen: () => Promise<unknown> = async () => {}): Promise<Buffer | undefined> {
     const handle = await orMissing(this.fs.open(path, "r"));
     if (handle === undefined) return undefined;
     try {
       const start = Buffer.allocUnsafe(SHORT);
-      const [{ size }, { bytesRead }] = await Promise.all([handle.stat(), handle.read(start, 0, SHORT, 0)]);
+      const reading = [handle.stat(), handle.read(start, 0, SHORT, 0), onceOpen()] as const;
+      // All of them, also if one fails: the file is closed afterwards.
+      await Promise.allSettled(reading);
+      const [{ size }, { bytesRead }] = await Promise.all(reading);
       return bytesRead === size ? start.subarray(0, size) : await handle.readFile();
     } finally {
       void handle.close().catch(ignore);
@@ -55,23 +65,28 @@ export class ReadingDisk {
 
   /** The first bytes of a file; undefined if it isn't there. */
   async readStart(path: string, bytes: number): Promise<Buffer | undefined> {
-    return this.readParts(path, (read) => read(0, bytes));
+    return this.#opened(path, (handle) => rangesOf(handle)(0, bytes));
   }
 
-  /** Reads some parts of a file; undefined if it isn't there. */
-  async readParts<T>(path: string, use: (read: ReadRange) => Promise<T>): Promise<T | undefined> {
+  /** Reads some parts of a file, all of the same one, also if its name stands for another one meanwhile. */
+  async readParts<T>(path: string, use: (read: ReadRange, stat: Stats) => Promise<T>): Promise<T | undefined> {
+    return this.#opened(path, async (handle) => use(rangesOf(handle), await handle.stat()));
+  }
+
+  async #opened<T>(path: string, use: (handle: nodeFs.FileHandle) => Promise<T>): Promise<T | undefined> {
     const handle = await orMissing(this.fs.open(path, "r"));
-    if (handle === undefined) return undefined;
-    return closing(handle, () =>
-      use(async (position, bytes) => {
-        const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
-        return buffer.subarray(0, bytesRead);
-      }),
-    );
+    return handle && closing(handle, () => use(handle));
   }
 
   /** The names in a folder; none if it isn't there. All names are ASCII, and latin1 is read faster. */
   async names(path: string): Promise<readonly string[]> {
     return (await orMissing(this.fs.readdir(path, { encoding: "latin1" }))) ?? [];
   }
+}
+
+function rangesOf(handle: nodeFs.FileHandle): ReadRange {
+  return async (position, bytes) => {
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
+    return buffer.subarray(0, bytesRead);
+  };
 }

@@ -1,8 +1,6 @@
-import { join } from "node:path";
-import { isSessionId, type SessionId } from "../../../definition/names.js";
+import { isSessionId } from "../../../definition/names.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
-import type { Generation } from "./generations.js";
 import type { StoreParts } from "./store-parts.js";
 import type { TrashEntry } from "./trash.js";
 import type { WatchedSessions } from "./watched-sessions.js";
@@ -33,11 +31,11 @@ export class RemovedSessions {
     for (const name of this.#seen) if (!there.has(name)) this.#forget(name);
   }
 
-  async *#last({ name, path, why, id }: TrashEntry): AsyncGenerator<Commit> {
+  async *#last({ name, path, id }: TrashEntry): AsyncGenerator<Commit> {
     this.#seen.add(name);
-    if (why === "compacted" || !id.startsWith(this.#idPrefix)) return;
+    if (!id.startsWith(this.#idPrefix)) return;
     const watched = this.#sessions.get(id) ?? this.#sessions.add(id);
-    const at = await this.#generation(id, path, why);
+    const at = { id, folder: path };
     for (;;) {
       const commit = await this.#parts.reader.commit(id, watched.version + 1, at).catch(orDamaged);
       if (commit === undefined) return;
@@ -46,16 +44,10 @@ export class RemovedSessions {
     }
   }
 
-  async #generation(id: SessionId, path: string, why: string): Promise<Generation> {
-    if (why === "removed") return { id, number: 0, folder: path };
-    const number = Math.max(0, ...(await this.#parts.disk.names(path)).map(Number).filter(Number.isSafeInteger));
-    return { id, number, folder: join(path, String(number)) };
-  }
-
   #forget(name: string): void {
     this.#seen.delete(name);
-    const [why, id] = name.split("~");
-    if (why !== "compacted" && isSessionId(id)) this.#sessions.forget(id);
+    const [, id] = name.split("~");
+    if (isSessionId(id)) this.#sessions.forget(id);
   }
 }
 

@@ -5,7 +5,7 @@ import { type Publisher, temporaryName } from "./publisher.js";
 
 /**
  * For file systems without hard links: a staged folder that holds the commit is renamed to its version, which fails
- * if there is one, as a folder that isn't empty can't be replaced. The hint is a copy.
+ * if there is one, as a folder that isn't empty can't be replaced.
  */
 export class RenamePublisher implements Publisher {
   readonly way = "rename";
@@ -23,11 +23,11 @@ export class RenamePublisher implements Publisher {
     return /^[1-9]\d{0,14}$/.test(name) ? Number(name) : 0;
   }
 
-  async stage(folder: string, text: string): Promise<string> {
+  async stage(folder: string, data: string | Uint8Array): Promise<string> {
     const staged = join(folder, temporaryName());
     await this.#disk.makeFolder(staged);
     try {
-      await this.#disk.writeNew(join(staged, "commit.json"), text);
+      await this.#disk.writeNew(join(staged, "commit.json"), data);
       await this.#disk.syncFolder(staged);
     } catch (error) {
       await this.discard(staged);
@@ -47,14 +47,10 @@ export class RenamePublisher implements Publisher {
     }
   }
 
-  async point(folder: string, _staged: string, text: string): Promise<void> {
-    const copy = join(folder, temporaryName());
-    await this.#disk.writeNew(copy, text);
-    await this.#disk.replace(copy, join(folder, "head"));
-  }
+  async tidy(): Promise<void> {}
 
-  async duplicate(from: string, to: string): Promise<void> {
-    await this.#disk.writeNew(to, await this.#disk.fs.readFile(from));
+  async remove(folder: string, version: number): Promise<void> {
+    await this.#disk.dropFolder(join(folder, String(version)));
   }
 
   async discard(staged: string): Promise<void> {

@@ -1,24 +1,35 @@
+import { dirname, join } from "node:path";
 import type { SessionId } from "../../../definition/names.js";
-import { ignore } from "./file-handles.js";
-import { isMissing } from "./fs-failure.js";
-import { FolderGone, GenerationDraft } from "./generation-draft.js";
-import type { Generation } from "./generations.js";
+import { isPhasegateError } from "../../../errors.js";
+import { parseCommit } from "./commit-file.js";
+import { orMissing } from "./file-handles.js";
+import { isMissing, tampered } from "./fs-failure.js";
+import { PackIndex } from "./packed-log.js";
+import { TEMPORARY, temporaryName } from "./publisher.js";
+import { type SessionPlace, sessionOf } from "./store-layout.js";
 import type { StoreParts } from "./store-parts.js";
-import { markUsed } from "./used-ids.js";
+
+/** What the names of packs that are being written begin with. */
+const STAGED = `${TEMPORARY}pack-`;
 
 /**
- * Puts a session's versions into one file of a new generation. At every instant the session is whole:
+ * So long files are kept after they were packed: a tool that has copied the first version's file before it was replaced
+ * by the pack finds the others.
+ */
+const KEEP_MS = 3_600_000;
+
+/**
+ * Puts a session's versions into one file, the pack, which takes the place of the first version's file by a rename. So
+ * each version is in a file at every instant, and who copies the folder and has its names from before finds the pack under
+ * a name that it has. The other files are deleted after a delay.
  *
- * 1. Generations before the current one go away. So nothing that is still being made out of one of them can appear
- *    under a number that was used before.
- * 2. The new generation is written under a temporary name inside the current one, and each commit is checked.
- * 3. A seal gets the next version, by the call that decides between writers: from here on nothing is appended to the
- *    current generation. Who loses adds that commit, and tries again.
- * 4. The new generation is brought to the disk, and renamed to its number.
- * 5. The old one is renamed into the trash, and deleted.
+ * That they are deleted must not lose anything to a compaction that slept, and wakes up with a shorter pack:
  *
- * After a crash between 3 and 4 the next writer does it anew, and one between 4 and 5 cleans up; readers need neither.
- * The first generation's id is marked as used before its folder goes, so that no session begins in its place.
+ * 1. A compaction makes its file before it looks at what is packed already.
+ * 2. Before files are deleted, all packs that are being written are; their compactions begin anew.
+ * 3. Files are deleted only if the pack is the same before and after that. So what is begun later has these versions.
+ *
+ * Nor to a writer that slept, and finds the name of its version free again: it looks at the pack afterwards.
  */
 export class SessionCompactor {
   readonly #parts: StoreParts;
@@ -27,70 +38,93 @@ export class SessionCompactor {
     this.#parts = parts;
   }
 
+  /** Packs what is not packed yet, and deletes what was packed long ago. */
   async compact(id: SessionId): Promise<void> {
-    const { generations, newest, reader } = this.#parts;
-    const last = await newest.header(id);
-    if (last === undefined) return;
-    const at = generations.current(id);
-    await this.#tidy(at);
-    const loose = last.version - (await reader.packed(at));
-    if (loose > 1 || (await reader.isSealed(at, last.version + 1))) await this.#replace(at, last.version);
+    const { layout, newest, reader } = this.#parts;
+    const at = layout.place(id);
+    await this.tidy(at);
+    for (;;) {
+      const last = await newest.header(id);
+      if (last === undefined || last.version - (await reader.packed(at)) < 2) return;
+      if (await this.#pack(at, last.version)) return;
+    }
   }
 
-  /**
-   * Whether a writer failed for a compaction alone: its version is a seal, or the generation is another one by now.
-   * Finishes what a dead compaction has left.
-   */
-  async cameBetween(at: Generation, version: number): Promise<boolean> {
-    const { background, generations, reader } = this.#parts;
-    const isSealed = await reader.isSealed(at, version);
-    if (!isSealed && (await reader.has(at.id, version, at))) return false;
-    if (!(await generations.haveMoved(at))) {
-      if (!isSealed) return false;
-      await this.#replace(at, version - 1);
-      return generations.haveMoved(at);
+  /** Deletes the files of packed versions, if the pack is old enough; says whether none are left. */
+  async tidy(at: SessionPlace): Promise<boolean> {
+    const { disk, publisher, reader } = this.#parts;
+    const pack = await reader.packState(at);
+    if (pack === undefined || pack.count === 0) return true;
+    const packed = (await reader.versions(at)).filter((version) => version > 1 && version <= pack.count);
+    if (packed.length === 0) return true;
+    const now = await orMissing(disk.now(at.folder));
+    if (now === undefined || now - pack.mtimeMs < KEEP_MS) return now === undefined;
+    for (const name of await disk.names(at.folder)) {
+      if (name.startsWith(STAGED)) await orMissing(disk.fs.unlink(join(at.folder, name)));
     }
-    background.run(at.id, () => this.#tidy(generations.current(at.id)));
+    if ((await reader.packState(at))?.identity !== pack.identity) return false;
+    // Who packed them may have died before the pack had its name on the disk.
+    await this.#settle(at);
+    // In their order: those that are left have no gaps.
+    for (const version of packed) await publisher.remove(at.folder, version);
     return true;
   }
 
-  async #replace(at: Generation, version: number): Promise<void> {
-    const { generations, layout } = this.#parts;
-    const draft = new GenerationDraft(this.#parts, at);
+  /** Does that in all sessions that were packed. */
+  async tidyAll(): Promise<void> {
+    const { disk, layout } = this.#parts;
+    for (const name of await disk.names(layout.top("packed"))) {
+      const id = sessionOf(name);
+      if (id !== undefined && (await this.tidy(layout.place(id)))) await disk.drop(layout.packed(id));
+    }
+  }
+
+  /** False if another one was faster, or the session was removed. */
+  async #pack(at: SessionPlace, version: number): Promise<boolean> {
+    const { disk, layout, reader } = this.#parts;
+    const staged = join(at.folder, temporaryName(STAGED));
     try {
-      await draft.write(version);
-      await draft.publish();
-      if (await generations.haveMoved(at)) await this.#tidy(generations.current(at.id));
+      await this.#write(staged, at, version);
+      await disk.touch(layout.packed(at.id));
+      await disk.replace(staged, reader.pack(at));
     } catch (error) {
-      if (!(await isLate(draft, error))) throw error;
-      // If the session was removed.
-      await this.#parts.disk.fs.rmdir(layout.generations(at.id)).catch(ignore);
+      // What was staged is not there any more: deleted by another compaction, or moved away with the session's folder.
+      const isGone = isMissing(error) || isPhasegateError(error, "TAMPERED");
+      if (isGone && !(await disk.exists(staged))) return false;
+      throw error;
     } finally {
-      await draft.discard();
+      await disk.drop(staged);
     }
+    await this.#settle(at);
+    return true;
   }
 
-  async #tidy({ id, number }: Generation): Promise<void> {
-    const { background, disk, generations, layout, trash } = this.#parts;
-    if (number === 0) return;
-    const older = (await generations.numbers(id)).filter((one) => one < number);
-    if (await disk.exists(layout.session(id))) {
-      await markUsed(this.#parts, id);
-      older.push(0);
-    }
-    for (const one of older) {
-      const folder = await trash.put("compacted", id, generations.at(id, one).folder);
-      if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
-    }
+  async #write(staged: string, at: SessionPlace, version: number): Promise<void> {
+    const { disk, reader } = this.#parts;
+    await disk.fill(staged, async (write) => {
+      const index = new PackIndex();
+      let [next, hash] = [1, ""];
+      const take = async (data: Buffer) => {
+        const commit = parseCommit(data, at.id, next);
+        if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
+        [next, hash] = [next + 1, commit.hash];
+        index.add(data);
+        await write(data);
+      };
+      await reader.eachPacked(at, take);
+      while (next <= version) {
+        const data = await reader.file(at.id, next, at);
+        if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
+        await take(data);
+      }
+      await write(index.text());
+    });
   }
-}
 
-/** Whether a compaction failed because its folder isn't there any more. */
-async function isLate(draft: GenerationDraft, error: unknown): Promise<boolean> {
-  if (error instanceof FolderGone) return true;
-  if (!isMissing(error)) return false;
-  return draft.checkPlace().then(
-    () => false,
-    (cause: unknown) => cause instanceof FolderGone,
-  );
+  async #settle(at: SessionPlace): Promise<void> {
+    const { disk, reader } = this.#parts;
+    const around = new Set([dirname(reader.pack(at)), at.folder]);
+    // If they are not there any more, the session was removed.
+    for (const folder of around) await orMissing(disk.syncFolder(folder));
+  }
 }

@@ -1,12 +1,9 @@
 import type { SessionId } from "../../../definition/names.js";
-import { isPhasegateError } from "../../../errors.js";
 import type { Page, SessionQuery, SessionSummary } from "../../../ports/storage-adapter.js";
 import { comparePositions, decodeCursor, matchesQuery, pageLimit, pageOf } from "../../session-query.js";
-import type { CommitHeader } from "./commit-file.js";
 import { allMarker, type MarkerEntry, type Tree } from "./marker.js";
 import type { MarkerTidy } from "./marker-tidy.js";
 import type { MarkerTrees } from "./marker-trees.js";
-import type { NewestVersion } from "./newest-version.js";
 
 /** So many sessions are read at once, at most. */
 const BATCH = 64;
@@ -14,12 +11,10 @@ const BATCH = 64;
 /** Lists sessions: the markers say in which order, each session's newest header what it shows. */
 export class SessionLister {
   readonly #trees: MarkerTrees;
-  readonly #newest: NewestVersion;
   readonly #tidy: MarkerTidy;
 
-  constructor(trees: MarkerTrees, newest: NewestVersion, tidy: MarkerTidy) {
+  constructor(trees: MarkerTrees, tidy: MarkerTidy) {
     this.#trees = trees;
-    this.#newest = newest;
     this.#tidy = tidy;
   }
 
@@ -42,7 +37,7 @@ export class SessionLister {
   async *damaged(): AsyncGenerator<SessionId> {
     for await (const batch of this.#trees.walk("all", undefined, BATCH)) {
       const ids = places(batch).map(([{ sessionId }]) => sessionId);
-      const headers = await Promise.all(ids.map((id) => this.#header(id)));
+      const headers = await Promise.all(ids.map((id) => this.#tidy.header(id)));
       yield* ids.filter((_, index) => headers[index] === "damaged");
     }
   }
@@ -50,20 +45,10 @@ export class SessionLister {
   // Two markers can stand in one place: left by a crash, or since the session was made active again just now. So the
   // place decides and not the version in the marker, and each place is looked at once.
   async #look([entry, ...others]: Place): Promise<SessionSummary | undefined> {
-    const newest = await this.#header(entry.sessionId);
+    const newest = await this.#tidy.header(entry.sessionId);
     if (newest === "damaged") return undefined;
     for (const each of [entry, ...others]) this.#tidy.check(each, newest);
     return newest?.summary.createdAt === entry.createdAt ? newest.summary : undefined;
-  }
-
-  // A list goes on without a session that is damaged; reading that one tells.
-  async #header(id: SessionId): Promise<CommitHeader | "damaged" | undefined> {
-    try {
-      return await this.#newest.header(id);
-    } catch (error) {
-      if (isPhasegateError(error, "TAMPERED")) return "damaged";
-      throw error;
-    }
   }
 }
 

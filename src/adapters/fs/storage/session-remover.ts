@@ -21,16 +21,12 @@ export class SessionRemover {
     if (!(await reader.hasFolder(id))) return;
     const summary = await this.#summary(id);
     await markUsed(this.#parts, id);
-    // The first generation goes first: what a compaction has begun in it can't become the next one then.
-    const parts = [
-      await trash.put("removed", id, layout.session(id)),
-      await trash.put("removed-generations", id, layout.generations(id)),
-    ];
+    const folder = await trash.put(id, layout.session(id));
     known.forget(id);
     await this.#liftMarkers(summary);
     // Who watches reads the last commits out of the trash.
     if (await watchers.any()) return;
-    for (const folder of parts) if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
+    if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
   }
 
   // A damaged session must be removable too; lists will tidy its markers.

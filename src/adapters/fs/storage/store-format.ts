@@ -17,45 +17,71 @@ const NO_LINKS: ReadonlySet<string | undefined> = new Set([
   "EOPNOTSUPP",
 ]);
 
+/** What is known of a store when it is opened. */
+export interface OpenedFormat {
+  readonly publisher: Publisher;
+  /** Whether the folder is another one than that which `format.json` was written in: the store was copied. */
+  readonly isCopy: boolean;
+}
+
 /**
  * Finds out how commits are published in this store: as its `format.json` says, or, in a new store, by hard links if
  * the file system has them. What was chosen once stays, as it decides where a version is.
  */
-export async function choosePublisher(disk: Disk, layout: StoreLayout): Promise<Publisher> {
-  const chosen = await readFormat(disk, layout);
+export async function openFormat(disk: Disk, layout: StoreLayout): Promise<OpenedFormat> {
+  const format = await readFormat(disk, layout);
+  const publisher = await choosePublisher(disk, layout, format?.publish);
+  const isNew = format === undefined && (await disk.names(layout.top("sessions"))).length === 0;
+  if (isNew) await writeFormat(disk, layout, publisher);
+  return { publisher, isCopy: !isNew && format?.folder !== (await disk.fileNumber(layout.root)) };
+}
+
+async function choosePublisher(disk: Disk, layout: StoreLayout, chosen: Publisher["way"] | undefined) {
   if (chosen === "rename") return new RenamePublisher(disk);
   const links = await hasLinks(disk, layout.top("trash"));
   if (chosen === "link" && !links) throw noWay("The store was made with hard links, and this file system has none");
   if (chosen === undefined && !links) await checkRename(disk, layout.top("trash"));
-  const publisher = links ? new LinkPublisher(disk) : new RenamePublisher(disk);
-  if (chosen === undefined) await writeFormat(disk, layout, publisher.way);
-  return publisher;
+  return links ? new LinkPublisher(disk) : new RenamePublisher(disk);
 }
 
-async function readFormat(disk: Disk, layout: StoreLayout): Promise<Publisher["way"] | undefined> {
+/** What `format.json` says: how commits are published, and the number of the folder that it was written in. */
+interface Format {
+  readonly publish: Publisher["way"];
+  readonly folder: unknown;
+}
+
+async function readFormat(disk: Disk, layout: StoreLayout): Promise<Format | undefined> {
   const data = await disk.read(layout.format());
   if (data === undefined) return undefined;
-  const value = parse(data.toString("utf8"));
-  if (value.format > FORMAT) throw tooNew(value.format);
-  if (value.format === FORMAT && (value.publish === "link" || value.publish === "rename")) return value.publish;
+  const { format, publish, folder } = parse(data.toString("utf8"));
+  if (format > FORMAT) throw tooNew(format);
+  if (format === FORMAT && (publish === "link" || publish === "rename")) return { publish, folder };
   throw storageFailed("open", "format.json is damaged", "Restore format.json from a backup of the session folder.");
 }
 
-function parse(text: string): { format: number; publish: unknown } {
+function parse(text: string): { format: number; publish: unknown; folder: unknown } {
   try {
-    const { format, publish } = JSON.parse(text);
-    return { format: Number(format), publish };
+    const { format, publish, folder } = JSON.parse(text);
+    return { format: Number(format), publish, folder };
   } catch {
-    return { format: 0, publish: undefined };
+    return { format: 0, publish: undefined, folder: undefined };
   }
 }
 
-// Processes that start at once write the same.
-async function writeFormat(disk: Disk, layout: StoreLayout, publish: Publisher["way"]): Promise<void> {
+/** Writes down what this store is, in which folder. Processes that start at once write the same. */
+export async function writeFormat(disk: Disk, layout: StoreLayout, { way }: Publisher): Promise<void> {
   const staged = join(layout.root, temporaryName());
-  await disk.writeNew(staged, `${JSON.stringify({ format: FORMAT, publish })}\n`);
+  const folder = await disk.fileNumber(layout.root);
+  await disk.writeNew(staged, `${JSON.stringify({ format: FORMAT, publish: way, folder })}\n`);
   await disk.replace(staged, layout.format());
   await disk.syncFolder(layout.root);
+}
+
+/** Sessions that were compacted before 0.1.0 lie in a folder of their own, which this version does not read. */
+export async function refuseOldLayout(disk: Disk, layout: StoreLayout): Promise<void> {
+  if ((await disk.names(join(layout.root, "compacted"))).length === 0) return;
+  const remedy = "Export the sessions with the version that has compacted them, and import them into another folder.";
+  throw storageFailed("open", "the folder has sessions that a version before 0.1.0 has compacted", remedy);
 }
 
 async function hasLinks(disk: Disk, folder: string): Promise<boolean> {

@@ -71,11 +71,11 @@ export class WatchedSessions {
 
   /** Those of which the folder has changed, or gone: one system call for each. */
   async #changed(ids: Iterable<SessionId>): Promise<SessionId[]> {
-    const { disk, generations } = this.#parts;
+    const { disk, layout } = this.#parts;
     const found = await Promise.all(
       [...ids].map(async (id) => {
         const watched = this.#sessions.get(id) ?? this.add(id);
-        const state = await folderState(disk, generations.current(id).folder);
+        const state = await folderState(disk, layout.session(id));
         const isSame = state?.settled !== undefined && state.settled === watched.settled;
         watched.settled = state?.settled;
         return isSame ? [] : [id];
@@ -96,12 +96,12 @@ export class WatchedSessions {
   }
 
   async #newest(id: SessionId): Promise<number> {
-    const { generations, newest, reader } = this.#parts;
+    const { layout, newest, reader } = this.#parts;
     try {
       return (await newest.header(id))?.version ?? 0;
     } catch (error) {
       if (!isPhasegateError(error, "TAMPERED")) throw error;
-      return reader.highest(generations.current(id));
+      return reader.highest(layout.place(id));
     }
   }
 }

@@ -54,14 +54,17 @@ export class Watchers {
   async any(): Promise<boolean> {
     if (this.#listeners.size > 0) return true;
     const folder = this.#layout.top("watching");
-    const alive = await Promise.all((await this.#disk.names(folder)).map((name) => this.#isAlive(join(folder, name))));
+    const names = await this.#disk.names(folder);
+    if (names.length === 0) return false;
+    const now = await this.#disk.now(this.#layout.top("trash"));
+    const alive = await Promise.all(names.map((name) => this.#isAlive(join(folder, name), now)));
     return alive.includes(true);
   }
 
-  async #isAlive(path: string): Promise<boolean> {
+  async #isAlive(path: string, now: number): Promise<boolean> {
     const stat = await this.#disk.stat(path);
     if (stat === undefined) return false;
-    if (Date.now() - stat.mtimeMs < BELIEVED_MS) return true;
+    if (now - stat.mtimeMs < BELIEVED_MS) return true;
     await this.#disk.drop(path);
     return false;
   }

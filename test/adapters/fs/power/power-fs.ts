@@ -62,6 +62,11 @@ export class PowerDisk {
     return this.#time;
   }
 
+  /** Lets time go by. */
+  wait(ms: number): void {
+    this.#time += ms;
+  }
+
   inode(): number {
     this.#inodes += 1;
     return this.#inodes;

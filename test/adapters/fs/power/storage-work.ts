@@ -57,8 +57,11 @@ class StorageWork {
     const newest = expected.acknowledged.at(-1);
     const dice = this.#disk.chance.of(12);
     if (newest === undefined || dice < 8) await this.#append(storage, id, expected, newest);
-    else if (dice < 10) await storage.compact(newest.sessionId);
-    else if (dice === 10) await storage.list({ status: ["active"] });
+    else if (dice < 10) {
+      await storage.compact(newest.sessionId);
+      // What was packed long ago is deleted by the next one.
+      if (this.#disk.chance.of(2) === 0) this.#disk.wait(7_200_000);
+    } else if (dice === 10) await storage.list({ status: ["active"] });
     else if (this.#disk.chance.of(4) === 0) {
       expected.removal = "tried";
       await storage.remove(newest.sessionId);

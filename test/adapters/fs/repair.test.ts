@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import * as nodeFs from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
+import type { Commit } from "../../../src/ports/storage-adapter.js";
+import { appendAll } from "../../../src/testing/append-all.js";
+import { collect, wins } from "../../../src/testing/contract-case.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { createPausingFs } from "./pausing-fs.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots({ inMemory: true });
+
+afterEach(() => vi.useRealTimers());
+
+const first = makeCommit();
+const paused = nextCommit(first, { summary: { status: "paused" } });
+const other = makeCommit({ sessionId: "other" });
+
+async function filled(...commits: Commit[]) {
+  const root = await newRoot();
+  const storage = await FileStorage.open(root);
+  for (const commit of commits) await storage.append(commit);
+  return { root, storage };
+}
+
+function folderOf(root: string, id = "session_1"): string {
+  return join(root, "sessions", createHash("sha256").update(id).digest("hex").slice(0, 2), id);
+}
+
+async function idsIn(storage: FileStorage, status?: "active"): Promise<string[]> {
+  const { items } = await storage.list(status === undefined ? {} : { status: [status] });
+  return items.map(({ sessionId }) => sessionId as string).sort();
+}
+
+describe("a repair", () => {
+  it("makes markers anew that were deleted, and says so", async () => {
+    const { root, storage } = await filled(first, paused, other);
+    for (const tree of ["all", "active"]) await nodeFs.rm(join(root, tree, "2026-01-02"), { recursive: true });
+    expect(await idsIn(storage)).toEqual([]);
+    expect(await storage.repair()).toEqual({
+      sessions: 2,
+      repaired: [{ what: "list markers made", count: 3 }],
+      damaged: [],
+    });
+    expect([await idsIn(storage), await idsIn(storage, "active")]).toEqual([["other", "session_1"], ["other"]]);
+    expect(await storage.countActive(10)).toBe(1);
+    expect((await storage.repair()).repaired).toEqual([]);
+  });
+
+  it("takes away markers that say nothing true, and writes heads that are behind", async () => {
+    const { root, storage } = await filled(first, paused);
+    await storage.close();
+    await nodeFs.writeFile(join(root, "active/2026-01-02/030405006~session_1~1"), "");
+    await nodeFs.rm(join(folderOf(root), "head"));
+    const { repaired } = await storage.repair();
+    expect(repaired).toEqual([
+      { what: "list markers taken away", count: 1 },
+      { what: "heads written", count: 1 },
+    ]);
+    expect(await storage.hint(first.sessionId)).toBe(2);
+  });
+
+  it("tells of sessions that are damaged, lists them, and changes nothing of them", async () => {
+    const { root, storage } = await filled(...commitChain(4), other);
+    await storage.close();
+    await nodeFs.rm(join(folderOf(root), "2.json"));
+    await nodeFs.rm(join(root, "all"), { recursive: true });
+    await nodeFs.mkdir(join(root, "all"));
+    const before = await nodeFs.readdir(folderOf(root));
+    const again = await FileStorage.open(root);
+    const { damaged } = await again.repair();
+    expect(damaged).toEqual([{ sessionId: "session_1", reason: "Version 2 is missing" }]);
+    await nodeFs.writeFile(join(folderOf(root), "4.json"), "{");
+    expect((await again.repair()).damaged).toMatchObject([{ sessionId: "session_1" }]);
+    expect(await collect(again.damaged())).toEqual(["session_1"]);
+    expect(await nodeFs.readdir(folderOf(root))).toEqual(before);
+  });
+});
+
+describe("a copy of a folder", () => {
+  it("lists every session, whatever markers were copied", async () => {
+    const { root, storage } = await filled(first, paused, other);
+    await storage.close();
+    const copy = join(await newRoot(), "copy");
+    await nodeFs.cp(root, copy, { recursive: true });
+    await nodeFs.rm(join(copy, "active"), { recursive: true });
+    await nodeFs.rm(join(copy, "all/2026-01-02/030405006~other"));
+    const opened = await FileStorage.open(copy);
+    expect([await idsIn(opened), await idsIn(opened, "active")]).toEqual([["other", "session_1"], ["other"]]);
+    await opened.close();
+    // It is a store of its own from now on, and isn't looked through again.
+    const { ino } = await nodeFs.stat(copy);
+    expect(JSON.parse(await nodeFs.readFile(join(copy, "format.json"), "utf8"))).toMatchObject({ folder: String(ino) });
+  });
+
+  it("takes a head that is ahead for no sign that commits are gone", async () => {
+    const { root, storage } = await filled(first, paused);
+    await storage.close();
+    const copy = join(await newRoot(), "copy");
+    await nodeFs.cp(root, copy, { recursive: true });
+    for (const place of [root, copy]) await nodeFs.rm(join(folderOf(place), "2.json"));
+    expect(await (await FileStorage.open(copy)).hint(first.sessionId)).toBeLessThan(2);
+    const original = await FileStorage.open(root);
+    expect((await original.repair()).damaged).toMatchObject([{ reason: expect.stringContaining("Commits are gone") }]);
+    expect(await original.hint(first.sessionId)).toBe(2);
+  });
+
+  it("has no session of which the removal was copied", async () => {
+    const { root, storage } = await filled(first, other);
+    const copy = join(await newRoot(), "copy");
+    await nodeFs.cp(root, copy, { recursive: true });
+    await storage.remove(first.sessionId);
+    await nodeFs.cp(join(root, "removed"), join(copy, "removed"), { recursive: true });
+    expect(await idsIn(await FileStorage.open(copy))).toEqual(["other"]);
+  });
+
+  it("of a store with sessions that an unreleased version has compacted is refused", async () => {
+    const { root } = await filled(first);
+    await nodeFs.mkdir(join(root, "compacted", "3a"), { recursive: true });
+    await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  });
+});
+
+describe("the count of active sessions", () => {
+  const again = nextCommit(paused, { summary: { status: "active" } });
+
+  it("does not grow by writers that pause and resume one session, wherever one of them sleeps", async () => {
+    for (let nth = 1; ; nth++) {
+      const { root, storage } = await filled(first, paused);
+      const pausing = createPausingFs();
+      const sleeper = await FileStorage.open(root, { fs: pausing.fs });
+      await sleeper.read(first.sessionId);
+      pausing.pauseBefore(nth, async () => {
+        const newest = await storage.read(first.sessionId);
+        if (newest === undefined) throw new Error("The session is there");
+        const resumed =
+          newest.version === 2 ? nextCommit(paused, { body: "x", summary: { status: "active" } }) : newest;
+        if (newest.version === 2) await storage.append(resumed);
+        await storage.append(nextCommit(resumed, { summary: { status: "paused" } }));
+      });
+      await wins(sleeper.append(again));
+      await sleeper.close();
+      const reached = pausing.disarm();
+      const newest = await storage.read(first.sessionId);
+      const markers = await nodeFs.readdir(join(root, "active/2026-01-02"));
+      expect(markers.length, `asleep before call ${nth}: ${markers}`).toBe(newest?.summary.status === "active" ? 1 : 0);
+      if (!reached) break;
+    }
+  });
+
+  it("looks into sessions where the markers alone reach the limit, and takes false ones away", async () => {
+    const { root, storage } = await filled(first, paused, other);
+    for (const name of ["030405006~session_1~1", "030405006~other~0", "030405006~gone~1"]) {
+      await nodeFs.writeFile(join(root, "active/2026-01-02", name), "");
+    }
+    expect(await storage.countActive(100)).toBe(3);
+    // One whose session is not there yet may be about to begin.
+    expect(await storage.countActive(3)).toBe(2);
+    await storage.close();
+    expect(await storage.countActive(3)).toBe(2);
+    expect(await storage.countActive(1)).toBe(1);
+  });
+});
+
+describe("a clock that is hours ahead", () => {
+  it("sweeps nothing that another process is about to publish", async () => {
+    const { root, storage } = await filled(first);
+    const staged = [join(folderOf(root), "tmp-of-another"), join(root, "trash", "tmp-of-another")];
+    for (const path of staged) await nodeFs.writeFile(path, "");
+    const marker = join(root, "active/2026-01-02/030405006~soon~1");
+    await nodeFs.writeFile(marker, "");
+    const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
+    const old = join(folderOf(root), "tmp-old");
+    await nodeFs.writeFile(old, "");
+    await nodeFs.utimes(old, hoursAgo, hoursAgo);
+    vi.useFakeTimers({ now: Date.now() + 2 * 3_600_000, toFake: ["Date"] });
+    const ahead = await FileStorage.open(root);
+    await ahead.append(paused);
+    await ahead.list({ status: ["active"] });
+    await ahead.close();
+    for (const path of [...staged, marker]) expect(await nodeFs.stat(path)).toBeDefined();
+    await expect(nodeFs.stat(old)).rejects.toMatchObject({ code: "ENOENT" });
+    await storage.close();
+  });
+
+  it("keeps removed sessions for those who watch", async () => {
+    const { root, storage } = await filled(first);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const commit of storage.watch({}, { signal: stop.signal })) seen.push(commit.summary.status);
+    })();
+    while ((await nodeFs.readdir(join(root, "watching"))).length === 0) await new Promise(setImmediate);
+    vi.useFakeTimers({ now: Date.now() + 2 * 3_600_000, toFake: ["Date"] });
+    const ahead = await FileStorage.open(root);
+    await appendAll(ahead, [nextCommit(first, { summary: { status: "deleted" } })]);
+    await ahead.remove(first.sessionId);
+    await ahead.close();
+    await (await FileStorage.open(root)).close();
+    expect(await nodeFs.readdir(join(root, "trash"))).toHaveLength(1);
+    vi.useRealTimers();
+    while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(seen).toEqual(["deleted"]);
+    stop.abort();
+    await watching;
+  });
+});
