@@ -1,10 +1,11 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import {
   asStorageFailure,
   isLocked,
   leavesOpen,
   locked,
+  notWritten,
   outcomeUnknown,
   sqliteCode,
   storageFailed,
@@ -35,6 +36,17 @@ export class Connection {
     if ("setReturnArrays" in statement) statement.setReturnArrays(false);
     this.#statements.set(sql, statement);
     return statement;
+  }
+
+  /**
+   * Runs a statement that must change exactly one row, and gives that row's id where it is an insert. SQLite reports no
+   * error where a trigger ignores a row (`RAISE(IGNORE)`) or a view has taken the table's place: only the count tells.
+   * Throws `STORAGE_FAILED`, which rolls the transaction back.
+   */
+  changeOne(table: string, sql: string, values: readonly SQLInputValue[]): number {
+    const { changes, lastInsertRowid } = this.prepare(sql).run(...values);
+    if (changes !== 1) throw notWritten(table);
+    return Number(lastInsertRowid);
   }
 
   /**

@@ -66,6 +66,15 @@ export function storageFailed(operation: string, cause: string, remedy: string, 
   });
 }
 
+/** `STORAGE_FAILED`: SQLite ran a write without an error, and the rows of the table are not changed by it. */
+export function notWritten(table: string): PhasegateError {
+  const remedy =
+    `Look for a trigger on ${table}, or a view of that name ` +
+    `(SELECT name, sql FROM sqlite_schema WHERE tbl_name = '${table}'), drop it, then repeat the call. ` +
+    "The transaction was rolled back.";
+  return storageFailed("write", `a row of ${table} was not written, though SQLite reported no error`, remedy);
+}
+
 /** `STORAGE_FAILED` where the end of a transaction failed: it may be there, whole, or not. */
 export function outcomeUnknown(operation: string, error: unknown): PhasegateError {
   const cause = sqliteCode(error) ?? codeOf(error);
