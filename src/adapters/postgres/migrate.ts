@@ -1,6 +1,6 @@
 import { PhasegateError } from "../../errors.js";
 import { MIGRATIONS } from "./migrations.js";
-import { unusable } from "./pg-failure.js";
+import { notWritten, unusable } from "./pg-failure.js";
 import type { PgClient } from "./pg-types.js";
 
 /** 13 is the first with 64-bit transaction numbers, which `watch` rests on. */
@@ -63,7 +63,9 @@ async function migrateAll(client: PgClient, schema: string): Promise<void> {
     for (const [index, statements] of MIGRATIONS.entries()) {
       if (index < done) continue;
       await client.query({ text: statements(`"${schema}"`) });
-      await client.query({ text: `INSERT INTO "${schema}".migrations (number) VALUES ($1)`, values: [index + 1] });
+      const insert = `INSERT INTO "${schema}".migrations (number) VALUES ($1)`;
+      const { rowCount } = await client.query({ text: insert, values: [index + 1] });
+      if (rowCount !== 1) throw notWritten("open");
     }
   });
 }

@@ -1,11 +1,20 @@
 import type { SessionId } from "../../definition/names.js";
 import { PhasegateError } from "../../errors.js";
+import { NOT_WRITTEN } from "./statements.js";
 
 /** No connection could be had: whatever was to be done on it was not sent. */
 export class NotConnected extends Error {
   constructor(cause: unknown) {
     super("no connection", { cause });
     this.name = "NotConnected";
+  }
+}
+
+/** Something was written, and the server did not wait for its standbys: it may be lost with this server. */
+export class NotReplicated extends Error {
+  constructor() {
+    super("not confirmed by a standby");
+    this.name = "NotReplicated";
   }
 }
 
@@ -54,9 +63,9 @@ function codeOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether a statement was rolled back so that another one could go on. */
+/** Whether a statement was rolled back so that another one could go on, or is to be confirmed once more. */
 export function isRolledBack(error: unknown): boolean {
-  return ROLLED_BACK.has(codeOf(error) ?? "");
+  return error instanceof NotReplicated || ROLLED_BACK.has(codeOf(error) ?? "");
 }
 
 /** Whether the connection is gone, or was never there. What was sent over it may have been done, or not. */
@@ -65,6 +74,11 @@ export function isLost(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return LOST_STATES.test(code) || LOST_ERRNOS.has(code);
   return error instanceof Error && LOST_WORDS.test(error.message);
+}
+
+/** A row that a trigger has dropped, which the statement that appends has noticed. */
+export function isNotWritten(error: unknown): boolean {
+  return codeOf(error) === "22P02" && error instanceof Error && error.message.includes(NOT_WRITTEN);
 }
 
 /** A row that is there already. */
@@ -97,6 +111,17 @@ export function outcomeUnknown(error: unknown): PhasegateError {
   );
 }
 
+/** `STORAGE_FAILED`: a statement succeeded, and did not write what it had to. It was rolled back. */
+export function notWritten(operation: string): PhasegateError {
+  const cause = "a row was not written, though the server reported no error";
+  const remedy =
+    "Look for a trigger or a rule on the tables of phasegate's schema (\\d in psql shows them), drop it, then repeat the call.";
+  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
+    remedy,
+    details: { operation, cause },
+  });
+}
+
 /** `STORAGE_FAILED` for what the server is, rather than for what it did. */
 export function unusable(cause: string, remedy: string): PhasegateError {
   return new PhasegateError("STORAGE_FAILED", `The session storage failed to open: ${cause}`, {
@@ -115,6 +140,7 @@ export function conflict(sessionId: SessionId, version: number): PhasegateError 
 }
 
 function explain(failed: unknown): { readonly cause: string; readonly remedy: string } {
+  if (failed instanceof NotReplicated) return { cause: "no standby has confirmed it", remedy: OTHER_REMEDY };
   const error = failed instanceof NotConnected ? failed.cause : failed;
   const code = codeOf(error);
   const [what, remedy] = KNOWN[code ?? ""] ?? inWords(error);

@@ -1,9 +1,10 @@
 import type { Connections } from "./connections.js";
+import { hearClient } from "./hear-client.js";
 import { loadPg } from "./load-pg.js";
 import { isLost, NotConnected } from "./pg-failure.js";
 import type { PgClient, PgListeningClient, PgPool } from "./pg-types.js";
 
-const heard = new WeakSet<PgPool | PgClient>();
+const heard = new WeakSet<PgPool>();
 
 /** Connections of a pool: the host's, or one that was made here and is ended here. */
 export class PoolConnections implements Connections {
@@ -56,10 +57,7 @@ function hear(pool: PgPool): void {
   if (heard.has(pool)) return;
   heard.add(pool);
   pool.on("error", ignore);
-  pool.on("acquire", (client) => {
-    if (!heard.has(client)) client.on("error", ignore);
-    heard.add(client);
-  });
+  pool.on("acquire", hearClient);
 }
 
 /** The pool hides its password from those who print its options, and so from a copy. */

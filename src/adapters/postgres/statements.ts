@@ -24,8 +24,19 @@ export function createStatements(schema: string, prepared: boolean) {
     log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id
       WHERE s.session_id = $1 AND s.removed_at IS NULL AND c.version > $2 ORDER BY c.version LIMIT $3`),
-    /** The hash that stands at a version. */
-    hashAt: statement(`SELECT hash FROM ${s}.commits WHERE session_id = $1 AND version = $2`),
+    /** Whether a commit with that hash is at a version. */
+    has: statement(`SELECT 1 AS found FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3`),
+    /** Where a session is: for a commit that was refused. */
+    standing: statement(`SELECT version, hash, removed_at IS NOT NULL AS removed FROM ${s}.sessions
+      WHERE session_id = $1`),
+    /**
+     * Writes a session's row as it is: the server acknowledges that as it would the append, once all that was written
+     * before it is on its disk and on its standbys.
+     */
+    confirm: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
+    /** The same where a commit with that hash is at a version. */
+    confirmCommit: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1
+      AND EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3) RETURNING session_id`),
     payload: statement(`SELECT body FROM ${s}.payloads WHERE session_id = $1 AND hash = $2`),
     countActive: statement(`SELECT count(*)::int AS found FROM
       (SELECT FROM ${s}.sessions WHERE status = 'active' AND removed_at IS NULL LIMIT $1) AS active`),
@@ -34,11 +45,11 @@ export function createStatements(schema: string, prepared: boolean) {
       + coalesce((SELECT sum(pg_column_size(p.body)) FROM ${s}.payloads p WHERE p.session_id = s.session_id), 0)
       AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.removed_at IS NULL`),
     /** A first commit, where the id was never used. */
-    begin: statement(appending(s, BEGIN(s), false)),
-    beginWithPayloads: statement(appending(s, BEGIN(s), true)),
+    begin: statement(appending(s, "begin", false)),
+    beginWithPayloads: statement(appending(s, "begin", true)),
     /** A commit after another one, where that is the newest. */
-    follow: statement(appending(s, FOLLOW(s), false)),
-    followWithPayloads: statement(appending(s, FOLLOW(s), true)),
+    follow: statement(appending(s, "follow", false)),
+    followWithPayloads: statement(appending(s, "follow", true)),
     /** Wakes who listens on a channel, if anybody does. */
     wake: statement(`SELECT pg_notify($1, '') WHERE EXISTS (SELECT FROM ${s}.listeners WHERE until > now())`),
   };
@@ -54,12 +65,35 @@ const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6,
     workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16
   WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL RETURNING session_id`;
 
-/** One statement: the session's row, and where that could be had the commit and its payloads. */
-function appending(s: string, moving: string, payloads: boolean): string {
+/** What the server's error quotes where a row was not written. */
+export const NOT_WRITTEN = "phasegate: a row was not written";
+
+/** Where nothing was moved, whether the session was there to be moved as this statement saw it. */
+const LOOKED_FREE = {
+  begin: (s: string) => `NOT EXISTS (SELECT FROM ${s}.sessions WHERE session_id = $1)`,
+  follow: (s: string) => `EXISTS (SELECT FROM ${s}.sessions
+    WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL)`,
+};
+
+/**
+ * One statement: the session's row, and where that could be had the commit and its payloads. It gives a row with `written`
+ * 1 where the commit was written, one with 0 where it was not though the session looked free for it, and none where the
+ * session had moved on.
+ *
+ * A trigger of somebody else's that returns NULL drops a row without an error. So the rows are counted in the statement
+ * itself: where one is missing it fails, by a text that is no number, and the server rolls all of it back.
+ */
+function appending(s: string, way: keyof typeof LOOKED_FREE, payloads: boolean): string {
   const stored = `, stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)
     SELECT moved.session_id, p.hash, p.body FROM moved, unnest($17::text[], $18::text[]) AS p(hash, body)
-    ON CONFLICT (session_id, hash) DO NOTHING)`;
-  return `WITH moved AS (${moving})${payloads ? stored : ""}
+    ON CONFLICT (session_id, hash) DO NOTHING RETURNING hash)`;
+  const allStored = `AND NOT EXISTS (SELECT FROM unnest($17::text[]) AS p(hash)
+    WHERE NOT EXISTS (SELECT FROM stored WHERE stored.hash = p.hash)
+    AND NOT EXISTS (SELECT FROM ${s}.payloads q WHERE q.session_id = $1 AND q.hash = p.hash))`;
+  return `WITH moved AS (${way === "begin" ? BEGIN(s) : FOLLOW(s)})${payloads ? stored : ""}, written AS (
     INSERT INTO ${s}.commits (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
-    SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved`;
+    SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved RETURNING session_id)
+    SELECT (CASE WHEN EXISTS (SELECT FROM written) ${payloads ? allStored : ""} THEN '1' ELSE '${NOT_WRITTEN}' END)::integer
+      AS written FROM moved
+    UNION ALL SELECT 0 WHERE NOT EXISTS (SELECT FROM moved) AND ${LOOKED_FREE[way](s)}`;
 }
