@@ -84,9 +84,9 @@ export class CommitAppender {
   /** Whether the commit is there, and as durable as an append that was answered. */
   async #confirm({ sessionId, version, hash }: Commit): Promise<boolean> {
     const values = [sessionId, version, encodeText(hash)];
-    const { confirmCommit, has } = this.#statements;
+    const { confirm, has } = this.#statements;
     const { result, waited } = await this.#connections.use((client) =>
-      withStandby(client, () => client.query(confirmCommit(values))),
+      withStandby(client, () => client.query(confirm(values))),
     );
     if (result.rows.length === 1) {
       if (waited) return true;

@@ -16,9 +16,10 @@ import { readLog } from "./commit-log.js";
 import { type CommitRow, commitOf } from "./commit-row.js";
 import type { Connections } from "./connections.js";
 import { decodeText, encodeText } from "./encode-text.js";
+import { withStandby } from "./hear-client.js";
 import { prepareSchema, type ServerDurability } from "./migrate.js";
 import { openConnections } from "./open-connections.js";
-import { asStorageFailure } from "./pg-failure.js";
+import { asStorageFailure, NotReplicated } from "./pg-failure.js";
 import { type PostgresSettings, type PostgresStorageOptions, readOptions } from "./postgres-options.js";
 import { SessionLister } from "./session-lister.js";
 import { SessionRemover } from "./session-remover.js";
@@ -91,6 +92,14 @@ export class PostgresStorage implements StorageAdapter {
     // A client is the host's again after the call: what came later would be in a transaction of the host's.
     if (this.#connections.canReconnect) this.#channel.notify();
     else await this.#channel.now();
+  }
+
+  /** Writes the session's row as it is: that is answered once all that was written before it is on the standbys, too. */
+  async settle(id: SessionId): Promise<void> {
+    await this.#asking.repeatable("settle", async (client) => {
+      const { waited } = await withStandby(client, () => client.query(this.#statements.settle([id])));
+      if (!waited) throw new NotReplicated();
+    });
   }
 
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {

@@ -33,9 +33,9 @@ export function createStatements(schema: string, prepared: boolean) {
      * Writes a session's row as it is: the server acknowledges that as it would the append, once all that was written
      * before it is on its disk and on its standbys.
      */
-    confirm: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
+    settle: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
     /** The same where a commit with that hash is at a version. */
-    confirmCommit: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1
+    confirm: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1
       AND EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3) RETURNING session_id`),
     payload: statement(`SELECT body FROM ${s}.payloads WHERE session_id = $1 AND hash = $2`),
     countActive: statement(`SELECT count(*)::int AS found FROM

@@ -13,6 +13,9 @@ import type { TableNames } from "./table-names.js";
 const FOUND_BY = ["kind", "workflow_type", "target", "status", "created_at", "updated_day"] as const;
 type Places = Readonly<Record<(typeof FOUND_BY)[number], string>>;
 
+/** Under which no payload is stored, as it is no digest. */
+const TOUCHED = "settled";
+
 /** Where a session stands before a commit. */
 interface Standing {
   readonly number: number;
@@ -55,6 +58,15 @@ export class CommitWriter {
     this.#store(number, payloads);
     this.#projections.write(commit, seq, standing && before(standing));
     return { number, seq };
+  }
+
+  /** Changes nothing, by two writes: SQLite would leave out a single one that leaves a row as it was, and sync nothing. */
+  touch(id: SessionId): void {
+    const standing = this.#standing(id);
+    if (standing === undefined) return;
+    const { payloads } = this.#names;
+    this.#connection.changeOne(payloads, this.#sql.payload, [standing.number, TOUCHED, new Uint8Array()]);
+    this.#connection.changeOne(payloads, this.#sql.dropPayload, [standing.number, TOUCHED]);
   }
 
   #standing(id: SessionId): Standing | undefined {
@@ -127,6 +139,7 @@ function statements({ sessions, commits, payloads, removed }: TableNames) {
     move: `UPDATE ${sessions} SET ${FOUND_BY.map((column) => `${column} = ?`).join(", ")} WHERE number = ?`,
     insert: `INSERT INTO ${commits} (seq, session, ${COMMIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     payload: `INSERT INTO ${payloads} (session, hash, body) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING`,
+    dropPayload: `DELETE FROM ${payloads} WHERE session = ? AND hash = ?`,
     hasPayload: `SELECT 1 FROM ${payloads} WHERE session = ? AND hash = ?`,
   };
 }
