@@ -21,6 +21,8 @@ export class ClientConnections implements Connections {
 
   async listening(): Promise<undefined> {}
 
+  failed(): void {}
+
   async close(): Promise<void> {
     await this.#before;
   }

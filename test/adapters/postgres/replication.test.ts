@@ -82,7 +82,9 @@ describe("an append that waits for its synchronous standby", () => {
     expect(answered, "the standby is not there").toBe(false);
     await standby.resume();
     expect(await answer).toMatchObject({ passed: true, replayed: true });
-    expect(await runSql(standby.url, `SELECT FROM ${schema}.commits WHERE session_id = '${sessionId}'`)).toHaveLength(2);
+    expect(await runSql(standby.url, `SELECT FROM ${schema}.commits WHERE session_id = '${sessionId}'`)).toHaveLength(
+      2,
+    );
     await impatient.close();
   });
 
