@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
+import type { OpenFile } from "./open-file.js";
 import {
   asStorageFailure,
   isLocked,
@@ -19,11 +20,17 @@ export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #busyTimeout: number;
+  #file: OpenFile | undefined;
   #closed = false;
 
   constructor(database: DatabaseSync, busyTimeout: number) {
     this.database = database;
     this.#busyTimeout = busyTimeout;
+  }
+
+  /** From now on each write asks whether these still are the files under the database's name. */
+  guard(file: OpenFile | undefined): void {
+    this.#file = file;
   }
 
   /** The statement of a text, prepared once. */
@@ -75,6 +82,7 @@ export class Connection {
 
   /** The same without patience: throws what SQLite throws. */
   transaction<T>(operation: string, work: () => T): T {
+    this.#file?.requireHere(operation);
     this.#begin(operation);
     let result: T;
     try {
@@ -89,6 +97,7 @@ export class Connection {
       this.#rollBack();
       throw leavesOpen(error) ? outcomeUnknown(operation, error) : error;
     }
+    this.#file?.requireWritten(operation);
     return result;
   }
 
