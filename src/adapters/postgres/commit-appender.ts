@@ -19,11 +19,8 @@ import {
 import type { PgQuery } from "./pg-types.js";
 import type { Statements } from "./statements.js";
 
-/**
- * What came of a commit that was sent: `unconfirmed` where the server did not wait for its standbys, `ignored` where it
- * was not written though the session looked free for it.
- */
-type Sent = "written" | "unconfirmed" | "ignored" | "refused";
+/** What came of a commit that was sent: `unconfirmed` where the server did not wait for its standbys. */
+type Sent = "written" | "unconfirmed" | "refused";
 
 /**
  * Compare-and-set in one round trip. A commit that was sent and not answered is sent again: the hash that it follows lets
@@ -35,11 +32,14 @@ export class CommitAppender {
   readonly #connections: Connections;
   readonly #asking: Asking;
   readonly #statements: Statements;
+  #isCounting: boolean;
 
-  constructor(connections: Connections, asking: Asking, statements: Statements) {
+  /** `isCounting`: whether the tables have triggers of somebody else's, which can drop rows. */
+  constructor(connections: Connections, asking: Asking, statements: Statements, isCounting: boolean) {
     this.#connections = connections;
     this.#asking = asking;
     this.#statements = statements;
+    this.#isCounting = isCounting;
   }
 
   /** Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may be there. */
@@ -54,7 +54,7 @@ export class CommitAppender {
         if (sent === "written") return;
         unanswered ||= sent === "unconfirmed";
         if (unanswered && (await this.#confirm(commit))) return;
-        if (sent === "ignored" && (await this.#isFree(commit))) throw notWritten("append");
+        if (await this.#wasDropped(commit)) throw notWritten("append");
         throw conflict(sessionId, version);
       } catch (error) {
         unanswered ||= isLost(error) && !(error instanceof NotConnected);
@@ -69,11 +69,10 @@ export class CommitAppender {
     const query = this.#statement(commit);
     try {
       const { result, waited } = await this.#connections.use((client) =>
-        withStandby(client, () => client.query<{ written: number }>(query)),
+        withStandby(client, () => client.query(query)),
       );
-      const [row] = result.rows;
-      if (row?.written === 1) return waited ? "written" : "unconfirmed";
-      return row === undefined ? "refused" : "ignored";
+      if (result.rowCount !== 1) return "refused";
+      return waited ? "written" : "unconfirmed";
     } catch (error) {
       if (isDuplicate(error)) return "refused";
       if (isNotWritten(error)) throw notWritten("append");
@@ -98,20 +97,32 @@ export class CommitAppender {
     return false;
   }
 
-  /** Whether the session still is where the commit follows: then nobody else was first, and the write was dropped. */
-  async #isFree({ sessionId, version, previousHash }: Commit): Promise<boolean> {
+  /**
+   * Whether a commit was refused though nobody else was first: a trigger has dropped a row. From then on rows are counted.
+   * Where it has dropped the commit alone, the session's row is taken back to the commit before it.
+   */
+  async #wasDropped({ sessionId, version, previousHash, hash }: Commit): Promise<boolean> {
     type Row = { version: string; hash: string; removed: boolean };
-    const query = this.#statements.standing([sessionId]);
-    const { rows } = await this.#connections.use((client) => client.query<Row>(query));
+    const { standing, undo, undoBegin } = this.#statements;
+    const { rows } = await this.#connections.use((client) => client.query<Row>(standing([sessionId])));
     const [row] = rows;
-    if (row === undefined) return version === 1;
-    return !row.removed && Number(row.version) === version - 1 && decodeText(row.hash) === previousHash;
+    const at = { version: Number(row?.version ?? 0), hash: decodeText(row?.hash ?? "") };
+    const isFree = at.version === version - 1 && at.hash === previousHash && row?.removed !== true;
+    if (isFree) this.#isCounting = true;
+    if (isFree || at.version !== version || at.hash !== hash) return isFree;
+    const values = [sessionId, version, encodeText(hash)];
+    const undone = await this.#connections.use((client) => client.query((version === 1 ? undoBegin : undo)(values)));
+    this.#isCounting ||= undone.rowCount === 1;
+    return undone.rowCount === 1;
   }
 
   #statement(commit: Commit): PgQuery {
-    const { begin, beginWithPayloads, follow, followWithPayloads } = this.#statements;
+    const { begin, beginCounted, beginWithPayloads, follow, followCounted, followWithPayloads } = this.#statements;
     const { version, payloads = [] } = commit;
-    if (payloads.length === 0) return (version === 1 ? begin : follow)(valuesOf(commit));
+    if (payloads.length === 0) {
+      const [first, next] = this.#isCounting ? [beginCounted, followCounted] : [begin, follow];
+      return (version === 1 ? first : next)(valuesOf(commit));
+    }
     const texts = [payloads.map(({ hash }) => encodeText(hash)), payloads.map(({ body }) => encodeText(body))];
     return (version === 1 ? beginWithPayloads : followWithPayloads)([...valuesOf(commit), ...texts]);
   }

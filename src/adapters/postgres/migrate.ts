@@ -7,13 +7,19 @@ import type { PgClient } from "./pg-types.js";
 const OLDEST_SERVER = 130_000;
 
 /** What the server promises for an acknowledged commit. */
-export type ServerDurability = "process" | "power";
+type ServerDurability = "process" | "power";
+
+/** What is known of a schema that is up to date, and of its server. */
+export interface PreparedSchema {
+  readonly durability: ServerDurability;
+  readonly hasTriggers: boolean;
+}
 
 /**
  * Brings the tables of a schema up to date, once, however many hosts start at once: under a lock of the database's, in
  * one transaction. Where nothing is to be done, nothing is locked and no right to make tables is needed.
  */
-export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<ServerDurability> {
+export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<PreparedSchema> {
   const durability = await checkServer(client);
   const found = await versionOf(client, schema);
   if (found < MIGRATIONS.length) {
@@ -21,7 +27,16 @@ export async function prepareSchema(client: PgClient, schema: string, migrate: b
     await migrateAll(client, schema);
   }
   await healTransactions(client, schema);
-  return durability;
+  return { durability, hasTriggers: await hasTriggers(client, schema) };
+}
+
+/** Whether triggers of somebody else's, or rules, can change what is written to the tables. */
+async function hasTriggers(client: PgClient, schema: string): Promise<boolean> {
+  const text = `SELECT EXISTS (SELECT FROM pg_trigger t JOIN pg_class r ON r.oid = t.tgrelid
+      JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND NOT t.tgisinternal)
+    OR EXISTS (SELECT FROM pg_rules WHERE schemaname = $1 AND tablename IN ('sessions', 'commits', 'payloads')) AS found`;
+  const { rows } = await client.query<{ found: boolean }>({ text, values: [schema] });
+  return rows[0]?.found === true;
 }
 
 async function checkServer(client: PgClient): Promise<ServerDurability> {

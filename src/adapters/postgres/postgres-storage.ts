@@ -17,7 +17,7 @@ import { type CommitRow, commitOf } from "./commit-row.js";
 import type { Connections } from "./connections.js";
 import { decodeText, encodeText } from "./encode-text.js";
 import { withStandby } from "./hear-client.js";
-import { prepareSchema, type ServerDurability } from "./migrate.js";
+import { type PreparedSchema, prepareSchema } from "./migrate.js";
 import { openConnections } from "./open-connections.js";
 import { asStorageFailure, NotReplicated } from "./pg-failure.js";
 import { type PostgresSettings, type PostgresStorageOptions, readOptions } from "./postgres-options.js";
@@ -49,14 +49,15 @@ export class PostgresStorage implements StorageAdapter {
   /** Watches that don't know yet where they begin: what is appended meanwhile must come after it. */
   readonly #beginning = new Set<Promise<unknown>>();
 
-  private constructor(connections: Connections, settings: PostgresSettings, durability: ServerDurability) {
+  private constructor(connections: Connections, settings: PostgresSettings, prepared: PreparedSchema) {
     const { schema, maxCommitBytes } = settings;
+    const { durability, hasTriggers } = prepared;
     this.capabilities = { durability, multiProcess: true, maxCommitBytes, remote: true };
     this.#connections = connections;
     this.#settings = settings;
     this.#statements = createStatements(schema, settings.preparedStatements);
     this.#asking = new Asking(connections, settings.retryMs);
-    this.#appender = new CommitAppender(connections, this.#asking, this.#statements);
+    this.#appender = new CommitAppender(connections, this.#asking, this.#statements, hasTriggers);
     this.#lister = new SessionLister(this.#asking, schema);
     this.#remover = new SessionRemover(this.#asking, schema);
     this.#feed = new CommitFeed(this.#asking, schema);
@@ -72,8 +73,8 @@ export class PostgresStorage implements StorageAdapter {
     const settings = readOptions(options);
     const connections = await openConnections(options, settings);
     try {
-      const durability = await connections.use((client) => prepareSchema(client, settings.schema, settings.migrate));
-      return new PostgresStorage(connections, settings, durability);
+      const prepared = await connections.use((client) => prepareSchema(client, settings.schema, settings.migrate));
+      return new PostgresStorage(connections, settings, prepared);
     } catch (error) {
       await connections.close();
       throw asStorageFailure("open", error);

@@ -42,18 +42,24 @@ describe("a trigger that drops a row of an append fails it, and nothing of it is
     ["INSERT", "commits", nextCommit(first)],
     ["INSERT", "payloads", second],
   ])("%s on %s", async (event, table, commit) => {
-    const schema = newSchema();
-    const { storage, rows } = await openAt(schema);
-    if (commit !== first) await storage.append(first);
-    const before = await rows();
-    const restore = await dropping(schema, event, table);
-    const error = await failure(storage.append(commit));
-    expect([error.code, error.details]).toEqual(["STORAGE_FAILED", { operation: "append", cause: WORDS }]);
-    expect(await rows()).toEqual(before);
-    await restore();
-    await storage.append(commit);
-    expect((await collect(storage.log(first.sessionId))).at(-1)?.hash).toBe(commit.hash);
-    await storage.close();
+    for (const when of ["before it was opened", "while it is open"]) {
+      const schema = newSchema();
+      const { storage: plain, rows } = await openAt(schema);
+      if (commit !== first) await plain.append(first);
+      const before = await rows();
+      const restore = await dropping(schema, event, table);
+      const storage = when === "while it is open" ? plain : (await openAt(schema)).storage;
+      // The second time it knows that rows are dropped.
+      for (const _ of [1, 2]) {
+        const error = await failure(storage.append(commit));
+        expect([error.code, error.details]).toEqual(["STORAGE_FAILED", { operation: "append", cause: WORDS }]);
+        expect(await rows(), when).toEqual(before);
+      }
+      await restore();
+      await storage.append(commit);
+      expect((await collect(storage.log(first.sessionId))).at(-1)?.hash).toBe(commit.hash);
+      await Promise.all([storage.close(), plain.close()]);
+    }
   });
 });
 
@@ -62,10 +68,16 @@ it("a rule in the place of a table fails the append, and is named", async () => 
     const schema = newSchema();
     const { storage, rows } = await openAt(schema);
     await runSql(url, `CREATE RULE r AS ON INSERT TO ${schema}.${table} DO INSTEAD NOTHING`);
-    const error = await failure(storage.append(first));
-    expect([error.code, error.message]).toEqual(["STORAGE_FAILED", expect.stringContaining("a rule on a table")]);
-    expect(await rows()).toEqual([[], [], []]);
-    await storage.close();
+    const again = await openAt(schema);
+    for (const [opened, cause] of [
+      [again.storage, "a rule on a table"],
+      [storage, table === "sessions" ? "a rule on a table" : WORDS],
+    ] as const) {
+      const error = await failure(opened.append(makeCommit()));
+      expect([error.code, error.message]).toEqual(["STORAGE_FAILED", expect.stringContaining(cause)]);
+      expect(await rows()).toEqual([[], [], []]);
+      await opened.close();
+    }
   }
 });
 
