@@ -30,8 +30,8 @@ import { watchCommits } from "./watch-commits.js";
  * Sessions in PostgreSQL 13 or newer, for any number of hosts on one database. A commit is one statement, which succeeds
  * only if the newest commit is still the one that it follows; nothing is locked between statements.
  *
- * While the server can't be reached, calls try again for `retryMs`. An append whose answer was lost is looked up by its
- * hash; where that can't be had it fails with `STORAGE_FAILED` and `outcome: "unknown"`.
+ * While the server can't be reached, calls try again for `retryMs`. An append whose answer was lost is confirmed by a write
+ * that finds its hash; where that can't be had it fails with `STORAGE_FAILED` and `outcome: "unknown"`.
  *
  * The server's own vacuum gives room back, so that there is no `compact`.
  */
