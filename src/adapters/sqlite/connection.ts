@@ -60,7 +60,7 @@ export class Connection {
    * Does something that may meet a lock, again and again until the busy timeout is over; between the tries the event loop
    * goes on, which SQLite's own waiting would stop. The first try is made before this returns.
    */
-  async patiently<T>(operation: string, work: () => T): Promise<T> {
+  async patiently<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
     let begun: number | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -69,15 +69,15 @@ export class Connection {
         if (!isLocked(error)) throw asStorageFailure(operation, error);
         begun ??= performance.now();
         const waited = performance.now() - begun;
-        if (waited >= this.#busyTimeout) throw locked(operation, Math.round(waited), error);
+        if (waited >= timeout) throw locked(operation, Math.round(waited), error);
       }
       await delay(1 + Math.random() * Math.min(2 ** tries, PAUSE_MAX));
     }
   }
 
   /** Does something in one transaction that holds the write lock from its beginning. */
-  write<T>(operation: string, work: () => T): Promise<T> {
-    return this.patiently(operation, () => this.transaction(operation, work));
+  write<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
+    return this.patiently(operation, () => this.transaction(operation, work), timeout);
   }
 
   /** The same without patience: throws what SQLite throws. */

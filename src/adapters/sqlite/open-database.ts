@@ -14,6 +14,9 @@ const IN_MEMORY = ":memory:";
 /** What the log beside the database is cut back to after a burst, in bytes. */
 const WAL_MAX = 16 * 1024 * 1024;
 
+/** How long whoever opens an old database waits at least: who holds the lock may be migrating, seconds for a large one. */
+const MIGRATION_MS = 60_000;
+
 /** How a database is opened. */
 interface OpenSettings {
   readonly names: TableNames;
@@ -62,7 +65,9 @@ async function openFile(name: string, create: boolean) {
 // Most databases are up to date, and need no lock to say so.
 async function bringUpToDate(connection: Connection, settings: OpenSettings): Promise<void> {
   const isOld = await connection.patiently("open", () => needsMigration(connection, settings));
-  if (isOld) await connection.write("open", () => migrate(connection, settings.names));
+  if (!isOld) return;
+  const timeout = Math.max(settings.busyTimeout, MIGRATION_MS);
+  await connection.write("open", () => migrate(connection, settings.names), timeout);
 }
 
 function needsMigration(connection: Connection, { names, migrate }: OpenSettings): boolean {
