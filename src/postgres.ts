@@ -3,6 +3,6 @@
  *
  * @packageDocumentation
  */
-export type { PgClient, PgPool, PgPoolClient, PgQuery, PgRow } from "./adapters/postgres/pg-types.js";
+export type { PgClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./adapters/postgres/pg-types.js";
 export type { PostgresPlace, PostgresStorageOptions } from "./adapters/postgres/postgres-options.js";
 export { PostgresStorage } from "./adapters/postgres/postgres-storage.js";

@@ -75,7 +75,7 @@ class AlreadyAsked extends Error {
 
 async function asked({ kernel }: EngineContext, error: unknown): Promise<PhasedOutcome> {
   if (!(error instanceof AlreadyAsked)) throw error;
-  return { ...(await kernel.at(error.session.sessionId, error.version)), replayed: true };
+  return kernel.again(error.session.sessionId, error.version);
 }
 
 /** A verdict, what it rests on, and what the phase behind the gate begins with. */

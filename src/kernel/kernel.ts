@@ -128,13 +128,22 @@ export class Kernel<Command, Event, Head> {
     request: KeyedRequest | undefined,
   ): Promise<Step<Event, Head>> {
     const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
-    if (version !== undefined) return { replay: { ...(await this.at(id, version)), replayed: true } };
+    if (version !== undefined) return { replay: await this.again(id, version) };
     return this.#decide(id, newest, await prepare(newest), request);
   }
 
   /** One commit of a session. */
   at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
     return this.#log.at(id, version);
+  }
+
+  /**
+   * The answer that a commit was, to a call that is repeated. That acknowledges the commit, so it must be as durable as one
+   * whose append was answered.
+   */
+  async again(id: SessionId, version: number): Promise<Executed<Event, Head>> {
+    await this.#options.storage.settle?.(id);
+    return { ...(await this.at(id, version)), replayed: true };
   }
 
   /** All commits in their order, or those after one, each checked against the one before it. */

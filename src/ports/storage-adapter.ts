@@ -130,6 +130,12 @@ export interface StorageAdapter {
    * session. Throws `CONFLICT` if there is one of that id, or ever was.
    */
   begin?(commits: readonly Commit[]): Promise<void>;
+   * Makes what was last read of a session as durable as an acknowledged append, by a write of its own if need be; no error
+   * if there is no such session. Engines call it before they answer a repeated call by a commit that they have found: the
+   * append that wrote it may have failed with its commit half-way to the disk, or to a standby. Left out by an adapter
+   * whose reads give only what is durable.
+   */
+  settle?(id: SessionId): Promise<void>;
   /** The commits in ascending order, those with a version above `after`, at most `limit`. */
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
   /** A payload of the session by its digest; undefined if there is none. */

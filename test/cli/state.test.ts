@@ -155,6 +155,8 @@ describe("passwords", () => {
       "could not connect to postgresql://ann:***@host/db?a=1 now",
     ],
     ["postgres://:secret@host", "postgres://:***@host"],
+    ["postgres://ann:secret@a:5432,b:5433/db?x=1", "postgres://ann:***@a:5432,b:5433/db?x=1"],
+    ["postgres://a:5432,b:5433/db?user=ann&password=secret", "postgres://a:5432,b:5433/db?user=ann&password=***"],
     ["postgres://host/db?user=ann&password=secret&x=1", "postgres://host/db?user=ann&password=***&x=1"],
     ["host=h password=secret sslpassword=secret", "host=h password=*** sslpassword=***"],
     ['{"a":"postgres://a:secret@h","b":"x@y"}', '{"a":"postgres://a:***@h","b":"x@y"}'],

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
 import { addKey, findKey, KEYS_MAX, type Keys, keyedRequest, keysSchema } from "../../src/kernel/idempotency.js";
+import { wrapStorage } from "../../src/testing/wrap-storage.js";
 import { adding, count, doing, ID, makeKernel } from "./counter.js";
 
 describe("keyedRequest", () => {
@@ -60,6 +61,21 @@ describe("keys", () => {
 });
 
 describe("a call that is repeated", () => {
+  it("is answered only once the commit that it finds is durable", async () => {
+    const inner = new MemoryStorage();
+    let isDurable = false;
+    const settle = async (id: string) => {
+      expect(id).toBe(ID);
+      if (!isDurable) throw new Error("no standby has it");
+    };
+    const { kernel } = makeKernel({ storage: wrapStorage(inner, { settle }) });
+    const request = keyedRequest("one", { add: 5 });
+    await kernel.execute(ID, adding(5), request);
+    await expect(kernel.execute(ID, adding(5), request)).rejects.toThrow("no standby has it");
+    isDurable = true;
+    expect(await kernel.execute(ID, adding(5), request)).toMatchObject({ version: 1, replayed: true });
+  });
+
   it("gets its first answer, and does nothing", async () => {
     let commits = 0;
     const { kernel, clock } = makeKernel({ onCommit: () => (commits += 1) });

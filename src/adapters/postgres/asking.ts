@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Connections } from "./connections.js";
-import { asStorageFailure, isLost, isRolledBack } from "./pg-failure.js";
+import { asStorageFailure, isLost, isReadOnly, isRolledBack } from "./pg-failure.js";
 import type { PgClient, PgQuery, PgRow } from "./pg-types.js";
 
 const FIRST_PAUSE_MS = 20;
@@ -59,6 +59,6 @@ export class Asking {
 
   /** Whether another try can go better, where a second one does no harm. */
   mayRepeat(error: unknown): boolean {
-    return isRolledBack(error) || (isLost(error) && this.#connections.canReconnect);
+    return isRolledBack(error) || ((isLost(error) || isReadOnly(error)) && this.#connections.canReconnect);
   }
 }

@@ -1,7 +1,6 @@
 import type { Connections } from "./connections.js";
+import { hearClient } from "./hear-client.js";
 import type { PgClient } from "./pg-types.js";
-
-const heard = new WeakSet<PgClient>();
 
 /** One connection of the host's: whoever needs it waits for the one before. */
 export class ClientConnections implements Connections {
@@ -11,9 +10,7 @@ export class ClientConnections implements Connections {
 
   constructor(client: PgClient) {
     this.#client = client;
-    // The call that needs the connection next says that it is gone; unheard, this would end the process.
-    if (!heard.has(client)) client.on("error", ignore);
-    heard.add(client);
+    hearClient(client);
   }
 
   use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
@@ -23,6 +20,8 @@ export class ClientConnections implements Connections {
   }
 
   async listening(): Promise<undefined> {}
+
+  failed(): void {}
 
   async close(): Promise<void> {
     await this.#before;

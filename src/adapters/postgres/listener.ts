@@ -38,9 +38,13 @@ export class Listener {
   async #run(): Promise<void> {
     let pause = FIRST_PAUSE_MS;
     while (!this.#closed) {
-      const client = await this.#connections.listening();
-      if (client === undefined) return;
-      if (await this.#listen(client)) pause = FIRST_PAUSE_MS;
+      try {
+        const client = await this.#connections.listening();
+        if (client === undefined) return;
+        if (await this.#listen(client)) pause = FIRST_PAUSE_MS;
+      } catch {
+        // No server can be found now. Whoever watches asks for one by itself, and is told.
+      }
       if (this.#closed) return;
       // Many that were cut off at once must not all come back at once.
       await this.#lost.sleep(pause * (0.5 + Math.random()));
@@ -68,8 +72,9 @@ export class Listener {
         await this.#lost.sleep(ANNOUNCE_MS);
       }
       if (!over) await this.#announce(client, "now()");
-    } catch {
-      // Tried again after a pause; until then whoever watches looks by itself.
+    } catch (error) {
+      // Tried again after a pause, by then perhaps at another server; until then whoever watches looks by itself.
+      this.#connections.failed(error);
     }
     await client.end().catch(() => undefined);
     return connected;

@@ -1,19 +1,25 @@
 import { PhasegateError } from "../../errors.js";
 import { MIGRATIONS } from "./migrations.js";
-import { unusable } from "./pg-failure.js";
+import { notWritten, unusable } from "./pg-failure.js";
 import type { PgClient } from "./pg-types.js";
 
 /** 13 is the first with 64-bit transaction numbers, which `watch` rests on. */
 const OLDEST_SERVER = 130_000;
 
 /** What the server promises for an acknowledged commit. */
-export type ServerDurability = "process" | "power";
+type ServerDurability = "process" | "power";
+
+/** What is known of a schema that is up to date, and of its server. */
+export interface PreparedSchema {
+  readonly durability: ServerDurability;
+  readonly hasTriggers: boolean;
+}
 
 /**
  * Brings the tables of a schema up to date, once, however many hosts start at once: under a lock of the database's, in
  * one transaction. Where nothing is to be done, nothing is locked and no right to make tables is needed.
  */
-export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<ServerDurability> {
+export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<PreparedSchema> {
   const durability = await checkServer(client);
   const found = await versionOf(client, schema);
   if (found < MIGRATIONS.length) {
@@ -21,7 +27,16 @@ export async function prepareSchema(client: PgClient, schema: string, migrate: b
     await migrateAll(client, schema);
   }
   await healTransactions(client, schema);
-  return durability;
+  return { durability, hasTriggers: await hasTriggers(client, schema) };
+}
+
+/** Whether triggers of somebody else's, or rules, can change what is written to the tables. */
+async function hasTriggers(client: PgClient, schema: string): Promise<boolean> {
+  const text = `SELECT EXISTS (SELECT FROM pg_trigger t JOIN pg_class r ON r.oid = t.tgrelid
+      JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND NOT t.tgisinternal)
+    OR EXISTS (SELECT FROM pg_rules WHERE schemaname = $1 AND tablename IN ('sessions', 'commits', 'payloads')) AS found`;
+  const { rows } = await client.query<{ found: boolean }>({ text, values: [schema] });
+  return rows[0]?.found === true;
 }
 
 async function checkServer(client: PgClient): Promise<ServerDurability> {
@@ -63,7 +78,9 @@ async function migrateAll(client: PgClient, schema: string): Promise<void> {
     for (const [index, statements] of MIGRATIONS.entries()) {
       if (index < done) continue;
       await client.query({ text: statements(`"${schema}"`) });
-      await client.query({ text: `INSERT INTO "${schema}".migrations (number) VALUES ($1)`, values: [index + 1] });
+      const insert = `INSERT INTO "${schema}".migrations (number) VALUES ($1)`;
+      const { rowCount } = await client.query({ text: insert, values: [index + 1] });
+      if (rowCount !== 1) throw notWritten("open");
     }
   });
 }

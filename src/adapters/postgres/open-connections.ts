@@ -1,7 +1,10 @@
 import { ClientConnections } from "./client-connections.js";
 import type { Connections } from "./connections.js";
+import { HostConnections } from "./host-connections.js";
+import { readHostList, type WantedRole } from "./host-list.js";
 import { loadPg } from "./load-pg.js";
-import { unusable } from "./pg-failure.js";
+import { WrongRole } from "./pg-failure.js";
+import type { PgClient } from "./pg-types.js";
 import { PoolConnections } from "./pool-connections.js";
 import type { PostgresPlace, PostgresSettings } from "./postgres-options.js";
 
@@ -12,9 +15,13 @@ const ANSWER_GRACE_MS = 5000;
 export async function openConnections(place: PostgresPlace, settings: PostgresSettings): Promise<Connections> {
   if (place.client !== undefined) return new ClientConnections(place.client);
   if (place.pool !== undefined) return new PoolConnections(place.pool);
+  const list = readHostList(place.url);
   const { Pool } = await loadPg();
-  const pool = new Pool(poolOptions(checkUrl(place.url), settings));
-  return new PoolConnections(pool, () => pool.end());
+  const open = (url: string, role: WantedRole) => {
+    const pool = new Pool({ ...poolOptions(url, settings), ...(role === "any" ? {} : { verify: verifying(role) }) });
+    return new PoolConnections(pool, () => pool.end());
+  };
+  return list === undefined ? open(place.url, "any") : new HostConnections(list, open);
 }
 
 function poolOptions(connectionString: string, settings: PostgresSettings) {
@@ -32,8 +39,14 @@ function poolOptions(connectionString: string, settings: PostgresSettings) {
   };
 }
 
-/** What the driver says of a URL that it can't read may hold the URL, and so the password: it is said here, without. */
-function checkUrl(url: unknown): string {
-  if (typeof url === "string" && /^postgres(ql)?:\/\//.test(url) && URL.canParse(url)) return url;
-  throw unusable("the url is not one of PostgreSQL's", "Give it as postgres://user:password@host:5432/database.");
+/** How the pool checks a new connection before it lends it: a server can have become another one's standby. */
+function verifying(role: Exclude<WantedRole, "any">) {
+  return (client: PgClient, done: (error?: Error) => void) => {
+    const text = "SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only";
+    client.query<{ standby: boolean; read_only: boolean }>({ text }).then(({ rows: [server] }) => {
+      const { standby = true, read_only = true } = server ?? {};
+      const fits = { "read-write": !read_only, "read-only": read_only, primary: !standby, standby }[role];
+      done(fits ? undefined : new WrongRole(role));
+    }, done);
+  };
 }

@@ -13,12 +13,20 @@ export interface PgQuery {
 /** A row by its columns' names. */
 export type PgRow = Record<string, unknown>;
 
+/** A warning of the server's that is no failure. */
+export interface PgNotice {
+  /** The server's function that gave it. */
+  readonly routine?: string | undefined;
+}
+
 /** A connected `Client` of `pg`, in no transaction. */
 export interface PgClient {
   /** Runs a statement. */
   query<R extends PgRow>(query: PgQuery): Promise<{ rows: R[]; rowCount: number | null }>;
   /** Hears that the connection was lost. */
   on(event: "error", listener: (error: Error) => void): unknown;
+  /** Hears what the server warns of. */
+  on(event: "notice", listener: (notice: PgNotice) => void): unknown;
 }
 
 /** A client that a pool has lent. */
@@ -44,5 +52,6 @@ export interface PgListeningClient extends PgClient {
   connect(): Promise<unknown>;
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "notice", listener: (notice: PgNotice) => void): unknown;
   on(event: "notification" | "end", listener: () => void): unknown;
 }

@@ -4,7 +4,11 @@ import type { PgClient, PgPool } from "./pg-types.js";
 
 /** Where the sessions are: one of the three. */
 export type PostgresPlace =
-  /** A connection string, as `postgres://user:password@host:5432/database`: connections are made and closed here. */
+  /**
+   * A connection string, as `postgres://user:password@host:5432/database`: connections are made and closed here. It may name
+   * several hosts, and `target_session_attrs`, as libpq has them: the first host that fits is used, and looked for again when
+   * it is lost.
+   */
   | { readonly url: string; readonly pool?: never; readonly client?: never }
   /** A `Pool` of `pg`, which stays the host's. */
   | { readonly pool: PgPool; readonly url?: never; readonly client?: never }
@@ -19,7 +23,7 @@ export type PostgresStorageOptions = PostgresPlace & {
   readonly migrate?: boolean;
   /** The largest commit, in bytes, payloads included; 64 MiB if not given. */
   readonly maxCommitBytes?: number;
-  /** How long calls go on trying while the server can't be reached; 10,000 if not given, 0 for not at all. */
+  /** How long calls go on trying while the server can't be reached, or is read-only; 10,000 if not given, 0 for not at all. */
   readonly retryMs?: number;
   /** How often `watch` looks where it is not woken; 1,000 if not given. */
   readonly pollMs?: number;

@@ -16,9 +16,10 @@ import { readLog } from "./commit-log.js";
 import { type CommitRow, commitOf } from "./commit-row.js";
 import type { Connections } from "./connections.js";
 import { decodeText, encodeText } from "./encode-text.js";
-import { prepareSchema, type ServerDurability } from "./migrate.js";
+import { withStandby } from "./hear-client.js";
+import { type PreparedSchema, prepareSchema } from "./migrate.js";
 import { openConnections } from "./open-connections.js";
-import { asStorageFailure } from "./pg-failure.js";
+import { asStorageFailure, NotReplicated } from "./pg-failure.js";
 import { type PostgresSettings, type PostgresStorageOptions, readOptions } from "./postgres-options.js";
 import { SessionLister } from "./session-lister.js";
 import { SessionRemover } from "./session-remover.js";
@@ -29,8 +30,8 @@ import { watchCommits } from "./watch-commits.js";
  * Sessions in PostgreSQL 13 or newer, for any number of hosts on one database. A commit is one statement, which succeeds
  * only if the newest commit is still the one that it follows; nothing is locked between statements.
  *
- * While the server can't be reached, calls try again for `retryMs`. An append whose answer was lost is looked up by its
- * hash; where that can't be had it fails with `STORAGE_FAILED` and `outcome: "unknown"`.
+ * While the server can't be reached, calls try again for `retryMs`. An append whose answer was lost is confirmed by a write
+ * that finds its hash; where that can't be had it fails with `STORAGE_FAILED` and `outcome: "unknown"`.
  *
  * The server's own vacuum gives room back, so that there is no `compact`.
  */
@@ -48,14 +49,15 @@ export class PostgresStorage implements StorageAdapter {
   /** Watches that don't know yet where they begin: what is appended meanwhile must come after it. */
   readonly #beginning = new Set<Promise<unknown>>();
 
-  private constructor(connections: Connections, settings: PostgresSettings, durability: ServerDurability) {
+  private constructor(connections: Connections, settings: PostgresSettings, prepared: PreparedSchema) {
     const { schema, maxCommitBytes } = settings;
+    const { durability, hasTriggers } = prepared;
     this.capabilities = { durability, multiProcess: true, maxCommitBytes, remote: true };
     this.#connections = connections;
     this.#settings = settings;
     this.#statements = createStatements(schema, settings.preparedStatements);
     this.#asking = new Asking(connections, settings.retryMs);
-    this.#appender = new CommitAppender(connections, this.#asking, this.#statements);
+    this.#appender = new CommitAppender(connections, this.#asking, this.#statements, hasTriggers);
     this.#lister = new SessionLister(this.#asking, schema);
     this.#remover = new SessionRemover(this.#asking, schema);
     this.#feed = new CommitFeed(this.#asking, schema);
@@ -71,8 +73,8 @@ export class PostgresStorage implements StorageAdapter {
     const settings = readOptions(options);
     const connections = await openConnections(options, settings);
     try {
-      const durability = await connections.use((client) => prepareSchema(client, settings.schema, settings.migrate));
-      return new PostgresStorage(connections, settings, durability);
+      const prepared = await connections.use((client) => prepareSchema(client, settings.schema, settings.migrate));
+      return new PostgresStorage(connections, settings, prepared);
     } catch (error) {
       await connections.close();
       throw asStorageFailure("open", error);
@@ -91,6 +93,14 @@ export class PostgresStorage implements StorageAdapter {
     // A client is the host's again after the call: what came later would be in a transaction of the host's.
     if (this.#connections.canReconnect) this.#channel.notify();
     else await this.#channel.now();
+  }
+
+  /** Writes the session's row as it is: that is answered once all that was written before it is on the standbys, too. */
+  async settle(id: SessionId): Promise<void> {
+    await this.#asking.repeatable("settle", async (client) => {
+      const { waited } = await withStandby(client, () => client.query(this.#statements.settle([id])));
+      if (!waited) throw new NotReplicated();
+    });
   }
 
   log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {

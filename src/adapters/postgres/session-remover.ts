@@ -1,6 +1,8 @@
 import type { SessionId } from "../../definition/names.js";
 import type { Asking } from "./asking.js";
+import { withStandby } from "./hear-client.js";
 import { inTransaction } from "./migrate.js";
+import { NotReplicated, notWritten } from "./pg-failure.js";
 import type { PgClient } from "./pg-types.js";
 
 /**
@@ -17,12 +19,15 @@ export class SessionRemover {
   }
 
   async remove(id: SessionId): Promise<void> {
-    await this.#asking.repeatable("remove", (client) =>
-      inTransaction(client, async () => {
-        await this.#remove(client, id);
-        await this.sweep(client);
-      }),
-    );
+    await this.#asking.repeatable("remove", async (client) => {
+      const removing = () =>
+        inTransaction(client, async () => {
+          await this.#remove(client, id);
+          await this.sweep(client);
+        });
+      const { waited } = await withStandby(client, removing);
+      if (!waited) throw new NotReplicated();
+    });
   }
 
   // Statements of their own: each sees what was committed before it, and so the commit of whoever had the row before.
@@ -33,17 +38,25 @@ export class SessionRemover {
       values: [id],
     });
     const [newest] = found.rows;
-    if (newest === undefined) return;
+    if (newest === undefined) {
+      // It may have been removed by a first try that was not answered: a write is answered once a standby has that, too.
+      await client.query({ text: `UPDATE ${s}.sessions SET version = version WHERE session_id = $1`, values: [id] });
+      return;
+    }
     await client.query({
       text: `DELETE FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted')`,
       values: [id, newest.version],
     });
     await client.query({ text: `DELETE FROM ${s}.payloads WHERE session_id = $1`, values: [id] });
-    await client.query({
+    // A trigger that keeps rows reports nothing: the session is removed only where they are gone.
+    const { rowCount } = await client.query({
       text: `UPDATE ${s}.sessions SET hash = '', status = 'deleted', kind = '', workflow_type = '', target = '',
-        current_step = '', removed_at = now(), sweep_at = now() + interval '1 hour' WHERE session_id = $1`,
-      values: [id],
+        current_step = '', removed_at = now(), sweep_at = now() + interval '1 hour' WHERE session_id = $1
+        AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND NOT (version = $2 AND status = 'deleted'))
+        AND NOT EXISTS (SELECT FROM ${s}.payloads WHERE session_id = $1)`,
+      values: [id, newest.version],
     });
+    if (rowCount !== 1) throw notWritten("remove");
   }
 
   /** Deletes tombstones that have stayed for their hour. */

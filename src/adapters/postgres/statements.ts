@@ -24,8 +24,19 @@ export function createStatements(schema: string, prepared: boolean) {
     log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id
       WHERE s.session_id = $1 AND s.removed_at IS NULL AND c.version > $2 ORDER BY c.version LIMIT $3`),
-    /** The hash that stands at a version. */
-    hashAt: statement(`SELECT hash FROM ${s}.commits WHERE session_id = $1 AND version = $2`),
+    /** Whether a commit with that hash is at a version. */
+    has: statement(`SELECT 1 AS found FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3`),
+    /** Where a session is: for a commit that was refused. */
+    standing: statement(`SELECT version, hash, removed_at IS NOT NULL AS removed FROM ${s}.sessions
+      WHERE session_id = $1`),
+    /**
+     * Writes a session's row as it is: the server acknowledges that as it would the append, once all that was written
+     * before it is on its disk and on its standbys.
+     */
+    settle: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
+    /** The same where a commit with that hash is at a version. */
+    confirm: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1
+      AND EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3) RETURNING session_id`),
     payload: statement(`SELECT body FROM ${s}.payloads WHERE session_id = $1 AND hash = $2`),
     countActive: statement(`SELECT count(*)::int AS found FROM
       (SELECT FROM ${s}.sessions WHERE status = 'active' AND removed_at IS NULL LIMIT $1) AS active`),
@@ -33,12 +44,20 @@ export function createStatements(schema: string, prepared: boolean) {
         FROM ${s}.commits c WHERE c.session_id = s.session_id), 0)
       + coalesce((SELECT sum(pg_column_size(p.body)) FROM ${s}.payloads p WHERE p.session_id = s.session_id), 0)
       AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.removed_at IS NULL`),
-    /** A first commit, where the id was never used. */
-    begin: statement(appending(s, BEGIN(s), false)),
-    beginWithPayloads: statement(appending(s, BEGIN(s), true)),
-    /** A commit after another one, where that is the newest. */
-    follow: statement(appending(s, FOLLOW(s), false)),
-    followWithPayloads: statement(appending(s, FOLLOW(s), true)),
+    /** A first commit, where the id was never used: one row where it was written. */
+    begin: statement(appending(s, BEGIN(s))),
+    /** A commit after another one, where that is the newest: one row where it was written. */
+    follow: statement(appending(s, FOLLOW(s))),
+    /** The same, counted: see {@link counting}. */
+    beginCounted: statement(counting(s, BEGIN(s), false)),
+    followCounted: statement(counting(s, FOLLOW(s), false)),
+    beginWithPayloads: statement(counting(s, BEGIN(s), true)),
+    followWithPayloads: statement(counting(s, FOLLOW(s), true)),
+    /** Takes a session's row back to the commit before one that was dropped; and away, if that was the first. */
+    undo: statement(`UPDATE ${s}.sessions s SET version = c.version, hash = c.hash, status = c.status,
+        current_step = c.current_step, updated_at = c.at, completed_at = CASE c.status WHEN 'completed' THEN c.at END
+      FROM ${s}.commits c WHERE ${DROPPED(s)} AND c.session_id = $1 AND c.version = $2 - 1`),
+    undoBegin: statement(`DELETE FROM ${s}.sessions s WHERE ${DROPPED(s)} AND $2 = 1`),
     /** Wakes who listens on a channel, if anybody does. */
     wake: statement(`SELECT pg_notify($1, '') WHERE EXISTS (SELECT FROM ${s}.listeners WHERE until > now())`),
   };
@@ -54,12 +73,35 @@ const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6,
     workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16
   WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL RETURNING session_id`;
 
-/** One statement: the session's row, and where that could be had the commit and its payloads. */
-function appending(s: string, moving: string, payloads: boolean): string {
+/** What the server's error quotes where a row was not written. */
+export const NOT_WRITTEN = "phasegate: a row was not written";
+
+/** Where a session's row names a commit that is not there. */
+const DROPPED = (s: string) => `s.session_id = $1 AND s.version = $2 AND s.hash = $3
+  AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2)`;
+
+const INSERT = (s: string) => `INSERT INTO ${s}.commits
+    (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
+  SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved`;
+
+/** One statement: the session's row, and where that could be had the commit. */
+function appending(s: string, moving: string): string {
+  return `WITH moved AS (${moving}) ${INSERT(s)}`;
+}
+
+/**
+ * The same with payloads, and for tables that have triggers of somebody else's. One that returns NULL drops a row without
+ * an error. So the rows are counted in the statement itself: where one is missing it fails, by a text that is no number, and
+ * the server rolls all of it back. It takes a tenth longer, mostly for the row that it gives.
+ */
+function counting(s: string, moving: string, payloads: boolean): string {
   const stored = `, stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)
     SELECT moved.session_id, p.hash, p.body FROM moved, unnest($17::text[], $18::text[]) AS p(hash, body)
-    ON CONFLICT (session_id, hash) DO NOTHING)`;
-  return `WITH moved AS (${moving})${payloads ? stored : ""}
-    INSERT INTO ${s}.commits (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
-    SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved`;
+    ON CONFLICT (session_id, hash) DO NOTHING RETURNING hash)`;
+  const allStored = `AND NOT EXISTS (SELECT FROM unnest($17::text[]) AS p(hash)
+    WHERE NOT EXISTS (SELECT FROM stored WHERE stored.hash = p.hash)
+    AND NOT EXISTS (SELECT FROM ${s}.payloads q WHERE q.session_id = $1 AND q.hash = p.hash))`;
+  return `WITH moved AS (${moving})${payloads ? stored : ""}, written AS (${INSERT(s)} RETURNING session_id)
+    SELECT (CASE WHEN EXISTS (SELECT FROM written) ${payloads ? allStored : ""} THEN '1' ELSE '${NOT_WRITTEN}' END)::integer
+    FROM moved`;
 }

@@ -5,13 +5,16 @@ import type { Connection } from "./connection.js";
 import type { KnownSession, KnownSessions } from "./known-sessions.js";
 import type { PackedPayload } from "./packed-payload.js";
 import { Projections } from "./projections.js";
-import { conflict } from "./sqlite-failure.js";
+import { conflict, notWritten } from "./sqlite-failure.js";
 import { numberIn, storedText, textIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
 /** What of a summary is looked up by, as `sessions` has it in these columns; all of it has an index. */
 const FOUND_BY = ["kind", "workflow_type", "target", "status", "created_at", "updated_day"] as const;
 type Places = Readonly<Record<(typeof FOUND_BY)[number], string>>;
+
+/** Under which no payload is stored, as it is no digest. */
+const TOUCHED = "settled";
 
 /** Where a session stands before a commit. */
 interface Standing {
@@ -24,12 +27,14 @@ interface Standing {
 /** Writes a commit and all that follows from it. Called in a transaction. */
 export class CommitWriter {
   readonly #connection: Connection;
+  readonly #names: TableNames;
   readonly #known: KnownSessions;
   readonly #projections: Projections;
   readonly #sql: ReturnType<typeof statements>;
 
   constructor(connection: Connection, names: TableNames, known: KnownSessions) {
     this.#connection = connection;
+    this.#names = names;
     this.#known = known;
     this.#projections = new Projections(connection, names);
     this.#sql = statements(names);
@@ -49,10 +54,19 @@ export class CommitWriter {
     }
     const seq = (this.#known.seq ?? numberIn(this.#prepare("last").get() ?? {}, "seq")) + 1;
     const number = standing === undefined ? this.#begin(commit) : this.#advance(commit, standing);
-    this.#prepare("insert").run(seq, number, ...storeCommit(commit));
+    this.#connection.changeOne(this.#names.commits, this.#sql.insert, [seq, number, ...storeCommit(commit)]);
     this.#store(number, payloads);
     this.#projections.write(commit, seq, standing && before(standing));
     return { number, seq };
+  }
+
+  /** Changes nothing, by two writes: SQLite would leave out a single one that leaves a row as it was, and sync nothing. */
+  touch(id: SessionId): void {
+    const standing = this.#standing(id);
+    if (standing === undefined) return;
+    const { payloads } = this.#names;
+    this.#connection.changeOne(payloads, this.#sql.payload, [standing.number, TOUCHED, new Uint8Array()]);
+    this.#connection.changeOne(payloads, this.#sql.dropPayload, [standing.number, TOUCHED]);
   }
 
   #standing(id: SessionId): Standing | undefined {
@@ -66,22 +80,25 @@ export class CommitWriter {
   }
 
   #begin({ sessionId, summary }: Commit): number {
-    const { lastInsertRowid } = this.#prepare("begin").run(sessionId, ...placeValues(placesOf(summary)));
-    return Number(lastInsertRowid);
+    const values = [sessionId, ...placeValues(placesOf(summary))];
+    return this.#connection.changeOne(this.#names.sessions, this.#sql.begin, values);
   }
 
   // Most commits leave the session's row alone: each page that is written costs as much as a statement does.
   #advance({ summary }: Commit, { number, places: before }: Standing): number {
     const places = placesOf(summary);
     const moves = FOUND_BY.some((column) => before[column] !== places[column]);
-    if (moves) this.#prepare("move").run(...placeValues(places), number);
+    if (moves) this.#connection.changeOne(this.#names.sessions, this.#sql.move, [...placeValues(places), number]);
     return number;
   }
 
   // Of a content that the session has already nothing is written.
   #store(session: number, payloads: readonly PackedPayload[]): void {
     for (const { hash, bytes } of payloads) {
-      this.#prepare("payload").run(session, storedText(hash), bytes);
+      const { changes } = this.#prepare("payload").run(session, storedText(hash), bytes);
+      if (changes !== 1 && this.#prepare("hasPayload").get(session, storedText(hash)) === undefined) {
+        throw notWritten(this.#names.payloads);
+      }
     }
   }
 
@@ -122,5 +139,7 @@ function statements({ sessions, commits, payloads, removed }: TableNames) {
     move: `UPDATE ${sessions} SET ${FOUND_BY.map((column) => `${column} = ?`).join(", ")} WHERE number = ?`,
     insert: `INSERT INTO ${commits} (seq, session, ${COMMIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     payload: `INSERT INTO ${payloads} (session, hash, body) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING`,
+    dropPayload: `DELETE FROM ${payloads} WHERE session = ? AND hash = ?`,
+    hasPayload: `SELECT 1 FROM ${payloads} WHERE session = ? AND hash = ?`,
   };
 }

@@ -1,10 +1,12 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
+import type { OpenFile } from "./open-file.js";
 import {
   asStorageFailure,
   isLocked,
   leavesOpen,
   locked,
+  notWritten,
   outcomeUnknown,
   sqliteCode,
   storageFailed,
@@ -18,11 +20,17 @@ export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   readonly #busyTimeout: number;
+  #file: OpenFile | undefined;
   #closed = false;
 
   constructor(database: DatabaseSync, busyTimeout: number) {
     this.database = database;
     this.#busyTimeout = busyTimeout;
+  }
+
+  /** From now on each write asks whether these still are the files under the database's name. */
+  guard(file: OpenFile | undefined): void {
+    this.#file = file;
   }
 
   /** The statement of a text, prepared once. */
@@ -38,10 +46,21 @@ export class Connection {
   }
 
   /**
+   * Runs a statement that must change exactly one row, and gives that row's id where it is an insert. SQLite reports no
+   * error where a trigger ignores a row (`RAISE(IGNORE)`) or a view has taken the table's place: only the count tells.
+   * Throws `STORAGE_FAILED`, which rolls the transaction back.
+   */
+  changeOne(table: string, sql: string, values: readonly SQLInputValue[]): number {
+    const { changes, lastInsertRowid } = this.prepare(sql).run(...values);
+    if (changes !== 1) throw notWritten(table);
+    return Number(lastInsertRowid);
+  }
+
+  /**
    * Does something that may meet a lock, again and again until the busy timeout is over; between the tries the event loop
    * goes on, which SQLite's own waiting would stop. The first try is made before this returns.
    */
-  async patiently<T>(operation: string, work: () => T): Promise<T> {
+  async patiently<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
     let begun: number | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -50,19 +69,20 @@ export class Connection {
         if (!isLocked(error)) throw asStorageFailure(operation, error);
         begun ??= performance.now();
         const waited = performance.now() - begun;
-        if (waited >= this.#busyTimeout) throw locked(operation, Math.round(waited), error);
+        if (waited >= timeout) throw locked(operation, Math.round(waited), error);
       }
       await delay(1 + Math.random() * Math.min(2 ** tries, PAUSE_MAX));
     }
   }
 
   /** Does something in one transaction that holds the write lock from its beginning. */
-  write<T>(operation: string, work: () => T): Promise<T> {
-    return this.patiently(operation, () => this.transaction(operation, work));
+  write<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
+    return this.patiently(operation, () => this.transaction(operation, work), timeout);
   }
 
   /** The same without patience: throws what SQLite throws. */
   transaction<T>(operation: string, work: () => T): T {
+    this.#file?.requireHere(operation);
     this.#begin(operation);
     let result: T;
     try {
@@ -77,6 +97,7 @@ export class Connection {
       this.#rollBack();
       throw leavesOpen(error) ? outcomeUnknown(operation, error) : error;
     }
+    this.#file?.requireWritten(operation);
     return result;
   }
 

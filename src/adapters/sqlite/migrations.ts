@@ -63,9 +63,8 @@ export function migrate(
   for (const [index, migration] of migrations.entries()) {
     if (index < version) continue;
     migration(connection, names);
-    connection
-      .prepare(`INSERT INTO ${names.migrations} (version, applied_at) VALUES (?, ?)`)
-      .run(index + 1, new Date().toISOString());
+    const insert = `INSERT INTO ${names.migrations} (version, applied_at) VALUES (?, ?)`;
+    connection.changeOne(names.migrations, insert, [index + 1, new Date().toISOString()]);
   }
 }
 

@@ -5,6 +5,7 @@ import { Connection } from "./connection.js";
 import { makeDatabaseFile, requireDatabaseFile } from "./database-file.js";
 import { loadSqlite } from "./load-sqlite.js";
 import { databaseVersion, MIGRATIONS, migrate } from "./migrations.js";
+import { knownFile, OpenFile } from "./open-file.js";
 import { asStorageFailure, storageFailed } from "./sqlite-failure.js";
 import { numberIn, textIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
@@ -12,6 +13,9 @@ import type { TableNames } from "./table-names.js";
 const IN_MEMORY = ":memory:";
 /** What the log beside the database is cut back to after a burst, in bytes. */
 const WAL_MAX = 16 * 1024 * 1024;
+
+/** How long whoever opens an old database waits at least: who holds the lock may be migrating, seconds for a large one. */
+const MIGRATION_MS = 60_000;
 
 /** How a database is opened. */
 interface OpenSettings {
@@ -27,12 +31,15 @@ export async function openDatabase(given: string | DatabaseSync, settings: OpenS
   if (typeof given !== "string") {
     const connection = new Connection(given, busyTimeout);
     await bringUpToDate(connection, settings);
+    connection.guard(OpenFile.of(connection.database));
     return connection;
   }
-  const connection = new Connection(await openFile(given, migrate), busyTimeout);
+  const { database, opened } = await openFile(given, migrate);
+  const connection = new Connection(database, busyTimeout);
   try {
     await connection.patiently("open", () => settle(connection, settings));
     await bringUpToDate(connection, settings);
+    connection.guard(OpenFile.of(database, opened));
     return connection;
   } catch (error) {
     connection.close();
@@ -40,14 +47,16 @@ export async function openDatabase(given: string | DatabaseSync, settings: OpenS
   }
 }
 
-async function openFile(name: string, create: boolean): Promise<DatabaseSync> {
+/** Opens a file, and tells which one it was right before. */
+async function openFile(name: string, create: boolean) {
   if (name === "") throw noName();
   const { DatabaseSync } = loadSqlite();
   const file = name === IN_MEMORY ? name : resolve(name);
   try {
     if (file !== IN_MEMORY && create) await makeDatabaseFile(file);
     else if (file !== IN_MEMORY) requireDatabaseFile(file);
-    return new DatabaseSync(file);
+    const opened = file === IN_MEMORY ? undefined : knownFile(file);
+    return { database: new DatabaseSync(file), opened };
   } catch (error) {
     throw asStorageFailure("open", error);
   }
@@ -56,7 +65,9 @@ async function openFile(name: string, create: boolean): Promise<DatabaseSync> {
 // Most databases are up to date, and need no lock to say so.
 async function bringUpToDate(connection: Connection, settings: OpenSettings): Promise<void> {
   const isOld = await connection.patiently("open", () => needsMigration(connection, settings));
-  if (isOld) await connection.write("open", () => migrate(connection, settings.names));
+  if (!isOld) return;
+  const timeout = Math.max(settings.busyTimeout, MIGRATION_MS);
+  await connection.write("open", () => migrate(connection, settings.names), timeout);
 }
 
 function needsMigration(connection: Connection, { names, migrate }: OpenSettings): boolean {

@@ -1,7 +1,9 @@
 import type { SQLInputValue } from "node:sqlite";
+import type { SessionId } from "../../definition/names.js";
 import type { Commit, SessionStatus } from "../../ports/storage-adapter.js";
 import type { Connection } from "./connection.js";
 import { reportOf } from "./report.js";
+import { notWritten } from "./sqlite-failure.js";
 import { readableText } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
@@ -20,10 +22,13 @@ type Statement = "enter" | "begin" | "advance" | "change" | "end";
 /** Writes each commit into the tables for people. */
 export class Projections {
   readonly #connection: Connection;
-  readonly #sql: Readonly<Record<Statement, string>>;
+  readonly #names: TableNames;
+  readonly #sql: Readonly<Record<Statement | "has", string>>;
 
-  constructor(connection: Connection, { instances, history }: TableNames) {
+  constructor(connection: Connection, names: TableNames) {
+    const { instances, history } = names;
     this.#connection = connection;
+    this.#names = names;
     // Parameters go by their place: by name they take longer to bind than some of these statements to run.
     this.#sql = {
       enter: `INSERT INTO ${history}
@@ -40,6 +45,7 @@ export class Projections {
         FROM (SELECT ? AS workflow, ? AS step, ? AS status, ? AS context, ? AS created, ? AS at, ? AS completed) AS n
         WHERE i.instance_id = ?`,
       end: `DELETE FROM ${instances} WHERE instance_id = ?`,
+      has: `SELECT 1 FROM ${instances} WHERE instance_id = ?`,
     };
   }
 
@@ -53,28 +59,34 @@ export class Projections {
     }
     const step = readableText(String(current));
     if (before === undefined || before.status === "deleted") {
-      this.#run("begin", ...facts(commit, status, step));
+      this.#run("begin", id, ...facts(commit, status, step));
       return;
     }
     const { report, outcome = STATUSES[status] } = reportOf(commit.body, seq);
     const resumes = before.status === "paused" && status === "active";
-    this.#run("enter", seq, commit.at, report, resumes ? "RESUMING" : outcome, step, id);
-    if (isSame(before, summary)) this.#run("advance", step, summary.updatedAt, id);
-    else this.#run("change", ...facts(commit, status, step));
+    this.#run("enter", id, seq, commit.at, report, resumes ? "RESUMING" : outcome, step);
+    if (isSame(before, summary)) this.#run("advance", id, step, summary.updatedAt);
+    else this.#run("change", id, ...facts(commit, status, step));
   }
 
-  #run(statement: Statement, ...values: SQLInputValue[]): void {
-    this.#connection.prepare(this.#sql[statement]).run(...values);
+  /** The session's id is every statement's last parameter. */
+  #run(statement: Statement, id: SessionId, ...values: SQLInputValue[]): void {
+    const { changes } = this.#connection.prepare(this.#sql[statement]).run(...values, id);
+    if (changes === 1) return;
+    const { history, instances } = this.#names;
+    // A person may have deleted the session's row, which holds no session up; where it is there, something ignores writes.
+    const isThere = this.#connection.prepare(this.#sql.has).get(id) !== undefined;
+    if (statement === "begin" || isThere) throw notWritten(statement === "enter" ? history : instances);
   }
 }
 
-/** A row of `workflow_instances`, in the order in which the statements take it. */
-function facts({ summary, sessionId }: Commit, status: keyof typeof STATUSES, step: string): SQLInputValue[] {
+/** A row of `workflow_instances` without the id, in the order in which the statements take it. */
+function facts({ summary }: Commit, status: keyof typeof STATUSES, step: string): SQLInputValue[] {
   const { workflowType, kind, target, total, createdAt, updatedAt } = summary;
   const ended = status === "completed" || status === "failed";
   const completed = ended ? (summary.completedAt ?? updatedAt) : null;
   const context = JSON.stringify({ kind, target, total });
-  return [readableText(workflowType), step, STATUSES[status], context, createdAt, updatedAt, completed, sessionId];
+  return [readableText(workflowType), step, STATUSES[status], context, createdAt, updatedAt, completed];
 }
 
 function isSame(before: SummaryBefore, now: SummaryBefore): boolean {

@@ -66,6 +66,28 @@ export function storageFailed(operation: string, cause: string, remedy: string, 
   });
 }
 
+/** `STORAGE_FAILED`: SQLite ran a write without an error, and the rows of the table are not changed by it. */
+export function notWritten(table: string): PhasegateError {
+  const remedy =
+    `Look for a trigger on ${table}, or a view of that name ` +
+    `(SELECT name, sql FROM sqlite_schema WHERE tbl_name = '${table}'), drop it, then repeat the call. ` +
+    "The transaction was rolled back.";
+  return storageFailed("write", `a row of ${table} was not written, though SQLite reported no error`, remedy);
+}
+
+/** `STORAGE_FAILED`: the name of a file of the database leads to another file, or to none. */
+export function fileMoved(operation: string, file: string, isWritten: boolean): PhasegateError {
+  const cause = `${file} was moved, deleted or replaced while the database was open`;
+  const remedy =
+    "Stop every process that has it open, put the right files back (the database with its -wal), then open the storage " +
+    "again. See docs/storage.md on replacing a database.";
+  if (!isWritten) return storageFailed(operation, cause, remedy);
+  return new PhasegateError("STORAGE_FAILED", `The session database failed to ${operation}: ${cause}`, {
+    remedy: `${remedy} Look at the session's state before you repeat the call.`,
+    details: { operation, cause, outcome: "unknown" },
+  });
+}
+
 /** `STORAGE_FAILED` where the end of a transaction failed: it may be there, whole, or not. */
 export function outcomeUnknown(operation: string, error: unknown): PhasegateError {
   const cause = sqliteCode(error) ?? codeOf(error);

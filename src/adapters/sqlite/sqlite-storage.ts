@@ -130,6 +130,14 @@ export class SqliteStorage implements StorageAdapter {
     this.#feed.wake();
   }
 
+  /**
+   * Brings the write-ahead log to the disk by a commit of its own. What a process wrote that was killed before its sync is
+   * read again once the database is next opened, and stands nowhere but in the memory of the system until then.
+   */
+  async settle(id: SessionId): Promise<void> {
+    await this.#connection.write("settle", () => this.#writer.touch(id));
+  }
+
   log(id: SessionId, options: { readonly after?: number; readonly limit?: number } = {}): AsyncGenerator<Commit> {
     return this.#reader.log(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
   }

@@ -112,6 +112,65 @@ describe("an append that is not answered", () => {
   });
 });
 
+describe("a pooler that doesn't take what the storage sends", () => {
+  // As pgbouncer 1.18 says it, in transaction and in statement mode.
+  it.each<[string, string, string, string]>([
+    [
+      "08P01",
+      "unsupported startup parameter: statement_timeout",
+      "a setting that the connection begins with",
+      "statementTimeoutMs: 0",
+    ],
+    [
+      "08P01",
+      "transaction blocks not allowed in statement pooling mode",
+      "takes no transactions",
+      "pool_mode = transaction",
+    ],
+    [
+      "26000",
+      'prepared statement "phasegate_1" does not exist',
+      "a prepared statement is missing",
+      "preparedStatements: false",
+    ],
+    ["42P05", 'prepared statement "phasegate_1" already exists', "or there twice", "preparedStatements: false"],
+  ])("is told with the option that helps, at once: %s %s", async (code, message, cause, remedy) => {
+    const schema = newSchema();
+    await (await PostgresStorage.open({ pool, schema })).close();
+    let asked = 0;
+    const pooler: PgPool = {
+      on: () => {},
+      connect: async () => {
+        asked += 1;
+        throw Object.assign(new Error(message), { code });
+      },
+    };
+    const opening = await failure(PostgresStorage.open({ pool: pooler, schema }));
+    expect([opening.message, opening.remedy]).toEqual([
+      expect.stringContaining(cause),
+      expect.stringContaining(remedy),
+    ]);
+    const storage = await PostgresStorage.open({ pool: swapping(pooler), schema });
+    asked = 0;
+    const error = await failure(storage.append(makeCommit()));
+    expect([error.message, error.remedy]).toEqual([expect.stringContaining(cause), expect.stringContaining(remedy)]);
+    expect([asked, "outcome" in error.details], "it is not tried again, and nothing was written").toEqual([1, false]);
+  });
+});
+
+/** A pool that lends a good connection once, and then leads to another pool. */
+function swapping(other: PgPool): PgPool {
+  let lent = false;
+  return {
+    on: () => {},
+    connect: () => {
+      if (lent) return other.connect();
+      lent = true;
+      return pool.connect();
+    },
+  };
+}
+
 it("tells that the host's own client has lost its connection, and doesn't end the process", async () => {
   const client = new Client({ connectionString: url });
   await client.connect();

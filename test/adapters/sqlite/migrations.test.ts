@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { Connection } from "../../../src/adapters/sqlite/connection.js";
 import { MIGRATIONS, migrate } from "../../../src/adapters/sqlite/migrations.js";
@@ -57,6 +58,18 @@ describe("a database of an older version", () => {
     const schema = "SELECT type, name, sql FROM sqlite_schema ORDER BY name";
     for (const file of [old, newest]) expect(query(file, schema)).toEqual(query(fresh, schema));
   });
+});
+
+it("waits longer than busyTimeout for a lock, as another process may hold it to migrate a large database", async () => {
+  const file = await sampleOf(2);
+  const other = new DatabaseSync(file);
+  other.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+  const opening = SqliteStorage.open(file, { busyTimeout: 20 });
+  await delay(300);
+  other.exec("COMMIT");
+  other.close();
+  await (await opening).close();
+  expect(query(file, "SELECT version FROM phasegate_migrations").map((row) => row.version)).toEqual(SAMPLES);
 });
 
 it("leaves a host's own views on the history as they are", async () => {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
 import { digest } from "../../../src/definition/digest.js";
+import { parseSessionId } from "../../../src/definition/names.js";
 import { collect } from "../../../src/testing/contract-case.js";
 import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
 import { failure } from "../../support/failure.js";
@@ -10,6 +11,28 @@ import { newDatabases, query } from "./new-database.js";
 
 const newDatabase = newDatabases();
 const ODD = "a\0b \ud800 \udfff\ud800 \u2028 é 😀 \ufeff";
+
+describe("settling", () => {
+  it("writes to the log on the disk, and changes nothing", async () => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    const payload = { hash: "0".repeat(64), body: "large" };
+    const { payloads: _, ...first } = makeCommit({ payloads: [payload] });
+    await storage.append({ ...first, payloads: [payload] });
+    const frames = () => Number(query(file, "PRAGMA wal_checkpoint(PASSIVE)")[0]?.log);
+    const before = frames();
+    await storage.settle(parseSessionId("nobody"));
+    // What is in the database needs no sync any more: the next write begins the log anew.
+    await storage.settle(first.sessionId);
+    expect(before).toBeGreaterThan(0);
+    expect(frames()).toBeGreaterThan(0);
+    expect(frames()).toBeLessThan(before);
+    expect(await storage.read(first.sessionId)).toEqual(first);
+    expect(await storage.payload(first.sessionId, payload.hash)).toBe(payload.body);
+    expect(query(file, "SELECT hash FROM phasegate_payloads")).toEqual([{ hash: payload.hash }]);
+    await storage.close();
+  });
+});
 
 describe("what is stored", () => {
   it("odd texts come back to the letter, wherever they stand", async () => {

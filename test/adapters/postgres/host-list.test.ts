@@ -1,0 +1,63 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { readHostList } from "../../../src/adapters/postgres/host-list.js";
+import { isPhasegateError } from "../../../src/errors.js";
+
+describe("an address", () => {
+  it.each([
+    "postgres://host/db",
+    "postgresql://u:p@host:5432/db?sslmode=require",
+    "postgres:///db",
+    "postgres:///db?host=/tmp",
+    "postgres://[::1]:5432/db",
+  ])("of one server is left to the driver: %s", (url) => {
+    expect(readHostList(url)).toBeUndefined();
+  });
+
+  it.each<[string, readonly string[]]>([
+    ["postgres://a,b/db", ["postgres://a/db?", "postgres://b/db?"]],
+    ["postgres://u:p%40@a:1,b:2/db?x=1", ["postgres://u:p%40@a:1/db?x=1", "postgres://u:p%40@b:2/db?x=1"]],
+    ["postgres://u:p@ss@a,b", ["postgres://u:p@ss@a?", "postgres://u:p@ss@b?"]],
+    ["postgres://[::1]:1,[::2]:2/db", ["postgres://[::1]:1/db?", "postgres://[::2]:2/db?"]],
+    ["postgres:///db?host=a,b", ["postgres://a/db?", "postgres://b/db?"]],
+    ["postgres://u@/db?host=a,b&port=1,2", ["postgres://u@a:1/db?", "postgres://u@b:2/db?"]],
+    ["postgres:///db?port=7&host=%2Ftmp,b", ["postgres://%2Ftmp:7/db?", "postgres://b:7/db?"]],
+    ["postgres:///db?host=::1,b", ["postgres://[::1]/db?", "postgres://b/db?"]],
+  ])("of several is one for each: %s", (url, urls) => {
+    expect(readHostList(url)).toEqual({ urls, roles: ["any"] });
+  });
+
+  it.each([
+    ["any", ["any"]],
+    ["read-write", ["read-write"]],
+    ["read-only", ["read-only"]],
+    ["primary", ["primary"]],
+    ["standby", ["standby"]],
+    ["prefer-standby", ["standby", "any"]],
+  ])("says which role a server must have: %s", (wanted, roles) => {
+    const [one] = [readHostList(`postgres://a/db?target_session_attrs=${wanted}&x=1`)];
+    expect(one).toEqual({ urls: ["postgres://a/db?x=1"], roles });
+    expect(readHostList(`postgres://a,b/db?target_session_attrs=${wanted}`)?.roles).toEqual(roles);
+  });
+
+  it.each([
+    ["postgres://u:s3cret@a,b/db?target_session_attrs=constructor", "its target_session_attrs is unknown"],
+    ["postgres://u:s3cret@a,,b/db", "a host in the url is empty"],
+    ["postgres://u:s3cret@/db?host=a,", "a host in the url is empty"],
+    ["postgres://u:s3cret@/db?host=a,b&port=1,2,3", "the url has 2 hosts and 3 ports"],
+    ["postgres://u:s3cret@a:x,b/db", "the url is not one of PostgreSQL's"],
+    ["postgres://u:s3cret@a:x/db", "the url is not one of PostgreSQL's"],
+    ["mysql://u:s3cret@a,b/db", "the url is not one of PostgreSQL's"],
+    ["host=a password=s3cret", "the url is not one of PostgreSQL's"],
+    [undefined, "the url is not one of PostgreSQL's"],
+  ])("that is none is refused, and its password not shown: %s", (url, cause) => {
+    let error: unknown;
+    try {
+      readHostList(url);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(isPhasegateError(error, "STORAGE_FAILED") && error.details).toEqual({ operation: "open", cause });
+    expect(inspect(error, { depth: 10 })).not.toContain("s3cret");
+  });
+});

@@ -1,0 +1,112 @@
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
+import { collect } from "../../../src/testing/contract-case.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { failure } from "../../support/failure.js";
+import { newDatabases, query } from "./new-database.js";
+
+const newDatabase = newDatabases();
+
+/** What somebody does at a SQL prompt. */
+function edit(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
+
+const TABLES = [
+  "phasegate_sessions",
+  "phasegate_commits",
+  "phasegate_payloads",
+  "phasegate_removed",
+  "workflow_instances",
+  "workflow_history",
+];
+/** All rows of all tables. */
+const all = (file: string) => TABLES.map((table) => query(file, `SELECT * FROM ${table}`));
+const ignoring = (event: string, table: string) =>
+  `CREATE TRIGGER t BEFORE ${event} ON ${table} BEGIN SELECT RAISE(IGNORE); END`;
+
+const payload = { hash: "0".repeat(64), body: "large" };
+const first = makeCommit({ payloads: [payload] });
+const moved = nextCommit(first, { summary: { status: "paused" }, payloads: [{ hash: "1".repeat(64), body: "other" }] });
+const deleted = nextCommit(first, { summary: { status: "deleted" } });
+
+describe("a trigger that ignores a write of an append fails it, and nothing of it is written", () => {
+  it.each<[string, string, typeof first]>([
+    ["INSERT", "phasegate_sessions", first],
+    ["INSERT", "phasegate_commits", first],
+    ["INSERT", "phasegate_payloads", first],
+    ["INSERT", "workflow_instances", first],
+    ["UPDATE", "phasegate_sessions", moved],
+    ["INSERT", "phasegate_commits", moved],
+    ["INSERT", "phasegate_payloads", moved],
+    ["UPDATE", "workflow_instances", moved],
+    ["UPDATE", "workflow_instances", nextCommit(first)],
+    ["INSERT", "workflow_history", moved],
+    ["DELETE", "workflow_instances", deleted],
+  ])("%s on %s", async (event, table, commit) => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    if (commit !== first) await storage.append(first);
+    const before = all(file);
+    edit(file, ignoring(event, table));
+    const error = await failure(storage.append(commit));
+    expect(error.code).toBe("STORAGE_FAILED");
+    expect(error.message).toContain(table);
+    expect(error.details).not.toHaveProperty("outcome");
+    expect(all(file)).toEqual(before);
+    edit(file, "DROP TRIGGER t");
+    await storage.append(commit);
+    expect((await collect(storage.log(first.sessionId))).at(-1)?.hash).toBe(commit.hash);
+    await storage.close();
+  });
+});
+
+describe("a trigger that ignores a write of a removal fails it, and nothing of it is removed", () => {
+  it.each<[string, string]>([
+    ["INSERT", "phasegate_removed"],
+    ["DELETE", "workflow_history"],
+    ["DELETE", "workflow_instances"],
+    ["DELETE", "phasegate_payloads"],
+    ["DELETE", "phasegate_commits"],
+    ["DELETE", "phasegate_sessions"],
+  ])("%s on %s", async (event, table) => {
+    const file = await newDatabase();
+    const storage = await SqliteStorage.open(file);
+    await storage.append(first);
+    await storage.append(nextCommit(first));
+    const before = all(file);
+    edit(file, ignoring(event, table));
+    const error = await failure(storage.remove(first.sessionId));
+    expect([error.code, error.message]).toEqual(["STORAGE_FAILED", expect.stringContaining(table)]);
+    expect(all(file)).toEqual(before);
+    edit(file, "DROP TRIGGER t");
+    await storage.remove(first.sessionId);
+    expect(await storage.read(first.sessionId)).toBeUndefined();
+    await storage.close();
+  });
+});
+
+it("a payload that the session has already is stored once, and no failure", async () => {
+  const storage = await SqliteStorage.open(await newDatabase());
+  await storage.append(first);
+  const again = nextCommit(first, { payloads: [payload] });
+  await storage.append(again);
+  expect(await storage.payload(first.sessionId, payload.hash)).toBe(payload.body);
+  await storage.close();
+});
+
+it("a row for people that somebody deleted holds up no session", async () => {
+  const file = await newDatabase();
+  const storage = await SqliteStorage.open(file);
+  await storage.append(first);
+  edit(file, "DELETE FROM workflow_instances");
+  const second = nextCommit(first);
+  await storage.append(second);
+  await storage.append(nextCommit(second, { summary: { status: "deleted" } }));
+  await storage.remove(first.sessionId);
+  expect(await storage.read(first.sessionId)).toBeUndefined();
+  await storage.close();
+});
