@@ -130,6 +130,7 @@ export interface StorageAdapter {
    * session. Throws `CONFLICT` if there is one of that id, or ever was.
    */
   begin?(commits: readonly Commit[]): Promise<void>;
+  /**
    * Makes what was last read of a session as durable as an acknowledged append, by a write of its own if need be; no error
    * if there is no such session. Engines call it before they answer a repeated call by a commit that they have found: the
    * append that wrote it may have failed with its commit half-way to the disk, or to a standby. Left out by an adapter
