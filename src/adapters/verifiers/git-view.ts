@@ -16,6 +16,9 @@ export interface GitHost {
 /** Runs git on a repository; `cwd` is a folder of its work tree. */
 export type RunGit = (args: readonly string[], cwd: string, signal: AbortSignal) => Promise<ProcessResult>;
 
+/** How much git may write where it lists files: some 500,000 of them. */
+const LISTING_MAX = 64 * 2 ** 20;
+
 /** In case that a version of git comes to other settings in ways that this one doesn't know. */
 const HARDENED = [
   "--no-pager",
@@ -59,7 +62,8 @@ export async function withGitView<T>(
       GIT_LITERAL_PATHSPECS: "1",
       GIT_TERMINAL_PROMPT: "0",
     };
-    const { executable, timeoutMs, maxOutputBytes } = host;
+    const { executable, timeoutMs } = host;
+    const maxOutputBytes = Math.max(host.maxOutputBytes, LISTING_MAX);
     return await use((args, cwd, signal) =>
       runProcess({ executable, args: [...HARDENED, ...args], cwd, env, timeoutMs, maxOutputBytes, signal }),
     );
