@@ -37,6 +37,21 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ done: true });
   });
 
+  it("refuses the original in the place of junk that was there when the phase was entered again", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    for (const junk of ["junk\n", "more junk\n"]) {
+      await gate.write(path, junk);
+      await gate.accepts({ done: true });
+      await gate.tool.dispatch({ action: "rollback", session_id: gate.id, to_phase: 1 });
+    }
+    await gate.write(path, BEFORE[path]);
+    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new.*entered before/);
+    await gate.write(path, "junk\n");
+    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new.*entered before/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
   it("refuses a file that was deleted or emptied", async () => {
     const gate = await aGate({ gate: CHANGED, files: BEFORE });
     await rm(join(gate.project, path));

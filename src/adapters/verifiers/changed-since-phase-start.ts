@@ -37,11 +37,18 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
     async snapshot(given): Promise<JsonValue> {
       return [...(await digestsOf(wall, namedPaths(given)))].map(([path, digest]) => [path, digest]);
     },
-    async verify(given, { value, snapshot }, signal) {
+    async verify(given, { value, snapshot, earlierSnapshots }, signal) {
       const before = snapshotSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "nothing was recorded when this phase was entered" };
+      const earlier = z.array(snapshotSchema).safeParse(earlierSnapshots ?? []);
+      if (!before.success || !earlier.success) {
+        return { ok: false, message: "nothing was recorded when this phase was entered" };
+      }
       const now = await digestsOf(wall, namedPaths(given), signal);
-      const changes = changesBetween(new Map(before.data), now);
+      const changes = changesBetween(
+        new Map(before.data),
+        now,
+        earlier.data.map((state) => new Map(state)),
+      );
       const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
       const counting = changes.filter(
         ({ kind }) => isNewContent(kind) || (kind === "deleted" && given.allow_deleted === true),
@@ -95,6 +102,7 @@ function isNewContent(kind: Change["kind"]): boolean {
 
 const RENAMED = "has nothing but old contents under a new name";
 const SWAPPED = "has nothing new, but contents that another file had";
+const RESTORED = "has nothing new (it is as it was when this phase was entered before)";
 
 function complaint(unchanged: readonly string[], changes: readonly Change[]): string {
   return unchanged
@@ -109,5 +117,6 @@ function complaint(unchanged: readonly string[], changes: readonly Change[]): st
 function howUnchanged(was: (kind: Change["kind"]) => boolean): string {
   if (was("renamed")) return RENAMED;
   if (was("swapped")) return SWAPPED;
+  if (was("restored")) return RESTORED;
   return was("deleted") ? "was only deleted or emptied" : "has not changed";
 }
