@@ -21,7 +21,7 @@ import { findRepository, type GitRepository, repositoryAt } from "./git-reposito
 import { type GitHost, withGitView } from "./git-view.js";
 import { textParam, wrongParam } from "./parse-params.js";
 import type { ProcessResult } from "./run-process.js";
-import { outputLines, shownPath } from "./shown-text.js";
+import { outputLines, shownPath, withoutEscapes } from "./shown-text.js";
 import { sha256 } from "./subject.js";
 
 const params = z.strictObject({
@@ -64,7 +64,7 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
           for (const other of await notAsCommitted(looking, repository, folder, DEPTH_MAX)) found.add(other);
         }
       } catch (error) {
-        if (error instanceof GitStopped) return notRun(error.result);
+        if (error instanceof GitStopped) return notRun(looking.host, error.result);
         throw error;
       }
       return resultOf([...found]);
@@ -79,9 +79,9 @@ export function requireGit(verifier: string, host: GitHost | undefined): GitHost
 }
 
 /** What is known where git itself did not get through. */
-export function notRun({ exit, stopped, output }: ProcessResult): VerifyResult {
+export function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
   const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
-  const lines = outputLines(output.toString("utf8"));
+  const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
   return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
 }
 

@@ -11,6 +11,8 @@ export interface GitHost {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
+  /** A text in which the project's place on this machine doesn't stand. */
+  withoutRoot(text: string): string;
 }
 
 /** Runs git on a repository; `cwd` is a folder of its work tree. */
