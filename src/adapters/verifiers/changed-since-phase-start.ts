@@ -1,16 +1,18 @@
 import * as z from "zod";
 import type { JsonValue } from "../../definition/json.js";
 import { parseRelativePath } from "../../definition/relative-path.js";
+import { isPhasegateError } from "../../errors.js";
 import { checkPlaceholders } from "../../gate/fill-params.js";
 import { hasPlaceholder } from "../../gate/placeholders.js";
 import type { Verifier } from "../../ports/verifier.js";
+import type { FileSignature } from "../../walls/file-signature.js";
 import type { Wall } from "../../walls/wall.js";
 import { type Change, changesBetween, isAtOrBelow } from "./changes.js";
 import { defineVerifier } from "./define-verifier.js";
 import { digestsOf } from "./file-digests.js";
 import { textParam, wrongParam } from "./parse-params.js";
 import { shownPath } from "./shown-text.js";
-import { subjectsOf } from "./subject.js";
+import { refuseTwice, subjectsOf } from "./subject.js";
 
 const params = z.strictObject({
   /** A file or folder that must have changed. */
@@ -53,6 +55,12 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
       const counting = changes.filter(
         ({ kind }) => isNewContent(kind) || (kind === "deleted" && given.allow_deleted === true),
       );
+      if (given.within !== undefined) {
+        refuseTwice(
+          "file",
+          await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(wall, path) }))),
+        );
+      }
       // A folder that the evidence names says nothing: it would be any change in it.
       const isShown = given.within === undefined ? isAtOrBelow : Object.is;
       const unchanged = wanted.filter((path) => !counting.some((change) => isShown(path, change.path)));
@@ -87,6 +95,16 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
     if (isAtOrBelow(parseRelativePath(within), checked)) return checked;
     throw wrongParam(NAME, "within", `${shownPath(checked)} does not lie in ${shownPath(within)}`);
   });
+}
+
+/** The signature of a file that is named; undefined if there is none, or a folder. */
+async function fileAt(wall: Wall, path: string): Promise<FileSignature | undefined> {
+  try {
+    return await wall.signature(path);
+  } catch (error) {
+    if (isPhasegateError(error, "PATH_REFUSED")) return undefined;
+    throw error;
+  }
 }
 
 function describe(changes: readonly Change[], wanted: readonly string[]): string {
