@@ -1,5 +1,6 @@
 import { METADATA_FILE } from "../../definition/folder/read-workflow.js";
 import { FILE_MAX } from "../../definition/folder/workflow-files.js";
+import { secretIn } from "../../definition/kept-back.js";
 import { isWorkflowType } from "../../definition/names.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { FileSignature } from "../../walls/file-signature.js";
@@ -83,7 +84,7 @@ export class SourceFiles {
 
 async function openIfThere(root: string): Promise<Wall | undefined> {
   try {
-    return await openWall(root);
+    return await openWall(root, { refuse: secretIn });
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;

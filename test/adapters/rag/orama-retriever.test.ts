@@ -110,6 +110,13 @@ describe("what is indexed", () => {
     expect(answer).toContain('"workflow":"teams/green/garden"');
   });
 
+  it("finds no keys and secrets, under whatever name", async () => {
+    await writeFiles(root, { "standards/x.pem.md": "hush", ".env": "hush", "standards/id_rsa.bak.md": "hush" });
+    await symlink("../.env", join(root, "standards/notes.md"));
+    expect(filesOf(await open().search({ query: "hush", limit: 100 })).length).toBe(10);
+    expect(JSON.stringify(await open().search(everything))).not.toContain("hush");
+  });
+
   it("never shows them either where a root is itself a workflow", async () => {
     const tool = createSearchTool(open({ roots: [join(root, "garden")] }), { maxTokens: 100_000 });
     for (const query of ["sowing seeds rows", "spade take", "loosen soil", "worms"]) {
