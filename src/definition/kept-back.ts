@@ -4,7 +4,7 @@
  */
 
 /** What ends a name's telling part: `x.pem.md` and `server.key~` are copies of keys, `x.keyboard` isn't. */
-const END = String.raw`(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z])`;
+const END = "(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z])";
 /** Where a telling part begins that is a whole word: `prod.secrets.yaml`, `my_id_rsa`, but not `grid_rsa`. */
 const START = "(?<![a-z0-9])";
 
