@@ -4,6 +4,7 @@ import { WorkflowFolder } from "../adapters/fs/content/workflow-folder.js";
 import { workflowNames } from "../adapters/fs/content/workflow-names.js";
 import { METADATA_FILE, type ReadWorkflow } from "../definition/folder/read-workflow.js";
 import { FILE_MAX, withoutMark } from "../definition/folder/workflow-files.js";
+import { secretIn } from "../definition/kept-back.js";
 import { isPhasegateError } from "../errors.js";
 import { openWall } from "../walls/open-wall.js";
 import type { Wall } from "../walls/wall.js";
@@ -28,10 +29,10 @@ export interface FoundWorkflow extends FoundFiles {
 /** The workflow that a folder is, or all of those in it, by type. */
 export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
-  const inside = await openWall(path);
+  const inside = await openWall(path, { refuse: secretIn });
   // Also one that can't be read: it says that this folder is a workflow.
   if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
-    const found = await readFolder(await openWall(dirname(path)), basename(path), "");
+    const found = await readFolder(await openWall(dirname(path), { refuse: secretIn }), basename(path), "");
     return found === undefined ? [] : [found];
   }
   const workflows: FoundWorkflow[] = [];

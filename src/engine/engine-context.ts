@@ -7,6 +7,7 @@ import type { ArtifactNames } from "./artifact-names.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedKernel, PhasedSession, Pinned } from "./pinned.js";
+import type { VerifyContext } from "./verify/verify-context.js";
 
 /** What the parts of an engine share. */
 export interface EngineContext {
@@ -14,6 +15,7 @@ export interface EngineContext {
   readonly kernel: PhasedKernel;
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;
+  readonly beginnings: VerifyContext["beginnings"];
   /** To be asked before an agent sees, or submits to, what lies behind a gate. */
   readonly approvalGuard: ApprovalGuard;
   readonly notifications: Notifications;

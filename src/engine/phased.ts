@@ -5,6 +5,7 @@
 import { Kernel } from "../kernel/kernel.js";
 import { readCommit, recordedOf } from "../kernel/read-commit.js";
 import type { Commit } from "../ports/storage-adapter.js";
+import type { SessionHead } from "../session/head.js";
 import { gateFailures, phaseHistory } from "../session/history.js";
 import { announce } from "./announce.js";
 import { auditSession } from "./approval/audit-session.js";
@@ -26,6 +27,7 @@ import { type PhasedCommit, Pinned } from "./pinned.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./session-commands.js";
 import { startSession } from "./start-session.js";
 import { startOptions, viewFullState, viewState } from "./state-view.js";
+import { Beginnings } from "./verify/read-snapshots.js";
 
 /** What can be done with sessions. */
 export const phased = {
@@ -76,5 +78,6 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const pinned = new Pinned(kernel, options.content);
   const artifactNames = new ArtifactNames(kernel);
   const approvalGuard = new ApprovalGuard(kernel, options.approvals);
-  return { options, kernel, pinned, artifactNames, approvalGuard, notifications };
+  const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
+  return { options, kernel, pinned, artifactNames, beginnings, approvalGuard, notifications };
 }

@@ -1,6 +1,11 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Engine } from "../engine/engine.js";
-import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tool/create-workflow-tool.js";
+import {
+  answerRoom,
+  createWorkflowTool,
+  type WorkflowTool,
+  type WorkflowToolOptions,
+} from "../tool/create-workflow-tool.js";
 import { callResult } from "./call-result.js";
 import { ElicitedApproval } from "./elicit-approval.js";
 import { notifyListChanged } from "./notify-list-changed.js";
@@ -31,7 +36,8 @@ export interface WorkflowRegistration {
 /**
  * Registers the workflow tool with a host's own MCP server (`@modelcontextprotocol/server` 2.x), with
  * structured output, and workflows and sessions as resources. Resources show no more than the actions
- * that the host gives: workflows with `list_workflows`, sessions with `get_session`.
+ * that the host gives: workflows with `list_workflows`, sessions with `get_session`. They come in pages of `maxTokens`, as
+ * answers do.
  */
 export function registerWorkflowTool(
   server: McpServer,
@@ -57,19 +63,21 @@ export function registerWorkflowTool(
       return person.question() ?? callResult(response);
     },
   );
-  const dispose = resources ? registerResources(server, engine, tool, poll) : () => {};
+  const dispose = resources
+    ? registerResources(server, engine, { ...tool, room: answerRoom(toolOptions) }, poll)
+    : () => {};
   return { tool, dispose };
 }
 
 function registerResources(
   server: McpServer,
   engine: Engine,
-  { actions }: WorkflowTool,
+  { actions, room }: Pick<WorkflowTool, "actions"> & { readonly room: number },
   poll: WorkflowPoll | undefined,
 ): () => void {
   const workflows = actions.includes("list_workflows");
   const sessions = actions.includes("get_session");
-  if (workflows) registerWorkflowResources(server, engine);
-  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions") });
+  if (workflows) registerWorkflowResources(server, engine, room);
+  if (sessions) registerSessionResources(server, engine, { list: actions.includes("list_sessions"), room });
   return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
 }

@@ -1,30 +1,38 @@
-import { type ListResourcesResult, type McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import type { ListResourcesResult, McpServer } from "@modelcontextprotocol/server";
 import type { Engine } from "../engine/engine.js";
 import type { StateView } from "../engine/state-view.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
+import { pageItems } from "../tool/paging.js";
 import { historyEntry } from "../tool/wire.js";
 import { compact, type WireObject } from "../tool/wire-object.js";
-import { guarded, readJson, variable } from "./json-resource.js";
+import { guarded, registerJsonResources } from "./json-resource.js";
 
-/** As many sessions as are listed: the newest. All others are there by their ids. */
+/** As many sessions as are listed at most: the newest. All others are there by their ids. */
 const LISTED = 50;
 const STATUSES = ["active", "paused", "completed", "failed"] as const;
 
 /** Sessions as `phasegate://session/{id}`: where one stands, and every try at every phase. */
-export function registerSessionResources(server: McpServer, engine: Engine, options: { list: boolean }): void {
+export function registerSessionResources(
+  server: McpServer,
+  engine: Engine,
+  options: { readonly list: boolean; readonly room: number },
+): void {
   const list = async (): Promise<ListResourcesResult> => {
     const { items } = await guarded(undefined, () => engine.listSessions({ status: STATUSES, limit: LISTED }));
-    return { resources: items.map(sessionResource) };
+    return { resources: [...pageItems(items.map(sessionResource), options.room, undefined).items] };
   };
-  const template = new ResourceTemplate("phasegate://session/{id}", { list: options.list ? list : undefined });
-  const config = { title: "Session", description: "Where a session stands", mimeType: "application/json" };
-  server.registerResource("phasegate-session", template, config, (uri, variables) =>
-    readJson(uri, async () => {
-      const id = variable(variables, "id");
+  registerJsonResources(server, {
+    kind: "session",
+    key: "id",
+    title: "Session",
+    description: "Where a session stands",
+    room: options.room,
+    list: options.list ? list : undefined,
+    load: async (id) => {
       const [state, history] = await Promise.all([engine.getState(id), engine.history(id)]);
       return { ...sessionBody(state), phase_history: history.map(historyEntry) };
-    }),
-  );
+    },
+  });
 }
 
 function sessionResource(session: SessionSummary) {

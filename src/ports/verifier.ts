@@ -19,6 +19,12 @@ export interface VerifyRequest {
   };
   /** What {@link Verifier.snapshot} gave when the phase was entered. */
   readonly snapshot?: JsonValue;
+  /**
+   * What {@link Verifier.snapshot} gave when the phase was entered before, oldest first; missing where that never
+   * happened. A phase that is entered again, after a rollback say, begins with whatever the agent has left there. Of
+   * many there are the first one and the newest 31.
+   */
+  readonly earlierSnapshots?: readonly JsonValue[];
 }
 
 /** What a verifier has found. All of it is recorded in the session's log. */
@@ -43,7 +49,7 @@ export interface Verifier {
   /** Throws `INVALID_INPUT` for params that it can't be run with: called when a definition is loaded. */
   check?(params: JsonObject): void;
   /** Looks at what a phase begins with; the result is recorded, and given to `verify`. */
-  snapshot?(request: Omit<VerifyRequest, "value" | "evidence" | "snapshot">): Promise<JsonValue>;
+  snapshot?(request: Omit<VerifyRequest, "value" | "evidence" | "snapshot" | "earlierSnapshots">): Promise<JsonValue>;
   /**
    * Looks whether the evidence is true. That it isn't is a result; a rejection says that it couldn't be
    * found out, which blocks the gate too. Ends soon after `signal` is aborted.

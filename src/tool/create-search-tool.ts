@@ -64,7 +64,7 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
       const parsed = parseSearch(inputSchema, input);
       if ("bad" in parsed) return badAnswer(name, parsed.bad);
       try {
-        const visible = phases === "shown" ? () => true : ({ phase }: Chunk) => phase === undefined;
+        const visible = phases === "shown" ? () => true : isOfNoPhase;
         return answer(name, parsed.call, await find(retriever, parsed.call, visible), room);
       } catch (error) {
         onError?.(error);
@@ -72,6 +72,12 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
       }
     },
   };
+}
+
+/** Whether a chunk can be shown to whoever may be in any phase. What lies with the phases of a workflow is theirs. */
+function isOfNoPhase({ workflow, phase, task, file }: Chunk): boolean {
+  if (phase !== undefined || task !== undefined) return false;
+  return workflow === undefined || !/(?:^|\/)phases\//.test(file);
 }
 
 /** The best chunks that may be shown, asking for more while hidden ones take their places. */

@@ -36,7 +36,7 @@ const LEAST_TOKENS = 1000;
 export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
   const actions = checkActions(options.actions ?? ACTION_NAMES);
   const name = options.name ?? "pos_workflow";
-  const room = charactersFor(Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS));
+  const room = answerRoom(options);
   const context: ToolContext = { engine, name, actions, room, metrics: new Metrics() };
   return {
     name,
@@ -49,6 +49,11 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
       return await dispatch(options === undefined ? context : { ...context, ...options }, input);
     },
   };
+}
+
+/** How many characters of JSON an answer of the tool may have. */
+export function answerRoom({ maxTokens = DEFAULT_TOKENS }: Pick<WorkflowToolOptions, "maxTokens">): number {
+  return charactersFor(Math.max(maxTokens, LEAST_TOKENS));
 }
 
 let measured: typeof import("./dispatch.js").measured | undefined;

@@ -19,6 +19,12 @@ export function signatureOf(stats: BigIntStats): FileSignature {
   };
 }
 
+/** Tells one file from another, under whatever name; undefined where the file system doesn't number its files. */
+export function identityOf({ key }: FileSignature): string | undefined {
+  const [dev, ino] = key.split(":");
+  return ino === undefined || ino === "0" ? undefined : `${dev}:${ino}`;
+}
+
 /** Whether two `stat`s are of the same file. */
 export function isSameFile(a: BigIntStats, b: BigIntStats): boolean {
   return a.dev === b.dev && a.ino === b.ino;

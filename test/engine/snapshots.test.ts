@@ -50,6 +50,54 @@ describe("what a phase begins with", () => {
     expect(await submit(done, 2)).toMatchObject({ passed: true });
   });
 
+  it("is all that it has ever begun with, also for an engine that was not there", async () => {
+    const { verifiers, write } = await makeProject();
+    const storage = new MemoryStorage();
+    await write("a.txt", "original");
+    const { engine, content, sessionId, submit } = await startVerified([OPEN, CHANGED], { verifiers, storage });
+    await submit(done);
+    await write("a.txt", "junk");
+    await engine.rollback(sessionId, { to: 1 });
+    await submit(done);
+    await write("a.txt", "original");
+    for (const each of [engine, createEngine({ storage, content, verifiers })]) {
+      const refused = await each.completePhase(sessionId, { phase: 2, evidence: done });
+      expect(refused).toMatchObject({ passed: false, verification: [{ ok: false, ran: "a.txt" }] });
+      expect(JSON.stringify(refused)).toContain("nothing new");
+    }
+    await write("a.txt", "better");
+    expect(await submit(done, 2)).toMatchObject({ passed: true });
+  });
+
+  it("is given to a verifier with what there was before, oldest first, of this phase alone", async () => {
+    let looks = 0;
+    const seen: unknown[] = [];
+    const snap: Verifier = {
+      snapshot: async () => {
+        looks += 1;
+        return looks;
+      },
+      verify: async ({ snapshot, earlierSnapshots }) => {
+        seen.push([snapshot, earlierSnapshots]);
+        return { ok: true, message: "seen" };
+      },
+    };
+    const { engine, sessionId, submit } = await startVerified([SNAP, SNAP, OPEN], { verifiers: { snap } });
+    for (const _ of [1, 2, 3]) {
+      await submit(done);
+      await submit(done, 2);
+      await engine.rollback(sessionId, { to: 1 });
+    }
+    expect(seen).toEqual([
+      [1, undefined],
+      [2, undefined],
+      [3, [1]],
+      [4, [2]],
+      [5, [1, 3]],
+      [6, [2, 4]],
+    ]);
+  });
+
   it("is taken of the phase that a rollback leads to, an override and a skip", async () => {
     const snap = beginning(async () => snap.given.length);
     const { engine, sessionId, submit } = await startVerified([SNAP, OPEN, SNAP], { verifiers: { snap } });

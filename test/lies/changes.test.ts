@@ -1,4 +1,4 @@
-import { rename, rm, utimes } from "node:fs/promises";
+import { link, rename, rm, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import { aGate } from "./a-gate.js";
@@ -37,6 +37,21 @@ describe("a gate that wants a file to be changed", () => {
     await gate.accepts({ done: true });
   });
 
+  it("refuses the original in the place of junk that was there when the phase was entered again", async () => {
+    const gate = await aGate({ gate: CHANGED, files: BEFORE });
+    for (const junk of ["junk\n", "more junk\n"]) {
+      await gate.write(path, junk);
+      await gate.accepts({ done: true });
+      await gate.tool.dispatch({ action: "rollback", session_id: gate.id, to_phase: 1 });
+    }
+    await gate.write(path, BEFORE[path]);
+    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new.*entered before/);
+    await gate.write(path, "junk\n");
+    await gate.refuses({ done: true }, /src\/parser\.mjs has nothing new.*entered before/);
+    await changed(gate);
+    await gate.accepts({ done: true });
+  });
+
   it("refuses a file that was deleted or emptied", async () => {
     const gate = await aGate({ gate: CHANGED, files: BEFORE });
     await rm(join(gate.project, path));
@@ -65,6 +80,18 @@ describe("a gate that wants a file to be changed", () => {
     await gate.refuses({ done: true }, /has nothing new, but contents that another file had/);
     await changed(gate);
     await gate.accepts({ done: true });
+  });
+
+  it("refuses one new file for two", async () => {
+    const within =
+      "evidence_schema:\n  made: {type: list, validator: 'lambda x: len(x) == 2', verify: {verifier: changed_since_phase_start, within: src}}\n";
+    const gate = await aGate({ gate: within, files: BEFORE });
+    await gate.write("src/new.mjs", "new\n");
+    await gate.refuses({ made: ["src/new.mjs", "src/./new.mjs"] }, /src\/new\.mjs is named twice/);
+    await link(join(gate.project, "src/new.mjs"), join(gate.project, "src/again.mjs"));
+    await gate.refuses({ made: ["src/new.mjs", "src/again.mjs"] }, /src\/again\.mjs is the same file as src\/new\.mjs/);
+    await gate.write("src/other.mjs", "other\n");
+    await gate.accepts({ made: ["src/new.mjs", "src/other.mjs"] });
   });
 
   it("refuses an old file under a new name", async () => {

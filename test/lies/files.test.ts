@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, rm, symlink } from "node:fs/promises";
+import { link, mkdir, rm, symlink, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "vitest";
 import { aGate, lieThenTruth, writeFiles } from "./a-gate.js";
@@ -29,6 +29,32 @@ describe("a gate that wants a file", () => {
     await gate.refuses(TRUTH, /docs\/report\.md.*an empty file shows nothing/);
     await writeFiles(gate.project, files);
     await gate.accepts(TRUTH);
+  });
+
+  it("refuses a huge file that is nothing but a hole", async () => {
+    const gate = await withoutReport(
+      FILE.replace("verify: file_exists", "verify: {verifier: file_exists, min_bytes: 5000}"),
+    );
+    await gate.write("docs/report.md", "# Report");
+    await truncate(join(gate.project, "docs/report.md"), 2 ** 40);
+    await gate.refuses(TRUTH, /docs\/report\.md.*at least 5000 .*holes/);
+    await gate.write("docs/report.md", "All of it passed.\n".repeat(500));
+    await gate.accepts(TRUTH);
+  });
+
+  it.each<[string, readonly string[]]>([
+    ["in another spelling", ["docs/report.md", "./docs/report.md"]],
+    ["in another spelling, with another separator", ["docs/report.md", "docs//./report.md"]],
+    ["as it was named", ["docs/report.md", "docs/report.md"]],
+    ["by a hard link", ["docs/report.md", "docs/again.md"]],
+    ["behind a folder that is a link", ["docs/report.md", "alias/report.md"]],
+  ])("refuses one file for two, %s", async (_, lie) => {
+    const list = "evidence_schema:\n  reports: {type: list, validator: 'lambda x: len(x) == 2', verify: file_exists}\n";
+    const gate = await aGate({ gate: list, files: { ...files, "docs/other.md": "# Other\n" } });
+    await link(join(gate.project, "docs/report.md"), join(gate.project, "docs/again.md"));
+    await symlink("docs", join(gate.project, "alias"));
+    await gate.refuses({ reports: lie }, /docs\/report\.md is named twice|is the same file as docs\/report\.md/);
+    await gate.accepts({ reports: ["docs/report.md", "docs/other.md"] });
   });
 
   it("refuses a folder for a file", async () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { chmod, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { aGate, writeFiles } from "./a-gate.js";
@@ -86,6 +86,149 @@ describe("a gate that wants everything to be committed", () => {
     await refuses(COMMITTED, /sub\/\.gitignore; commit them/);
     git("add", "--force", ".");
     git("commit", "--quiet", "-m", "second");
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a new file behind an uncommitted .gitignore above the folder that the gate names", async () => {
+    const { accepts, refuses, write, git } = await aRepository(
+      CLEAN.replace("git_clean", "{verifier: git_clean, path: sub}"),
+    );
+    await write("sub/new.js", "evil()\n");
+    await write(".gitignore", "sub/new.js\n");
+    expect(git("status", "--porcelain", "--", "sub")).toBe("");
+    await refuses(COMMITTED, /\.gitignore; commit them.*rules.*commit/);
+    git("add", ".gitignore");
+    git("commit", "--quiet", "-m", "second");
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a new file behind a new folder's .gitignore that ignores everything", async () => {
+    const { accepts, refuses, write, git, project } = await aRepository(CLEAN);
+    await write("lib/evil.js", "evil()\n");
+    await write("lib/.gitignore", "*\n");
+    expect(git("status", "--porcelain")).toBe("");
+    await refuses(COMMITTED, /lib\/\.gitignore; commit them/);
+    await rm(join(project, "lib"), { recursive: true });
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a new file that core.excludesFile hides", async () => {
+    const { accepts, refuses, write, git, base, project } = await aRepository(CLEAN);
+    await writeFile(join(base, "excludes"), "new.md\n");
+    git("config", "core.excludesFile", join(base, "excludes"));
+    await write("new.md", "new\n");
+    expect(git("status", "--porcelain")).toBe("");
+    await refuses(COMMITTED, /new\.md; commit them/);
+    await rm(join(project, "new.md"));
+    await accepts(COMMITTED);
+  });
+
+  it("refuses code between the marks that ident in .gitattributes leaves out", async () => {
+    const { accepts, refuses, write, git } = await aRepository(CLEAN);
+    await write(".gitattributes", "*.js ident\n");
+    await write("sub/c.js", "// $Id$\ngood();\n");
+    git("add", ".");
+    git("commit", "--quiet", "-m", "second");
+    await write("sub/c.js", "// $Id: \u2028; evil(); // $\ngood();\n");
+    expect(git("diff", "--name-only")).toBe("");
+    await refuses(COMMITTED, /1 files are not as the last commit has them: sub\/c\.js; commit them/);
+    await write("sub/c.js", "// $Id$\ngood();\n");
+    await accepts(COMMITTED);
+  });
+
+  it.each(["*.md ident\n", "*.md text\n", ".gitattributes ident\n"])(
+    "refuses an uncommitted .gitattributes, also where new files don't count: %j",
+    async (rules) => {
+      const gate = CLEAN.replace("git_clean", "{verifier: git_clean, path: sub, untracked: false}");
+      const { accepts, refuses, write, project } = await aRepository(gate);
+      await write(".gitattributes", rules);
+      await refuses(COMMITTED, /1 files.*: \.gitattributes; commit them/);
+      await rename(join(project, ".gitattributes"), join(project, "sub/.gitattributes"));
+      await refuses(COMMITTED, /1 files.*: sub\/\.gitattributes; commit them/);
+      await rm(join(project, "sub/.gitattributes"));
+      await accepts(COMMITTED);
+    },
+  );
+
+  it("refuses line ends that no checkout writes, and takes those that one does", async () => {
+    const { accepts, refuses, write, git } = await aRepository(CLEAN);
+    await write(".gitattributes", "*.sh text\n");
+    await write("run.sh", "one\ntwo\n");
+    git("add", ".");
+    git("commit", "--quiet", "-m", "second");
+    await write("run.sh", "one\r\ntwo\n");
+    expect(git("diff", "--name-only")).toBe("");
+    await refuses(COMMITTED, /run\.sh; commit them/);
+    await write("run.sh", "one\r\ntwo\r\n");
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a file that has become executable", async () => {
+    const { accepts, refuses, git, project } = await aRepository(CLEAN);
+    git("config", "core.fileMode", "false");
+    await chmod(join(project, "a.md"), 0o755);
+    expect(git("status", "--porcelain")).toBe("");
+    await refuses(COMMITTED, /a\.md; commit them/);
+    await chmod(join(project, "a.md"), 0o644);
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a link in the place of a folder, and of a file", async () => {
+    const { accepts, refuses, base, git, project } = await aRepository(CLEAN);
+    await rename(join(project, "sub"), join(base, "elsewhere"));
+    await symlink(join(base, "elsewhere"), join(project, "sub"));
+    await refuses(COMMITTED, /sub\/b\.md/);
+    await rm(join(project, "sub"));
+    git("checkout", "--quiet", "sub");
+    await rm(join(project, "a.md"));
+    await symlink("sub/b.md", join(project, "a.md"));
+    git("config", "core.symlinks", "false");
+    await refuses(COMMITTED, /a\.md; commit them/);
+    await rm(join(project, "a.md"));
+    git("checkout", "--quiet", "a.md");
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a folder that is made a repository of its own", async () => {
+    const gate = CLEAN.replace("git_clean", "{verifier: git_clean, path: sub}");
+    const { accepts, refuses, write, project } = await aRepository(gate);
+    await write("sub/b.md", "changed\n");
+    await write("sub/new.md", "new\n");
+    initialise(join(project, "sub"));
+    await refuses(COMMITTED, /sub\/b\.md/);
+    await rm(join(project, "sub/.git"), { recursive: true });
+    await rm(join(project, "sub/new.md"));
+    await write("sub/b.md", "b\n");
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a change inside of a submodule, whatever the repository says of it", async () => {
+    const { accepts, refuses, write, git, base, project } = await aRepository(CLEAN);
+    await writeFiles(join(base, "part"), { "part.js": "good()\n" });
+    initialise(join(base, "part"));
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", join(base, "part"), "part");
+    git("config", "-f", ".gitmodules", "submodule.part.ignore", "all");
+    git("commit", "--quiet", "-am", "second");
+    await write("part/part.js", "evil()\n");
+    expect(git("status", "--porcelain")).toBe("");
+    await write("part/new.js", "evil()\n");
+    await refuses(COMMITTED, /: part\/part\.js, part\/new\.js; commit them/);
+    const part = gitIn(join(project, "part"));
+    part("add", ".");
+    part("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "another commit");
+    await refuses(COMMITTED, /: part; commit them/);
+    part("reset", "--quiet", "--hard", "HEAD~1");
+    await accepts(COMMITTED);
+  });
+
+  it("refuses files in the folder of a submodule that is not checked out", async () => {
+    const { accepts, refuses, write, git, project } = await aRepository(CLEAN);
+    git("update-index", "--add", "--cacheinfo", `160000,${git("rev-parse", "HEAD")},part`);
+    git("commit", "--quiet", "-m", "second");
+    await write("part/evil.js", "evil()\n");
+    expect(git("status", "--porcelain")).toBe("");
+    await refuses(COMMITTED, /: part; commit them/);
+    await rm(join(project, "part/evil.js"));
     await accepts(COMMITTED);
   });
 

@@ -1,6 +1,7 @@
 import type { WorkflowListing } from "phasegate";
 import { defineWorkflow, MemoryContent } from "phasegate";
 import { describe, expect, it, vi } from "vitest";
+import * as z from "zod";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 import { connectInMemory, readResource } from "./connect-in-memory.js";
@@ -23,7 +24,10 @@ describe("workflows as resources", () => {
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
       "phasegate://workflow/{type}",
+      "phasegate://workflow/{type}/{cursor}",
+      "phasegate://workflows/{cursor}",
       "phasegate://session/{id}",
+      "phasegate://session/{id}/{cursor}",
     ]);
   });
 
@@ -39,6 +43,55 @@ describe("workflows as resources", () => {
       ],
     });
     expect(JSON.stringify(workflow)).not.toMatch(/tests_pass|write the code/);
+  });
+
+  it("are listed in pages, and each of them is read in pages", async () => {
+    const phases = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ number: index + 1, name: `Phase ${index + 1}`, content: "" }));
+    const workflows = Array.from({ length: 300 }, (_, index) =>
+      defineWorkflow({
+        type: `workflow_${String(index).padStart(3, "0")}`,
+        revision: "1",
+        name: `Workflow ${index}`,
+        description: index === 7 ? "very long ".repeat(3000) : `Does ${"much ".repeat(20)}`,
+        phases: phases(index === 7 ? 900 : 1),
+      }),
+    );
+    const { engine } = makeEngine({ content: new MemoryContent({ workflows }) });
+    const { client } = await connectInMemory(engine, { maxTokens: 2_000 });
+    const listed = await client.listResources();
+    expect(JSON.stringify(listed).length).toBeLessThan(8_500);
+    const names = listed.resources.map(({ name }) => name);
+    const more = listed.resources.at(-1);
+    expect(more).toMatchObject({ name: expect.stringMatching(/^\d+ more workflows$/) });
+    names.pop();
+    for (let uri: unknown = more?.uri; typeof uri === "string"; ) {
+      const page = await readResource(client, uri);
+      expect(JSON.stringify(page).length).toBeLessThan(8_500);
+      expect(page.total).toBe(300);
+      names.push(
+        ...z
+          .array(z.object({ name: z.string() }))
+          .parse(page.workflows)
+          .map(({ name }) => name),
+      );
+      uri = page.next;
+    }
+    expect(names).toEqual(workflows.map(({ definition }) => definition.structure.type));
+
+    let json = "";
+    for (let uri: unknown = "phasegate://workflow/workflow_007"; typeof uri === "string"; ) {
+      const page = z
+        .object({ json_page: z.string(), next: z.string().optional() })
+        .parse(await readResource(client, uri));
+      expect(page.json_page.length).toBeLessThan(8_000);
+      json += page.json_page;
+      uri = page.next;
+    }
+    expect(JSON.parse(json)).toMatchObject({ workflow_type: "workflow_007", phases: { length: 900 } });
+    for (const uri of ["phasegate://workflow/workflow_007/nonsense", "phasegate://workflows/nonsense"]) {
+      await expect(client.readResource({ uri })).rejects.toThrow(/cursor/);
+    }
   });
 
   it("say what is wrong with a broken one", async () => {
@@ -81,6 +134,17 @@ describe("sessions as resources", () => {
         { phase: 1, attempt: 2, status: "active" },
       ],
     });
+  });
+
+  it("are read in pages where they have a long history", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 1000, maxAttemptsTotal: 1000 } });
+    const id = await startTwoPhases(engine);
+    for (let attempt = 0; attempt < 100; attempt += 1) await engine.completePhase(id, { phase: 1, evidence: {} });
+    const { client } = await connectInMemory(engine, { maxTokens: 1_000 });
+    const page = await readResource(client, `phasegate://session/${id}`);
+    expect(page).toMatchObject({ json_page: expect.any(String), next: expect.stringContaining(`session/${id}/`) });
+    expect(JSON.stringify(page).length).toBeLessThan(4_500);
+    expect(await readResource(client, String(page.next))).toMatchObject({ json_range: { total: expect.any(Number) } });
   });
 
   it("are not there for a host that keeps them from its agents", async () => {

@@ -264,6 +264,35 @@ describe("what nobody gets to see", () => {
     expect(await workspace.listFiles()).toMatchObject({ entries: ["a/", "workflows/"] });
     for (const name of [...keys, ".env", ".notes.md.aa.phasegate.tmp"]) await refuses(`${id}/${name}`, "save");
   });
+  it("is a copy of a key or of secrets, by its name", async () => {
+    const copies = ["server.key~", "x.pem.md", "id_rsa.bak", "tls.pem.old", "prod.env.md", "my_id_rsa", "store.p12.1"];
+    const more = [
+      "secrets.yaml.bak",
+      "prod.secrets.json",
+      "credentials~",
+      "server.pem_old",
+      "#server.key#",
+      "a.keybak",
+    ];
+    await write(made.bundle, Object.fromEntries([...copies, ...more].map((name) => [name, "secret\n"])));
+    await write(made.bundle, { "x.\uff4bey": "secret\n", "x.KEY.md": "secret\n" });
+    for (const name of [...copies, ...more, "x.\uff4bey", "x.KEY.md"]) await refuses(name);
+    expect(await workspace.listFiles()).toMatchObject({ entries: ["workflows/"] });
+    for (const name of copies) await refuses(`${id}/${name}`, "save");
+    const innocent = [
+      "keynote.md",
+      "x.keyboard.md",
+      "hybrid_rsa.md",
+      "secrets-of-tea.md",
+      "key.md",
+      "pem.md",
+      "env.md",
+      "a.environment.md",
+      "secrets.md",
+    ];
+    await write(made.bundle, Object.fromEntries(innocent.map((name) => [name, "tea\n"])));
+    for (const path of innocent) expect(await workspace.readFile({ path }), path).toMatchObject({ success: true });
+  });
 });
 
 describe("what nobody gets to write", () => {

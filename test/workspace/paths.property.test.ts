@@ -1,10 +1,10 @@
 import { join, normalize, sep } from "node:path";
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
+import { keptBack } from "../../src/definition/kept-back.js";
 import { isPhasegateError } from "../../src/errors.js";
 import { isInside } from "../../src/walls/resolve-inside.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
-import { withheld } from "../../src/workspace/roots/withheld.js";
 import { openFolders, placesOf } from "../../src/workspace/roots/workspace-folders.js";
 import { makeWorkspace } from "./make-workspace.js";
 
@@ -99,7 +99,7 @@ it("a path with a name that is kept back is kept back, whatever stands around it
   const kept = fc.constantFrom(".env", ".git", "id_rsa", "a.pem", ".ENV.local", "TLS.KEY");
   fc.assert(
     fc.property(fc.array(plain), kept, fc.array(plain), (before, name, after) => {
-      expect(withheld([...before, name, ...after].join("/"))).toBeDefined();
+      expect(keptBack([...before, name, ...after].join("/"))).toBeDefined();
     }),
   );
 });

@@ -1,7 +1,9 @@
 import { METADATA_FILE, readWorkflow } from "../../definition/folder/read-workflow.js";
-import { isJsonObject } from "../../definition/json.js";
+import { isJsonObject, type JsonObject } from "../../definition/json.js";
 import type { WorkflowStructure } from "../../definition/structure.js";
 import { tagsOf } from "./front-matter.js";
+
+const ANY_NAME = "workflow";
 
 /** What a file is a text of, as far as its place and its workflow's metadata say. */
 export interface FilePlace {
@@ -14,22 +16,27 @@ export interface FilePlace {
 }
 
 /**
- * The places of the Markdown files in a workflow's folder, by path in it. The definition says which file
+ * The places of the Markdown files in a workflow's folder, by path in it; `folder` is its own path, empty for a root that is
+ * itself a workflow, and what chunks call their workflow. The definition says which file
  * is the text of which phase and task (one may be that of several); what it doesn't name, and all of a
  * broken definition's files, goes by the usual names: `phases/N/phase.md`, `phases/N/task-M-*.md`,
  * `core/*.md`. Never throws.
  */
 export async function filePlaces(
-  workflow: string,
+  folder: string,
   metadata: string | undefined,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, readonly FilePlace[]>> {
-  const structure = await structureOf(workflow, metadata, paths);
+  const { workflow_type: named } = metadataIn(metadata);
+  const workflow = folder === "" ? (typeof named === "string" ? named : ".") : folder;
+  const structure =
+    (await structureOf(folder.slice(folder.lastIndexOf("/") + 1), metadata, paths)) ??
+    (await structureOf(ANY_NAME, metadata && withName(metadata, ANY_NAME), paths));
   const tags = structure?.tags ?? ownTags(metadata);
   return new Map(
     paths.map((path) => {
-      const named = structure === undefined ? [] : partsOf(structure, path);
-      const places = named.length > 0 ? named : [structure === undefined ? byName(path) : unnamed(path)];
+      const parts = structure === undefined ? [] : partsOf(structure, path);
+      const places = parts.length > 0 ? parts : [structure === undefined ? byName(path) : unnamed(path)];
       return [path, places.map((place) => ({ workflow, ...place, tags: [...new Set([...place.tags, ...tags])] }))];
     }),
   );
@@ -87,11 +94,23 @@ function unnamed(path: string): FilePlace {
 
 /** The tags of a definition that is broken elsewhere. */
 function ownTags(metadata: string | undefined): string[] {
+  return tagsOf(metadataIn(metadata).tags);
+}
+
+/**
+ * A definition under a name that a workflow may have: in a folder of another name it can't be started, but which of its
+ * files are texts of phases stands in it all the same.
+ */
+function withName(metadata: string, name: string): string {
+  return JSON.stringify({ ...metadataIn(metadata), workflow_type: name });
+}
+
+function metadataIn(metadata: string | undefined): JsonObject {
   try {
     const value: unknown = JSON.parse(metadata ?? "null");
-    return isJsonObject(value) ? tagsOf(value.tags) : [];
+    return isJsonObject(value) ? value : {};
   } catch {
     // That it isn't JSON is said where the definition is read.
-    return [];
+    return {};
   }
 }

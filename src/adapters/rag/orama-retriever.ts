@@ -12,8 +12,8 @@ import { type SearchProblem, type SyncReport, syncIndex } from "./sync-index.js"
 /** What is searched, and how. */
 export interface OramaRetrieverOptions {
   /**
-   * Trusted folders: all Markdown below them is found. A folder directly below one that has a
-   * metadata.json is a workflow, as it is for `FileContent`.
+   * Trusted folders: all Markdown below them is found. A folder that has a metadata.json or a folder `phases` is a
+   * workflow, at any depth; directly below a root it has its folder's name, as it has for `FileContent`.
    */
   readonly roots: readonly string[];
   /** Where the index is kept between runs, in a folder of its own; in memory only if not given. */

@@ -1,5 +1,6 @@
 import { METADATA_FILE } from "../../definition/folder/read-workflow.js";
 import { FILE_MAX } from "../../definition/folder/workflow-files.js";
+import { secretIn } from "../../definition/kept-back.js";
 import { isWorkflowType } from "../../definition/names.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { FileSignature } from "../../walls/file-signature.js";
@@ -33,46 +34,57 @@ export class SourceFiles {
 
   /** All files as they are now. Throws `FILE_NOT_FOUND` if none of the roots is there, else as walls do. */
   async look(): Promise<readonly SourceFile[]> {
-    const walls = (await Promise.all(this.roots.map(openIfThere))).filter((wall) => wall !== undefined);
-    if (walls.length === 0) throw noRoots();
+    const walls = await Promise.all(this.roots.map(openIfThere));
+    if (walls.every((wall) => wall === undefined)) throw noRoots();
     const found = new Map<string, SourceFile>();
     const taken = new Set<string>();
-    for (const wall of walls) {
-      const entries = await markdownIn(wall);
-      const workflows = workflowsIn(entries).filter((workflow) => !taken.has(workflow));
+    for (const [index, wall] of walls.entries()) {
+      if (wall === undefined) continue;
+      const entries = (await markdownIn(wall)).filter(({ path }) => !taken.has(topOf(path)));
+      const workflows = workflowsIn(entries);
+      const placed = new Map<string, readonly FilePlace[]>();
+      // Those that lie in others come last, and say of a file what the outer one doesn't.
       for (const workflow of workflows) {
-        for (const file of await this.inWorkflow(wall, workflow, entries)) found.set(file.path, file);
+        for (const [path, places] of await this.inWorkflow(wall, index, workflow, entries)) {
+          if (!placed.get(path)?.some(({ phase }) => phase !== undefined)) placed.set(path, places);
+        }
       }
       for (const { path, signature } of entries) {
-        const loose = !workflows.includes(topOf(path)) && !taken.has(topOf(path)) && path.endsWith(".md");
-        if (loose && !found.has(path) && signature) found.set(path, { path, wall, signature, places: [{ tags: [] }] });
+        if (!path.endsWith(".md") || found.has(path) || signature === undefined) continue;
+        found.set(path, { path, wall, signature, places: placed.get(path) ?? [{ tags: [] }] });
       }
-      for (const workflow of workflows) taken.add(workflow);
+      for (const workflow of workflows) if (isWorkflowType(workflow)) taken.add(workflow);
     }
     return [...found.values()];
   }
 
-  private async inWorkflow(wall: Wall, workflow: string, entries: readonly WallEntry[]): Promise<SourceFile[]> {
-    const inside = entries.filter(({ path }) => topOf(path) === workflow);
-    const metadata = inside.find(({ path }) => path === `${workflow}/${METADATA_FILE}`);
-    const files = inside.filter(({ path }) => path.endsWith(".md"));
-    const paths = files.map(({ path }) => path.slice(workflow.length + 1));
+  /** What the Markdown files below a workflow's folder are texts of, by path in the root. */
+  private async inWorkflow(
+    wall: Wall,
+    root: number,
+    folder: string,
+    entries: readonly WallEntry[],
+  ): Promise<ReadonlyMap<string, readonly FilePlace[]>> {
+    const start = folder === "" ? "" : `${folder}/`;
+    const inside = entries.filter(({ path }) => path.startsWith(start));
+    const metadata = inside.find(({ path }) => path === `${start}${METADATA_FILE}`);
+    const paths = inside.filter(({ path }) => path.endsWith(".md")).map(({ path }) => path.slice(start.length));
     const key = [metadata?.signature?.key, ...paths].join("\n");
-    const known = this.places.get(workflow);
-    const places = known?.key === key ? known.value : await filePlaces(workflow, await textOf(wall, metadata), paths);
+    const known = this.places.get(`${root}:${folder}`);
+    if (known?.key === key) return known.value;
+    const places = await filePlaces(folder, await textOf(wall, metadata), paths);
+    const value = new Map([...places].map(([path, place]) => [`${start}${path}`, place]));
     // What was changed just now may change again within what its times tell apart.
-    if ((metadata?.signature?.changedAt ?? 0) < Date.now() - SETTLED) this.places.set(workflow, { key, value: places });
-    else this.places.delete(workflow);
-    return files.flatMap(({ path, signature }) => {
-      const own = places.get(path.slice(workflow.length + 1)) ?? [];
-      return signature === undefined ? [] : [{ path, wall, signature, places: own }];
-    });
+    if ((metadata?.signature?.changedAt ?? 0) < Date.now() - SETTLED) {
+      this.places.set(`${root}:${folder}`, { key, value });
+    } else this.places.delete(`${root}:${folder}`);
+    return value;
   }
 }
 
 async function openIfThere(root: string): Promise<Wall | undefined> {
   try {
-    return await openWall(root);
+    return await openWall(root, { refuse: secretIn });
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;
@@ -83,17 +95,22 @@ async function markdownIn(wall: Wall): Promise<readonly WallEntry[]> {
   const { entries, truncated } = await wall.walk(".", { maxEntries: FILES_MAX });
   if (truncated) throw tooMany();
   return entries.filter(
-    ({ path, kind }) => kind === "file" && (path.endsWith(".md") || path.endsWith(`/${METADATA_FILE}`)),
+    ({ path, kind }) => kind === "file" && (path.endsWith(".md") || /(?:^|\/)metadata\.json$/.test(path)),
   );
 }
 
-/** The folders right below the root that are workflows, or were meant to be. */
+/**
+ * The folders that are workflows, or were meant to be, the outer ones first; the empty text for the root itself. At any
+ * depth: what lies in a workflow must not be found where phases are hidden, whatever folder was named as a root.
+ */
 function workflowsIn(entries: readonly WallEntry[]): string[] {
-  const telling = entries.filter(({ path }) => {
-    const rest = path.slice(topOf(path).length + 1);
-    return rest === METADATA_FILE || rest.startsWith("phases/");
+  const folders = entries.flatMap(({ path }) => {
+    const names = path.split("/");
+    const found = names.flatMap((name, index) => (name === "phases" && index < names.length - 1 ? [index] : []));
+    const own = names.at(-1) === METADATA_FILE ? [names.length - 1] : [];
+    return [...found, ...own].map((index) => names.slice(0, index).join("/"));
   });
-  return [...new Set(telling.map(({ path }) => topOf(path)))].filter(isWorkflowType);
+  return [...new Set(folders)].sort((one, other) => one.length - other.length);
 }
 
 function topOf(path: string): string {

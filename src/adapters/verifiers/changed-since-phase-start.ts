@@ -1,16 +1,18 @@
 import * as z from "zod";
 import type { JsonValue } from "../../definition/json.js";
 import { parseRelativePath } from "../../definition/relative-path.js";
+import { isPhasegateError } from "../../errors.js";
 import { checkPlaceholders } from "../../gate/fill-params.js";
 import { hasPlaceholder } from "../../gate/placeholders.js";
 import type { Verifier } from "../../ports/verifier.js";
+import type { FileSignature } from "../../walls/file-signature.js";
 import type { Wall } from "../../walls/wall.js";
 import { type Change, changesBetween, isAtOrBelow } from "./changes.js";
 import { defineVerifier } from "./define-verifier.js";
 import { digestsOf } from "./file-digests.js";
 import { textParam, wrongParam } from "./parse-params.js";
 import { shownPath } from "./shown-text.js";
-import { subjectsOf } from "./subject.js";
+import { refuseTwice, subjectsOf } from "./subject.js";
 
 const params = z.strictObject({
   /** A file or folder that must have changed. */
@@ -37,15 +39,28 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
     async snapshot(given): Promise<JsonValue> {
       return [...(await digestsOf(wall, namedPaths(given)))].map(([path, digest]) => [path, digest]);
     },
-    async verify(given, { value, snapshot }, signal) {
+    async verify(given, { value, snapshot, earlierSnapshots }, signal) {
       const before = snapshotSchema.safeParse(snapshot);
-      if (!before.success) return { ok: false, message: "nothing was recorded when this phase was entered" };
+      const earlier = z.array(snapshotSchema).safeParse(earlierSnapshots ?? []);
+      if (!before.success || !earlier.success) {
+        return { ok: false, message: "nothing was recorded when this phase was entered" };
+      }
       const now = await digestsOf(wall, namedPaths(given), signal);
-      const changes = changesBetween(new Map(before.data), now);
+      const changes = changesBetween(
+        new Map(before.data),
+        now,
+        earlier.data.map((state) => new Map(state)),
+      );
       const wanted = given.within === undefined ? namedPaths(given) : claimed(given.within, value);
       const counting = changes.filter(
         ({ kind }) => isNewContent(kind) || (kind === "deleted" && given.allow_deleted === true),
       );
+      if (given.within !== undefined) {
+        refuseTwice(
+          "file",
+          await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(wall, path) }))),
+        );
+      }
       // A folder that the evidence names says nothing: it would be any change in it.
       const isShown = given.within === undefined ? isAtOrBelow : Object.is;
       const unchanged = wanted.filter((path) => !counting.some((change) => isShown(path, change.path)));
@@ -82,6 +97,16 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
   });
 }
 
+/** The signature of a file that is named; undefined if there is none, or a folder. */
+async function fileAt(wall: Wall, path: string): Promise<FileSignature | undefined> {
+  try {
+    return await wall.signature(path);
+  } catch (error) {
+    if (isPhasegateError(error, "PATH_REFUSED")) return undefined;
+    throw error;
+  }
+}
+
 function describe(changes: readonly Change[], wanted: readonly string[]): string {
   const told = changes.filter((change) => wanted.some((path) => isAtOrBelow(path, change.path)));
   const first = told.slice(0, 5).map(({ kind, path }) => `${shownPath(path)} ${kind}`);
@@ -95,6 +120,7 @@ function isNewContent(kind: Change["kind"]): boolean {
 
 const RENAMED = "has nothing but old contents under a new name";
 const SWAPPED = "has nothing new, but contents that another file had";
+const RESTORED = "has nothing new (it is as it was when this phase was entered before)";
 
 function complaint(unchanged: readonly string[], changes: readonly Change[]): string {
   return unchanged
@@ -109,5 +135,6 @@ function complaint(unchanged: readonly string[], changes: readonly Change[]): st
 function howUnchanged(was: (kind: Change["kind"]) => boolean): string {
   if (was("renamed")) return RENAMED;
   if (was("swapped")) return SWAPPED;
+  if (was("restored")) return RESTORED;
   return was("deleted") ? "was only deleted or emptied" : "has not changed";
 }

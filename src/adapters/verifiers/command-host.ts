@@ -1,4 +1,4 @@
-import { delimiter, dirname, sep } from "node:path";
+import { delimiter, dirname } from "node:path";
 
 /** What the host says of commands. */
 export interface CommandHost {
@@ -22,16 +22,16 @@ export interface CommandHostOptions {
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
   readonly maxOutputBytes: number;
+  withoutRoot(text: string): string;
 }
 
-/** `root` is a real path, `given` the same folder as the host has named it. */
-export function commandHost(root: string, given: string, options: CommandHostOptions): CommandHost {
+/** `root` is a real path. */
+export function commandHost(root: string, options: CommandHostOptions): CommandHost {
   const { env } = options;
   return {
     ...options,
     root,
     environmentFor: (executable) => ({ PATH: minimalPath(executable), ...env }),
-    withoutRoot: (text) => [root, given].reduce(removed, text),
   };
 }
 
@@ -39,9 +39,4 @@ export function commandHost(root: string, given: string, options: CommandHostOpt
 function minimalPath(executable: string): string {
   const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
   return [...new Set([dirname(executable), ...system])].join(delimiter);
-}
-
-function removed(text: string, folder: string): string {
-  if (folder === sep || folder === "") return text;
-  return text.replaceAll(`${folder}${sep}`, "").replaceAll(folder, ".");
 }

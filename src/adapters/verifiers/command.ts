@@ -10,7 +10,7 @@ import { checkOutput, judgeOutput, outputParams } from "./command-output.js";
 import { defineVerifier } from "./define-verifier.js";
 import { textParam, wrongParam } from "./parse-params.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
-import { outputLines, shownCommand } from "./shown-text.js";
+import { outputLines, shownCommand, withoutEscapes } from "./shown-text.js";
 import { sha256 } from "./subject.js";
 import type { VerifierRules } from "./verifier-rules.js";
 
@@ -64,12 +64,12 @@ export function command(host: CommandHost, rules: VerifierRules): Verifier {
         wrong === undefined && given.output !== undefined
           ? await judgeOutput(NAME, given.output, { output: text, exit: result.exit ?? 0, evidence }, rules, signal)
           : wrong;
-      return resultOf(given, result, text, judged);
+      return resultOf(given, result, host.withoutRoot(withoutEscapes(text)), judged);
     },
   });
 }
 
-function resultOf({ argv }: Params, result: ProcessResult, text: string, wrong: string | undefined): VerifyResult {
+function resultOf({ argv }: Params, result: ProcessResult, shownText: string, wrong: string | undefined): VerifyResult {
   const ran = shownCommand(argv);
   return {
     ok: wrong === undefined,
@@ -77,7 +77,7 @@ function resultOf({ argv }: Params, result: ProcessResult, text: string, wrong: 
     ran,
     ...(result.exit === undefined ? {} : { exit: result.exit }),
     digest: sha256(result.output),
-    output: outputLines(text),
+    output: outputLines(shownText),
   };
 }
 

@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
 import type { Verifier } from "../../ports/verifier.js";
 import { openWall } from "../../walls/open-wall.js";
+import { withoutFolders } from "../../walls/without-folder.js";
 import { type AllowedCommands, findCommand, resolveCommands } from "./allowed-commands.js";
 import { type AllowedHost, readHosts } from "./allowed-hosts.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
@@ -80,23 +81,42 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
   const path = process.env.PATH ?? "";
   const maxTimeoutMs = Math.max(timeoutMs, maxCommandTimeoutMs);
   const resolved = await resolveCommands(commands, root, path);
-  const host = commandHost(root, projectRoot, { commands: resolved, env, timeoutMs, maxTimeoutMs, maxOutputBytes });
+  const withoutRoot = withoutFolders([root, projectRoot]);
+  const limited = { timeoutMs, maxTimeoutMs, maxOutputBytes, withoutRoot };
+  const host = commandHost(root, { commands: resolved, env, ...limited });
   const executable = options.git ?? (await findCommand("git", root, path));
   const git =
     executable === undefined
       ? undefined
-      : { executable, env: { PATH: ["/usr/bin", "/bin"].join(delimiter) }, timeoutMs, maxOutputBytes };
+      : { executable, env: { PATH: ["/usr/bin", "/bin"].join(delimiter) }, ...limited };
   const rules = await loadVerifierRules();
+  const told = (verifier: Verifier) => withoutPlace(verifier, withoutRoot);
   return {
-    file_exists: fileExists(wall, maxFileBytes),
-    directory_exists: directoryExists(wall),
-    file_matches: fileMatches(wall, maxFileBytes),
-    markdown_headings: markdownHeadings(wall, maxFileBytes),
-    json_value: jsonValue(wall, maxFileBytes, rules),
-    changed_since_phase_start: changedSincePhaseStart(wall),
-    git_clean: gitClean(root, git),
-    git_commit_exists: gitCommitExists(root, git),
-    command: command(host, rules),
-    http_ok: httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes }),
+    file_exists: told(fileExists(wall, maxFileBytes)),
+    directory_exists: told(directoryExists(wall)),
+    file_matches: told(fileMatches(wall, maxFileBytes)),
+    markdown_headings: told(markdownHeadings(wall, maxFileBytes)),
+    json_value: told(jsonValue(wall, maxFileBytes, rules)),
+    changed_since_phase_start: told(changedSincePhaseStart(wall)),
+    git_clean: told(gitClean(root, git)),
+    git_commit_exists: told(gitCommitExists(root, git)),
+    command: told(command(host, rules)),
+    http_ok: told(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
+  };
+}
+
+/** A verifier in whose results the project's place on this machine doesn't stand, whoever has brought it in. */
+function withoutPlace(verifier: Verifier, withoutRoot: (text: string) => string): Verifier {
+  return {
+    ...verifier,
+    async verify(request, options) {
+      const { message, ran, output, ...rest } = await verifier.verify(request, options);
+      return {
+        ...rest,
+        message: withoutRoot(message),
+        ...(ran === undefined ? {} : { ran: withoutRoot(ran) }),
+        ...(output === undefined ? {} : { output: output.map(withoutRoot) }),
+      };
+    },
   };
 }

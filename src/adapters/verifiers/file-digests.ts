@@ -24,8 +24,8 @@ interface Hashing {
 
 /**
  * The contents of files, and of all files below folders, by their paths. Links are neither taken nor
- * followed: one file has one name. What isn't there is left out, and so is an empty file, which is as good
- * as none. Throws `TOO_LARGE` for more than can be hashed at a gate, and `PATH_REFUSED`.
+ * followed: one file has one name. What isn't there is left out, and so is an empty file, or one of NUL bytes alone, which is
+ * as good as none. Throws `TOO_LARGE` for more than can be hashed at a gate, and `PATH_REFUSED`.
  */
 export async function digestsOf(
   wall: Wall,
@@ -60,6 +60,7 @@ async function addFile(hashing: Hashing, path: string): Promise<void> {
   if (hashing.digests.size >= FILES_MAX) throw tooMuch(`more than ${FILES_MAX} files`, FILES_MAX);
   if (hashing.bytes > ALL_BYTES_MAX) throw tooMuch(`more than ${ALL_BYTES_MAX} bytes`, ALL_BYTES_MAX);
   const { bytes } = await hashing.wall.readBytes(path, { maxBytes: FILE_BYTES_MAX });
+  if (bytes.every((byte) => byte === 0)) return;
   hashing.digests.set(path, sha256(bytes).slice(0, DIGITS));
 }
 

@@ -29,9 +29,10 @@ export function gitCommitExists(root: string, host: GitHost | undefined): Verifi
       const id = commitId(commit ?? value);
       const repository = await findRepository(root);
       if (repository === undefined) return { ok: false, message: "the project lies in no git repository" };
-      return withGitView(requireGit(NAME, host), repository, async (git) => {
+      const gitHost = requireGit(NAME, host);
+      return withGitView(gitHost, repository, async (git) => {
         const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
-        if (found.exit === undefined || found.stopped !== undefined) return notRun(found);
+        if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
         // A tag leads to a commit too, whose id is another one.
         const full = found.stdout.toString("utf8").trim();
         const ok = found.exit === 0 && full.startsWith(id);

@@ -25,13 +25,17 @@ const PACKED_MAX = 16 * 2 ** 20;
  */
 export async function findRepository(folder: string): Promise<GitRepository | undefined> {
   for (let workTree = folder; ; workTree = dirname(workTree)) {
-    const gitDir = await gitDirOf(workTree);
-    if (gitDir !== undefined) {
-      const common = await commonDirOf(gitDir);
-      return { workTree, objects: join(common, "objects"), head: await headOf(gitDir, common) };
-    }
-    if (dirname(workTree) === workTree) return undefined;
+    const repository = await repositoryAt(workTree);
+    if (repository !== undefined || dirname(workTree) === workTree) return repository;
   }
+}
+
+/** Reads the repository whose work tree a folder is; undefined if it is none. */
+export async function repositoryAt(workTree: string): Promise<GitRepository | undefined> {
+  const gitDir = await gitDirOf(workTree);
+  if (gitDir === undefined) return undefined;
+  const common = await commonDirOf(gitDir);
+  return { workTree, objects: join(common, "objects"), head: await headOf(gitDir, common) };
 }
 
 /** `.git`, or where a `.git` file of a linked work tree or a submodule leads. */

@@ -11,10 +11,15 @@ export interface GitHost {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
+  /** A text in which the project's place on this machine doesn't stand. */
+  withoutRoot(text: string): string;
 }
 
 /** Runs git on a repository; `cwd` is a folder of its work tree. */
 export type RunGit = (args: readonly string[], cwd: string, signal: AbortSignal) => Promise<ProcessResult>;
+
+/** How much git may write where it lists files: some 500,000 of them. */
+const LISTING_MAX = 64 * 2 ** 20;
 
 /** In case that a version of git comes to other settings in ways that this one doesn't know. */
 const HARDENED = [
@@ -59,7 +64,8 @@ export async function withGitView<T>(
       GIT_LITERAL_PATHSPECS: "1",
       GIT_TERMINAL_PROMPT: "0",
     };
-    const { executable, timeoutMs, maxOutputBytes } = host;
+    const { executable, timeoutMs } = host;
+    const maxOutputBytes = Math.max(host.maxOutputBytes, LISTING_MAX);
     return await use((args, cwd, signal) =>
       runProcess({ executable, args: [...HARDENED, ...args], cwd, env, timeoutMs, maxOutputBytes, signal }),
     );

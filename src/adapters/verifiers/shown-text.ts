@@ -22,7 +22,12 @@ export function shownPath(path: string): string {
 
 /** A text without controls and invisible characters. */
 export function harmless(text: string): string {
-  return text.replace(ESCAPES, "").replace(MISLEADING, "?");
+  return withoutEscapes(text).replace(MISLEADING, "?");
+}
+
+/** A text without colours: they may stand in the middle of a path, which then isn't found. */
+export function withoutEscapes(text: string): string {
+  return text.replace(ESCAPES, "");
 }
 
 /** The first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */

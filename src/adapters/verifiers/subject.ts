@@ -4,9 +4,11 @@ import type { JsonValue } from "../../definition/json.js";
 import { parseRelativePath } from "../../definition/relative-path.js";
 import { PhasegateError } from "../../errors.js";
 import { hasPlaceholder } from "../../gate/placeholders.js";
+import { type FileSignature, identityOf } from "../../walls/file-signature.js";
 import type { Wall } from "../../walls/wall.js";
 import { notText, pathRefused } from "../../walls/wall-refusals.js";
 import { textParam } from "./parse-params.js";
+import { shownPath } from "./shown-text.js";
 
 /** Params of all verifiers that look at a file or a folder. */
 export const subjectParams = {
@@ -61,6 +63,31 @@ export function refuseFolderPath(path: string): void {
 export async function refuseLink(wall: Wall, path: string, { allow_link }: SubjectParams): Promise<void> {
   if (allow_link === true || !(await wall.isLink(path))) return;
   throw pathRefused(path, "it is a link to another place");
+}
+
+/** A file or a folder, as the evidence names it; without a signature where it isn't there. */
+interface NamedSubject {
+  readonly path: string;
+  readonly signature?: FileSignature | undefined;
+}
+
+/**
+ * Throws `INVALID_INPUT` where a list names one file, or folder, twice: by another spelling, behind a link, or by another
+ * hard link. Who must show two must not show one.
+ */
+export function refuseTwice(kind: "file" | "folder", subjects: readonly NamedSubject[]): void {
+  const paths = new Set<string>();
+  const found = new Map<string, string>();
+  for (const { path, signature } of subjects) {
+    const plain = parseRelativePath(path);
+    if (paths.has(plain)) throw notAPath(`${shownPath(plain)} is named twice`);
+    paths.add(plain);
+    const identity = signature === undefined ? undefined : identityOf(signature);
+    if (identity === undefined) continue;
+    const other = found.get(identity);
+    if (other !== undefined) throw notAPath(`${shownPath(plain)} is the same ${kind} as ${shownPath(other)}`);
+    found.set(identity, plain);
+  }
 }
 
 /** A file that is to be looked into. */

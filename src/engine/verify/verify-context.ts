@@ -5,7 +5,7 @@ import type { Snapshot } from "../../session/verification.js";
 import type { ResolvedOptions } from "../options.js";
 
 /** An event, as far as checks begin with what it holds. */
-interface WithSnapshots {
+export interface WithSnapshots {
   readonly type: string;
   readonly snapshots?: readonly Snapshot[] | undefined;
 }
@@ -17,6 +17,8 @@ export interface VerifyContext {
     readonly limits: Pick<ResolvedOptions["limits"], "maxVerifiersAtOnce" | "verifyDeadlineMs">;
   };
   readonly kernel: { at(id: SessionId, version: number): Promise<{ readonly events: readonly WithSnapshots[] }> };
+  /** The commits in which the current phase was entered before. */
+  readonly beginnings: { before(session: VerifiedSession): Promise<readonly number[]> };
   readonly notifications: {
     notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
   };
@@ -26,6 +28,7 @@ export interface VerifyContext {
 export interface VerifiedSession {
   readonly sessionId: SessionId;
   readonly version: number;
+  readonly hash: string;
   readonly head: { readonly workflowType: string; readonly target: string; readonly baseline?: number | undefined };
 }
 

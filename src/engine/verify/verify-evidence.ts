@@ -93,7 +93,10 @@ function planOf(
   }
   const value = field !== undefined && Object.hasOwn(evidence, field) ? evidence[field] : undefined;
   const request = { params, evidence, session, ...(value === undefined ? {} : { value }) };
-  return { verifier, request: beginning === undefined ? request : { ...request, snapshot: beginning.value } };
+  if (beginning === undefined) return { verifier, request };
+  const { value: snapshot, earlier } = beginning;
+  const before = earlier.length === 0 ? {} : { earlierSnapshots: earlier };
+  return { verifier, request: { ...request, snapshot, ...before } };
 }
 
 /** What a check that wasn't met leaves to mend, in the verifier's words. */

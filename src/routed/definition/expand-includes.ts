@@ -1,5 +1,6 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Report } from "../../definition/folder/report.js";
+import { keptBack } from "../../definition/kept-back.js";
 import { shown } from "../../definition/names.js";
 import { type ExpandedText, joinPieces, type TextPiece } from "./expanded-text.js";
 import { resolvePath } from "./resolve-path.js";
@@ -96,7 +97,8 @@ async function included(
 }
 
 function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
-  return isAllowed(path) ? undefined : "it lies outside this workflow and the folders that may be included from";
+  if (!isAllowed(path)) return "it lies outside this workflow and the folders that may be included from";
+  return keptBack(path);
 }
 
 /** Whether there was still room; the first text without it is reported. */

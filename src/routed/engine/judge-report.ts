@@ -71,11 +71,11 @@ function numberOf({ steps }: RoutedStructure, name: string): number {
   return steps.findIndex((step) => step.name === name) + 1;
 }
 
-function verifyContext({ options, kernel, notifications }: RoutedContext) {
-  return { options, kernel, notifications };
+function verifyContext({ options, kernel, beginnings, notifications }: RoutedContext) {
+  return { options, kernel, beginnings, notifications };
 }
 
-function verified({ sessionId, version, head }: Owner) {
+function verified<O extends Owner>({ head, ...session }: O) {
   const { workflow, baseline } = head;
-  return { sessionId, version, head: { workflowType: workflow, target: "", baseline } };
+  return { ...session, head: { workflowType: workflow, target: "", baseline } };
 }

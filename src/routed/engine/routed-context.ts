@@ -1,3 +1,4 @@
+import type { VerifyContext } from "../../engine/verify/verify-context.js";
 import type { RoutedApprovals } from "./approval-guard.js";
 import type { Histories } from "./histories.js";
 import type { RoutedNotifications } from "./notifications.js";
@@ -11,6 +12,7 @@ export interface RoutedContext {
   readonly kernel: RoutedKernel;
   readonly pinned: PinnedWays;
   readonly histories: Histories;
+  readonly beginnings: VerifyContext["beginnings"];
   readonly approvals: RoutedApprovals;
   readonly notifications: RoutedNotifications;
   /** Questions that are on their way, by session and pending report: who asks the same waits for one answer. */

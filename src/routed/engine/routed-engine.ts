@@ -1,5 +1,6 @@
 import { parseSessionId } from "../../definition/names.js";
 import { Metrics, type OperationMetrics } from "../../engine/metrics.js";
+import { Beginnings } from "../../engine/verify/read-snapshots.js";
 import { type WatchQuery, watchKind } from "../../engine/watch-commits.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Receipt } from "../../kernel/audit.js";
@@ -9,6 +10,7 @@ import { readCommit, recordedOf } from "../../kernel/read-commit.js";
 import type { RoutedListing } from "../../ports/routed-source.js";
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
 import { type RoutedEntry, withCommit, withReveal } from "../session/entries.js";
+import type { RoutedHead } from "../session/head.js";
 import { routedMachine } from "../session/routed-machine.js";
 import { advance, resume } from "./advance.js";
 import { RoutedApprovals, type RoutedAudit } from "./approval-guard.js";
@@ -68,7 +70,9 @@ export class RoutedEngine {
     const histories = new Histories(kernel, resolved.historyShown);
     const pinned = new PinnedWays(kernel);
     const approvals = new RoutedApprovals(kernel, resolved.approvals);
-    this.#context = { options: resolved, kernel, pinned, histories, approvals, notifications, asking: new Map() };
+    const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
+    const shared = { options: resolved, kernel, pinned, histories, beginnings, approvals, notifications };
+    this.#context = { ...shared, asking: new Map() };
   }
 
   /** Listens to notifications; the function that comes back stops it. */

@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { type Diagnostic, hasErrors } from "../../definition/diagnostic.js";
 import { createReport, type Report } from "../../definition/folder/report.js";
+import { keptBack } from "../../definition/kept-back.js";
 import { shown } from "../../definition/names.js";
 import { isPhasegateError } from "../../errors.js";
 import { openWall } from "../../walls/open-wall.js";
@@ -29,7 +30,7 @@ const FILE_MAX = 1_048_576;
  * keeps back no other. Throws `FILE_NOT_FOUND` and `PATH_REFUSED` for the folder itself.
  */
 export async function discoverBundles(folder: string): Promise<DiscoveredBundles> {
-  const wall = await openWall(folder);
+  const wall = await openWall(folder, { refuse: keptBack });
   const { entries } = await wall.walk(".");
   const files = entries.map(({ path }) => path).filter((path) => posix.basename(path) === "bundle.yaml");
   const read = await Promise.all(files.map((file) => readOne(wall, file)));

@@ -1,10 +1,10 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
+import { keptBack } from "../../definition/kept-back.js";
 import { PhasegateError } from "../../errors.js";
 import { openWall } from "../../walls/open-wall.js";
 import { isInside } from "../../walls/resolve-inside.js";
 import type { Wall } from "../../walls/wall.js";
-import { withheld } from "./withheld.js";
 
 /** Where a workspace's files lie: absolute paths, or relative to the working folder. */
 export interface WorkspaceFolders {
@@ -62,7 +62,7 @@ export async function placesOf(folder: string): Promise<readonly string[]> {
 
 async function openRoot(name: string, folder: string): Promise<OpenRoot> {
   try {
-    const wall = await openWall(folder, { refuse: withheld });
+    const wall = await openWall(folder, { refuse: keptBack });
     return { name, wall, places: await placesOf(folder) };
   } catch (cause) {
     throw new PhasegateError("INVALID_INPUT", `the folder of {${name}} can't be opened`, {

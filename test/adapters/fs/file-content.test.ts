@@ -349,6 +349,19 @@ describe("text", () => {
     expect((await failure(fresh.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
   });
 
+  it("is never a key's or a secret's, and the workflow says so", async () => {
+    await write(join(root, ".env"), "TOKEN=hush\n");
+    const text = join(root, TYPE, "phases/1/phase.md");
+    await rm(text);
+    await symlink("../../../.env", text);
+    await write(join(root, TYPE, "core/x.pem.md"), "hush\n");
+    await write(join(root, TYPE, "phases/1/tls.key"), "hush\n");
+    expect((await failure(content.text(TYPE, { phase: 1 }))).code).toBe("CONTENT_UNAVAILABLE");
+    expect(JSON.stringify([await content.list(), await codesOf()])).not.toContain("hush");
+    expect(await codesOf()).toEqual(expect.arrayContaining(["FILE_UNREADABLE phases/1/phase.md"]));
+    expect(await codesOf()).not.toContain("FILE_UNREADABLE phases/1/tls.key");
+  });
+
   it("is a template's, with its path where it can't be had", async () => {
     const template = (kind: "phase" | "task") => content.text(TYPE, { template: kind });
     const none = await failure(template("phase"));

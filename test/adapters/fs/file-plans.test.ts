@@ -27,6 +27,17 @@ it("follows links inside the root, and writes to what they lead to", async () =>
   expect(await readFile(join(root, "spec", "tasks.md"), "utf8")).toBe("# Ticked\n");
 });
 
+it("refuses keys and secrets, also behind a link, and takes what lies in folders of specifications", async () => {
+  for (const name of [".env", "server.pem.md", "id_rsa.bak"]) await writeFile(join(root, name), "- [ ] 1. hush\n");
+  await symlink(".env", join(root, "plan.md"));
+  for (const path of [".env", "server.pem.md", "id_rsa.bak", "plan.md", ".git/config"]) {
+    expect(await failure(plans.read(path))).toMatchObject({ code: "PATH_REFUSED" });
+  }
+  await mkdir(join(root, ".kiro/specs/credentials"), { recursive: true });
+  await writeFile(join(root, ".kiro/specs/credentials/tasks.md"), "# Plan\n");
+  expect(await plans.read(".kiro/specs/credentials")).toMatchObject({ text: "# Plan\n" });
+});
+
 it("refuses links that lead out, folders called tasks.md, and what is no file", async () => {
   await writeFile(join(base, "tasks.md"), "# Secret\n");
   await symlink(base, join(root, "up"));

@@ -36,6 +36,33 @@ describe("texts in a folder", () => {
     expect(await source.list("out")).toEqual([]);
   });
 
+  it("are never keys and secrets, by no name and no include", async () => {
+    const { inside, source } = await texts();
+    const secrets = ["GARDEN/.env", ".env", ".git/config", "GARDEN/x.pem.md", "shared/server.key~", "id_rsa.bak"];
+    await writeFiles(inside, Object.fromEntries(secrets.map((path) => [path, "TOKEN=hush\n"])));
+    await symlink("../.env", join(inside, "GARDEN/notes.md"));
+    await symlink("../.git/config", join(inside, "GARDEN/more.md"));
+    for (const path of [...secrets, "./.env", "GARDEN/notes.md", "GARDEN/more.md"]) {
+      expect(await source.read(path), path).toBeUndefined();
+    }
+    expect(await source.list("")).toHaveLength(6);
+    for (const path of ["../.env", "../../.env", "notes.md", "../notes.md", "../../shared/server.key~"]) {
+      await writeFiles(inside, { "GARDEN/steps/dig.md": `# Dig\n\n{{file:${path}}}\n` });
+      const folders = new RoutedFolders({ source, includeRoots: ["."] });
+      const garden = (await folders.list()).find(({ name }) => name === "GARDEN");
+      expect(garden).toMatchObject({ status: "broken" });
+      expect(JSON.stringify(garden)).not.toContain("hush");
+    }
+  });
+
+  it("may lie behind links to folders with a dot, as Kubernetes makes them", async () => {
+    const { inside, source } = await texts();
+    await writeFiles(inside, { "..2026/steps/x.md": "x" });
+    await symlink("..2026", join(inside, "..data"));
+    await symlink("..data/steps", join(inside, "LINKED"));
+    expect(await source.read("LINKED/x.md")).toBe("x");
+  });
+
   it("that are no UTF-8, or too large, are none", async () => {
     const { inside, source } = await texts();
     await writeFiles(inside, { "GARDEN/large.md": "x".repeat(1024 * 1024 + 1) });

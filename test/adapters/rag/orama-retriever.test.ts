@@ -1,6 +1,6 @@
 import { appendFile, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { OramaRetriever, type OramaRetrieverOptions, type SearchProblem } from "phasegate/rag";
+import { createSearchTool, OramaRetriever, type OramaRetrieverOptions, type SearchProblem } from "phasegate/rag";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { writeFiles } from "../../cli/workflow-folders.js";
@@ -80,6 +80,49 @@ describe("what is indexed", () => {
       ["standards/naming.md", undefined, undefined, undefined, "style tests example"],
       ["standards/über.md", undefined, undefined, undefined, ""],
     ]);
+  });
+
+  it("never shows an agent texts of phases, however deep in a root their workflow lies", async () => {
+    const deep = Object.entries(FILES).filter(([path]) => path.startsWith("garden/"));
+    const renamed = JSON.stringify({ ...METADATA, workflow_type: "another name" });
+    await writeFiles(root, {
+      ...Object.fromEntries(deep.map(([path, text]) => [`teams/green/${path}`, text])),
+      ...Object.fromEntries(deep.map(([path, text]) => [`standards/My ${path}`, text])),
+      ...Object.fromEntries(deep.map(([path, text]) => [`garden/core/inner/${path}`, text])),
+      "standards/My garden/metadata.json": renamed,
+      "teams/red/odd/phases/1/phase.md": "# Red\n",
+      "teams/red/odd/phases/one/phase.md": "# Red one\n",
+    });
+    const tool = createSearchTool(open(), { maxTokens: 100_000 });
+    const filesFor = async (query: string) =>
+      z
+        .array(z.object({ file: z.string() }))
+        .parse((await tool.handler({ query, limit: 50 })).results)
+        .map(({ file }) => file);
+    for (const query of ["sowing seeds rows", "spade", "phase", "soil loose", "worms", "red one", "task number"]) {
+      const found = (await filesFor(query)).filter((file) => /sowing|phases/.test(file));
+      expect(found, query).toEqual([]);
+    }
+    expect(await filesFor("rake")).toEqual(expect.arrayContaining(["teams/green/garden/core/tools.md"]));
+    const all = createSearchTool(open(), { maxTokens: 100_000, phases: "shown" });
+    const answer = JSON.stringify(await all.handler({ query: "sowing seeds rows", limit: 50 }));
+    expect(answer).toContain("teams/green/garden/texts/sowing.md");
+    expect(answer).toContain('"workflow":"teams/green/garden"');
+  });
+
+  it("finds no keys and secrets, under whatever name", async () => {
+    await writeFiles(root, { "standards/x.pem.md": "hush", ".env": "hush", "standards/id_rsa.bak.md": "hush" });
+    await symlink("../.env", join(root, "standards/notes.md"));
+    expect(filesOf(await open().search({ query: "hush", limit: 100 })).length).toBe(10);
+    expect(JSON.stringify(await open().search(everything))).not.toContain("hush");
+  });
+
+  it("never shows them either where a root is itself a workflow", async () => {
+    const tool = createSearchTool(open({ roots: [join(root, "garden")] }), { maxTokens: 100_000 });
+    for (const query of ["sowing seeds rows", "spade take", "loosen soil", "worms"]) {
+      expect(JSON.stringify(await tool.handler({ query, limit: 50 })), query).not.toMatch(/sowing|phases/);
+    }
+    expect(JSON.stringify(await tool.handler({ query: "rake" }))).toContain("core/tools.md");
   });
 
   it("gives headings, lines and tokens, and texts as they are", async () => {

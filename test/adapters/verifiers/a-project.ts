@@ -16,6 +16,7 @@ export interface Ask {
   readonly value?: JsonValue;
   readonly evidence?: JsonObject;
   readonly snapshot?: JsonValue;
+  readonly earlierSnapshots?: readonly JsonValue[];
   readonly signal?: AbortSignal;
 }
 
@@ -38,7 +39,7 @@ export async function aProject(
   const verify = async (
     name: VerifierName,
     params: JsonObject,
-    { value, evidence = {}, snapshot, signal = new AbortController().signal }: Ask = {},
+    { value, evidence = {}, snapshot, earlierSnapshots, signal = new AbortController().signal }: Ask = {},
   ): Promise<VerifyResult> => {
     const result = await verifiers[name].verify(
       {
@@ -47,6 +48,7 @@ export async function aProject(
         session,
         ...(value === undefined ? {} : { value }),
         ...(snapshot === undefined ? {} : { snapshot }),
+        ...(earlierSnapshots === undefined ? {} : { earlierSnapshots }),
       },
       { signal },
     );

@@ -37,6 +37,27 @@ describe("changed_since_phase_start", () => {
     expect(refused(await ask())).toContain("has not changed");
   });
 
+  it("doesn't take what any earlier beginning of the phase had, nor a file that one of them hadn't, deleted", async () => {
+    const params = { paths: ["a.md", "b.md"], allow_deleted: true };
+    const { root, write, snapshot, verify } = await aProject({ "a.md": "original" });
+    const first = (await snapshot(NAME, params)) ?? null;
+    await write("a.md", "junk");
+    await write("b.md", "junk too");
+    const second = (await snapshot(NAME, params)) ?? null;
+    const ask = () => verify(NAME, params, { snapshot: second, earlierSnapshots: [first] });
+    await write("a.md", "original");
+    await rm(join(root, "b.md"));
+    const entered = "has nothing new (it is as it was when this phase was entered before) since this phase was entered";
+    expect(refused(await ask())).toBe(`a.md ${entered}; b.md ${entered}`);
+    await write("b.md", "original");
+    expect(refused(await ask())).toContain("b.md has nothing new, but contents that another file had");
+    await write("a.md", "better");
+    await write("b.md", "better too");
+    expect(await ask()).toMatchObject({ ok: true, message: "a.md changed, b.md changed" });
+    await write("a.md", "original");
+    expect(refused(await verify(NAME, params, { snapshot: second, earlierSnapshots: ["?"] }))).toContain("nothing was");
+  });
+
   it("takes each of the paths by itself", async () => {
     const { write, ask } = await aPhase({ "a.md": "a", "b.md": "b" }, { paths: ["a.md", "./b.md"] });
     await write("a.md", "new");

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { JsonObject, VerifiersOptions } from "phasegate/verify";
 import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../walls/temporary-folder.js";
 import { type Ask, aProject, refused } from "./a-project.js";
 
 type Options = Omit<VerifiersOptions, "projectRoot">;
@@ -59,6 +60,42 @@ describe("command", () => {
     expect(refused(await run('process.kill(process.pid, "SIGSEGV"); setInterval(() => {}, 9);'))).toMatch(
       /ended by SIG|exit code/,
     );
+  });
+
+  it("tells nobody where the project lies, however a command writes it, nor does git", async () => {
+    const base = join(await temporaryFolder(), "caf\u00e9 %20 o'b");
+    await mkdir(base, { recursive: true });
+    const real = await realpath(base);
+    await symlink(base, `${base}-link`);
+    const verifiers = await createVerifiers({ projectRoot: `${base}-link`, commands: { node: process.execPath } });
+    const session = { id: "a", workflowType: "w", target: "t", phase: 1 };
+    const script = `
+      import { pathToFileURL } from "node:url";
+      const here = process.cwd();
+      const link = here + "-link";
+      for (const place of [here, link, here.normalize("NFD")]) {
+        console.log("plain " + place + "/x");
+        console.log("url " + pathToFileURL(place + "/x"), encodeURIComponent(place));
+        console.log("json " + JSON.stringify(place).replaceAll("/", "\\/"));
+        console.log("coloured " + place.replace("caf", "\u001b[31mcaf\u001b[39m"));
+        console.log("cut " + "-".repeat(199 - place.length / 2) + place);
+      }
+      process.exit(1);
+    `;
+    await writeFile(join(base, "script.mjs"), script);
+    const request = { params: { argv: ["node", "script.mjs"] }, evidence: {}, session };
+    const result = JSON.stringify(await verifiers.command.verify(request, { signal: new AbortController().signal }));
+    expect(result).toContain("plain x");
+    expect(result.normalize("NFC").toLowerCase()).not.toMatch(/caf\u00e9|caf%|cafe|o'b|o%27b/);
+    await writeFile(join(base, ".git"), `gitdir: ${real}/.git-folder\n`);
+    await mkdir(join(base, ".git-folder/objects"), { recursive: true });
+    await writeFile(join(base, ".git-folder/HEAD"), "1".repeat(40));
+    const git = await verifiers.git_clean.verify(
+      { params: {}, evidence: {}, session },
+      { signal: new AbortController().signal },
+    );
+    expect(git).toMatchObject({ ok: false, message: expect.stringContaining("could not read the repository") });
+    expect(JSON.stringify(git)).not.toContain("caf");
   });
 
   it("wants of the output what the gate says", async () => {

@@ -29,6 +29,34 @@ describe("file_exists", () => {
     expect(refused(await verify("file_exists", { path: "empty", min_bytes: 2 }))).toContain("at least 2");
   });
 
+  it("counts bytes of large files, but no holes, and reads no more than it must", async () => {
+    const { root, write, verify } = await aProject({ "large.txt": "x".repeat(3 * 2 ** 20) });
+    const ask = (path: string, least: number) => verify("file_exists", { path, min_bytes: least });
+    expect(await ask("large.txt", 3 * 2 ** 20)).toMatchObject({ ok: true, message: "large.txt: there, 3145728 bytes" });
+    expect(refused(await ask("large.txt", 3 * 2 ** 20 + 1))).toContain("has 3145728 bytes");
+    await write("holes", `begin${"\0".repeat(2 ** 21)}end`);
+    expect(await ask("holes", 4000)).toMatchObject({ ok: true });
+    expect(refused(await ask("holes", 20_000))).toContain("holes");
+    await write("small", `begin${"\0".repeat(20)}`);
+    expect(await ask("small", 25)).toMatchObject({ ok: true });
+    await write("nothing", "\0".repeat(100));
+    expect(refused(await ask("nothing", 1))).toContain("holes");
+    await truncate(join(root, "holes"), 2 ** 40);
+    expect(await ask("holes", 4000)).toMatchObject({ ok: true, message: "holes: there, 1099511627776 bytes" });
+  });
+
+  it("takes no folder for two", async () => {
+    const { root, verify } = await aProject({ "docs/a.md": "a", "src/a.md": "a" });
+    await symlink("docs", join(root, "alias"));
+    expect(await verify("directory_exists", {}, { value: ["docs", "src"] })).toMatchObject({ ok: true });
+    for (const other of ["docs", "./docs", "docs/"])
+      expect(refused(await verify("directory_exists", {}, { value: ["docs", other] }))).toContain(
+        "docs is named twice",
+      );
+    const linked = verify("directory_exists", { allow_link: true }, { value: ["docs", "alias"] });
+    expect(refused(await linked)).toContain("alias is the same folder as docs");
+  });
+
   it("takes a hard link for what it is: the file", async () => {
     const { root, write, verify } = await aProject({ "good.md": "good" });
     await write("../other.md", "other");

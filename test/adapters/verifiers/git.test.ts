@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
@@ -90,6 +90,61 @@ describe("git_clean", () => {
     await rm(marker);
     expect(refused(await clean())).toContain("a.md");
     expect(existsSync(marker)).toBe(false);
+  });
+
+  it("takes what a checkout writes: line ends, marks of ident, and encodings that the commit's attributes name", async () => {
+    const { clean, git, root, write } = await aRepository();
+    await write(
+      ".gitattributes",
+      "* text=auto eol=crlf\n*.c ident\n*.txt working-tree-encoding=UTF-16LE-BOM\n*.bin -text\n",
+    );
+    await write("x.c", "// $Id$\nx;\n");
+    await writeFile(join(root, "x.txt"), Buffer.from("\ufeffz\u00fc\r\n", "utf16le"));
+    await writeFile(join(root, "x.bin"), Buffer.from([0, 13, 10, 10, 255]));
+    git("add", ".");
+    git("commit", "--quiet", "-m", "second");
+    expect(await clean()).toMatchObject({ ok: true });
+    git("rm", "--quiet", "-r", ".");
+    git("reset", "--quiet", "--hard");
+    expect(await readFile(join(root, "x.c"), "utf8")).toMatch(/^\/\/ \$Id: [0-9a-f]{40} \$\r\nx;\r\n$/);
+    expect(await readFile(join(root, "a.md"), "utf8")).toBe("a\r\n");
+    expect(await clean()).toMatchObject({ ok: true });
+    expect(await clean({ path: "sub", untracked: false })).toMatchObject({ ok: true });
+    // An edit that is committed leaves the mark of the blob before: git never writes it anew by itself.
+    await write("x.c", (await readFile(join(root, "x.c"), "utf8")).replace("x;", "y;"));
+    git("commit", "--quiet", "-am", "third");
+    expect(await clean()).toMatchObject({ ok: true });
+    await writeFile(join(root, "x.bin"), Buffer.from([0, 13, 10, 13, 10, 255]));
+    expect(refused(await clean())).toContain(": x.bin;");
+  });
+
+  it("takes names of all kinds, and links as they are committed", async () => {
+    const { clean, git, root, write } = await aRepository();
+    for (const name of ["a b", "*", ":(glob)x", "\u00e9", "-x", "new\nline", 'quo"te']) await write(name, "x\n");
+    await symlink("a.md", join(root, "link"));
+    await chmod(join(root, "a b"), 0o755);
+    git("add", ".");
+    git("commit", "--quiet", "-m", "second");
+    expect(await clean()).toMatchObject({ ok: true });
+    await rm(join(root, "link"));
+    await symlink("a b", join(root, "link"));
+    expect(refused(await clean())).toContain("1 files are not as the last commit has them: link;");
+  });
+
+  it("looks into a repository in an ignored folder, where the gate names that", async () => {
+    const { clean, git, root, write } = await aRepository();
+    await write(".gitignore", "own/\n");
+    git("add", ".");
+    git("commit", "--quiet", "-m", "second");
+    await write("own/x.md", "x");
+    const own = ["-C", join(root, "own"), "-c", "user.name=A", "-c", "user.email=a@example.org"];
+    git(...own, "init", "--quiet");
+    git(...own, "add", ".");
+    git(...own, "commit", "--quiet", "-m", "own");
+    expect(await clean({ path: "own" })).toMatchObject({ ok: true });
+    await write("own/x.md", "changed");
+    expect(refused(await clean({ path: "own" }))).toContain("x.md");
+    expect(await clean()).toMatchObject({ ok: true });
   });
 
   it("isn't talked into looking elsewhere, or past a changed file", async () => {

@@ -302,6 +302,12 @@ describe("included files", () => {
     ["{{file:C:/x.md}}", "PATH_REFUSED"],
     ["{{file:file:///etc/passwd}}", "PATH_REFUSED"],
     ["{{file:~/x.md}}", "PATH_REFUSED"],
+    ["{{file:../.env}}", "PATH_REFUSED"],
+    ["{{file:.git/config}}", "PATH_REFUSED"],
+    ["{{file:../server.key~}}", "PATH_REFUSED"],
+    ["{{file:id_rsa.bak}}", "PATH_REFUSED"],
+    ["{{file:x.pem.md}}", "PATH_REFUSED"],
+    ["{{file:secrets}}", "PATH_REFUSED"],
     ["{{file:}}", "INCLUDE_MISSING"],
     ["{{file:none.md}}", "INCLUDE_MISSING"],
   ])("are refused: %s", async (include, code) => {

@@ -117,6 +117,29 @@ describe("a step with a gate", () => {
     expect((await engine.advance(instanceId, dug(1))).nextStep.name).toBe("Sow");
   });
 
+  it("is compared with all that it began with before", async () => {
+    const state = { depth: 10 };
+    const seen: unknown[] = [];
+    const verifier: Verifier = {
+      snapshot: async () => state.depth,
+      verify: async ({ snapshot, earlierSnapshots }) => {
+        seen.push([snapshot, earlierSnapshots]);
+        return { ok: true, message: "dug" };
+      },
+    };
+    const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
+    const { engine } = gated(gate, ["Sow", "Dig", "Sow"], { verifiers: { bed: verifier } });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    for (const _ of ["Dig", "Sow", "Dig"]) {
+      expect(await engine.advance(instanceId, dug(1))).toMatchObject({ status: "RUNNING" });
+      state.depth += 10;
+    }
+    expect(seen).toEqual([
+      [10, undefined],
+      [20, [10]],
+    ]);
+  });
+
   it("can't be started on without its verifier", async () => {
     const gate = { ...GATE, verify: [{ verifier: "bed", params: {} }] };
     const { engine, storage } = gated(gate, []);

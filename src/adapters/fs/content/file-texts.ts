@@ -1,4 +1,5 @@
 import { FILE_MAX } from "../../../definition/folder/workflow-files.js";
+import { secretIn } from "../../../definition/kept-back.js";
 import { isPhasegateError, PhasegateError } from "../../../errors.js";
 import type { TextSource } from "../../../ports/text-source.js";
 import { openWall } from "../../../walls/open-wall.js";
@@ -38,6 +39,8 @@ export class FileTexts implements TextSource {
   }
 
   async read(path: string): Promise<string | undefined> {
+    // As in a list; where a link leads is the wall's to say.
+    if (path.split(/[\\/]/).some((name) => name.startsWith(".") && name !== ".")) return undefined;
     const wall = this.#wall ?? (await this.#open());
     try {
       return (await wall.read(path, { maxBytes: FILE_MAX })).text;
@@ -49,7 +52,9 @@ export class FileTexts implements TextSource {
 
   /** The root may be a link that leads elsewhere by now. */
   async #open(): Promise<Wall> {
-    if (this.#wall === undefined || !(await this.#wall.isCurrent())) this.#wall = await openWall(this.#root);
+    if (this.#wall === undefined || !(await this.#wall.isCurrent())) {
+      this.#wall = await openWall(this.#root, { refuse: secretIn });
+    }
     return this.#wall;
   }
 }

@@ -1,5 +1,6 @@
 import { isGateFile, looksLikeGate } from "../../../definition/folder/gate-file-names.js";
 import { METADATA_FILE } from "../../../definition/folder/read-workflow.js";
+import { secretIn } from "../../../definition/kept-back.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { Wall, WallEntry } from "../../../walls/wall.js";
 
@@ -22,7 +23,7 @@ export async function relevantEntries(
 function isRelevant({ path: whole, kind }: WallEntry, path: string, gated: ReadonlySet<string>): boolean {
   if (path === METADATA_FILE || path.endsWith(".md") || isGateFile(path)) return true;
   // Whatever can't be followed may be a gate, or lead to one.
-  if (isInPhases(path) && (kind === "refused" || /\.ya?ml$/i.test(path))) return true;
+  if (isInPhases(path) && ((kind === "refused" && secretIn(path) === undefined) || /\.ya?ml$/i.test(path))) return true;
   return kind === "file" && !gated.has(parentOf(whole)) && looksLikeGate(nameOf(path));
 }
 

@@ -1,6 +1,7 @@
 import type { Diagnostic } from "../../../definition/diagnostic.js";
 import type { DiagnosticCode } from "../../../definition/folder/diagnostic-codes.js";
 import { METADATA_FILE, type ReadWorkflow } from "../../../definition/folder/read-workflow.js";
+import { secretIn } from "../../../definition/kept-back.js";
 import { isPhasegateError, PhasegateError } from "../../../errors.js";
 import { openWall } from "../../../walls/open-wall.js";
 import type { Wall } from "../../../walls/wall.js";
@@ -104,7 +105,7 @@ export class WorkflowRoots {
 
 async function openIfThere(root: string): Promise<Wall | undefined> {
   try {
-    return await openWall(root);
+    return await openWall(root, { refuse: secretIn });
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;

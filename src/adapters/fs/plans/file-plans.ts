@@ -1,3 +1,4 @@
+import { secretIn } from "../../../definition/kept-back.js";
 import { isPhasegateError } from "../../../errors.js";
 import type { PlanSource, PlanText } from "../../../ports/plan-source.js";
 import { openWall } from "../../../walls/open-wall.js";
@@ -34,7 +35,7 @@ export class FilePlans implements PlanSource {
    * `PLAN_PARSE` for what is over the size limit or not UTF-8, `FILE_NOT_FOUND` if the root isn't there.
    */
   async read(path: string): Promise<PlanText | undefined> {
-    const wall = await openWall(this.root);
+    const wall = await openWall(this.root, { refuse: secretIn });
     const file = await locate(wall, path);
     if (file === undefined) return undefined;
     const bytes = await this.bytes(wall, file);
@@ -46,7 +47,7 @@ export class FilePlans implements PlanSource {
    * changed, if the text isn't that one any more. Throws as `read` does.
    */
   async replace(path: string, hash: string, text: string): Promise<boolean> {
-    const wall = await openWall(this.root);
+    const wall = await openWall(this.root, { refuse: secretIn });
     const file = await locate(wall, path);
     if (file === undefined) return false;
     const replaced = this.guarded(file, () => wall.replace(file, { text, hash, maxBytes: this.maxBytes }));
