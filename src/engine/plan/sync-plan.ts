@@ -30,7 +30,7 @@ export interface SyncResult extends Standing {
   readonly changed: boolean;
   /** All differences of a preview; of a sync, those that the session's log keeps, and how many there were. */
   readonly changes: PlanChanges;
-  /** Of a preview: whether who asks may not sync, since gates would ask for less, and the host may. */
+  /** Of a preview: whether who asks may not sync, since less would be asked for, and the host may. */
   readonly needsHost: boolean;
   /** What is added to the plan's own phase numbers. */
   readonly shift: number;
