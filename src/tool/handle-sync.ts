@@ -2,7 +2,7 @@ import { revisionOf } from "../definition/digest.js";
 import { PhasegateError } from "../errors.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../session/plan-changes.js";
 import type { ParametersOf } from "./actions.js";
-import { blockedBy, nextCall, phaseCall, syncCall } from "./next-call.js";
+import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 import { pageItems } from "./paging.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
@@ -28,6 +28,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
   return compact({
     status: "success",
     action: "sync_plan",
+    ...replayNews(result.replayed, result),
     session_id: sessionId,
     plan: path,
     preview,

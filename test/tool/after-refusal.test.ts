@@ -77,5 +77,6 @@ it("an answer that is told once more under its key says so", async () => {
   const evidence = { plan_file: "plan.md", hours: 8, tasks_planned: 1 };
   const refused = await complete(evidence, key);
   expect(refused).not.toHaveProperty("replayed");
-  expect(await complete(evidence, key)).toEqual({ ...refused, replayed: true });
+  const session_now = { current_phase: 1, session_status: "active" };
+  expect(await complete(evidence, key)).toEqual({ ...refused, replayed: true, session_now });
 });

@@ -228,7 +228,7 @@ describe("a plan that was edited", () => {
     edit((text) => text.replace("Write the printer", "Write a printer"));
     const first = await engine.syncPlan(sessionId, { idempotencyKey: "k" });
     edit((text) => text.replace("Write a printer", "Write two printers"));
-    expect(await engine.syncPlan(sessionId, { idempotencyKey: "k" })).toEqual(first);
+    expect(await engine.syncPlan(sessionId, { idempotencyKey: "k" })).toEqual({ ...first, replayed: true });
     expect((await engine.getState(sessionId)).structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
     const plain = makeEngine();
     const { sessionId: other } = await plain.engine.start({ workflowType: "two_phases", target: "a" });

@@ -59,7 +59,9 @@ const FIELDS = [
 type Field = (typeof FIELDS)[number];
 type Texts = Readonly<Record<Field, string>>;
 
-const texts = fc.tuple(...FIELDS.map(() => short)).map((values) => textsOf((_, index) => `${index}${values[index] ?? ""}`));
+const texts = fc
+  .tuple(...FIELDS.map(() => short))
+  .map((values) => textsOf((_, index) => `${index}${values[index] ?? ""}`));
 const PLAIN = textsOf((field) => `plain ${field}`.slice(0, 190));
 
 function textsOf(of: (field: Field, index: number) => string): Texts {
