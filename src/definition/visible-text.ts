@@ -27,9 +27,9 @@ export function escapeHidden(text: string): string {
   );
 }
 
-/** Returns a text as one line: blanks of every kind become one space, hidden characters become escapes. */
+/** Returns a text as one line: line feeds and tabs become a space, hidden characters become escapes. */
 export function singleLine(text: string): string {
-  return escapeHidden(text.replace(/\s+/g, " "));
+  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
 }
 
 /** Returns one UTF-16 unit of a text as an escape, as JSON writes it. */
