@@ -33,7 +33,8 @@ export function outputSchema(): ObjectSchema {
   const schema = z.looseObject({
     status: z.enum(["success", "error"]),
     action: z.string(),
-    next: z.record(z.string(), z.unknown()).optional(),
+    // Null where no call of the agent's helps: `blocked` says whom to ask.
+    next: z.record(z.string(), z.unknown()).nullable().optional(),
     error: z.string().optional(),
     remediation: z.string().optional(),
   });

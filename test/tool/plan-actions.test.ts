@@ -1,5 +1,5 @@
-import { createWorkflowTool } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { workflowTool } from "../support/fits-schema.js";
 import { claims, makePlanned, PLAN, PLAN_PATH, type PlannedOptions } from "../support/planned.js";
 
 type Answer = Record<string, unknown>;
@@ -7,7 +7,7 @@ type Answer = Record<string, unknown>;
 /** A tool on an engine with a plan; `call` fails the test unless the answer has the status, and fits. */
 function makeTool(options: PlannedOptions = {}, maxTokens = 6000) {
   const made = makePlanned(options);
-  const tool = createWorkflowTool(made.engine, { maxTokens });
+  const tool = workflowTool(made.engine, { maxTokens });
   const send = async (status: string, input: Answer): Promise<Answer> => {
     const answer = await tool.dispatch(input);
     expect(answer, JSON.stringify(answer)).toMatchObject({ status, action: input.action });
@@ -316,7 +316,7 @@ describe("the tool on a session with a plan", () => {
     const { engine, start, edit } = makeTool();
     const session_id = await start(1);
     edit((text) => text.replace("Write the printer", "Write a printer"));
-    const tool = createWorkflowTool(engine, { actions: ["get_phase", "complete_phase"] });
+    const tool = workflowTool(engine, { actions: ["get_phase", "complete_phase"] });
     expect((await tool.dispatch({ action: "get_phase", session_id })).plan_changed).not.toHaveProperty("next");
     expect(await tool.dispatch({ action: "sync_plan", session_id })).toMatchObject({ status: "error" });
   });
@@ -351,7 +351,7 @@ describe("answers about long plans stay in their budget", () => {
     }
     expect(said).toContain("Task 1.500 is not");
     expect(said).toContain("item 200 of the validation gate: Thing 200 works");
-    const tool = createWorkflowTool(engine, { actions: ["complete_phase"] });
+    const tool = workflowTool(engine, { actions: ["complete_phase"] });
     expect((await tool.dispatch(failed)).next).toMatchObject({ action: "complete_phase" });
   });
 

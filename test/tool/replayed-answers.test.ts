@@ -1,7 +1,7 @@
-import { createWorkflowTool, MemoryContent } from "phasegate";
+import { MemoryContent } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { createRoutedTools } from "../../src/tool/routed/create-routed-tools.js";
 import { DONE, routed, Script } from "../routed/engine/garden.js";
+import { routedTools, workflowTool } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 import { makePlanned } from "../support/planned.js";
 
@@ -25,7 +25,7 @@ const THREE = {
 /** A phased session of three phases, each of which takes any note. */
 async function phased() {
   const { engine } = makeEngine({ content: new MemoryContent({ sources: { three: THREE } }) });
-  const tool = createWorkflowTool(engine);
+  const tool = workflowTool(engine);
   const call = async (input: Answer): Promise<Answer> => tool.dispatch(input);
   const start = { action: "start", workflow_type: "three", target_file: "a.md", idempotency_key: "start" };
   const session_id = String((await call(start)).session_id);
@@ -141,7 +141,7 @@ describe("an answer of a routed instance that is given once more", () => {
   /** An instance, and its tools as functions. */
   async function garden() {
     const { engine } = routed(new Script("Sow", "Water", "FINISH"));
-    const tools = new Map(createRoutedTools(engine).map((tool) => [tool.name, tool]));
+    const tools = new Map(routedTools(engine).map((tool) => [tool.name, tool]));
     const call = async (name: string, input: Answer): Promise<Answer> =>
       (await tools.get(name)?.dispatch(input))?.body ?? {};
     const { instance_id } = await call("start_workflow", { workflow_name: "GARDEN", idempotency_key: "s" });
