@@ -10,7 +10,7 @@ import { readTrust, type TrustOptions, trustOptions } from "./approval-options.j
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { type OpenedSession, openSession } from "./open-sessions.js";
 import { jsonOption, logLevelOption, notEmpty, stateOption } from "./option-values.js";
-import { print, printable, styled, type Terminal } from "./terminal.js";
+import { print, printable, printJson, styled, type Terminal } from "./terminal.js";
 import { timeText } from "./time-text.js";
 
 interface AuditOptions extends TrustOptions {
@@ -56,7 +56,7 @@ async function audit(sessionId: string, options: AuditOptions, terminal: Termina
   const opened = await openSession(options.state, sessionId, trust);
   const report = await audited(opened, sessionId, receipt).finally(() => opened.engine.close());
   const isChecked = Object.keys(trust.approvers ?? {}).length > 0;
-  if (options.json) print(terminal, JSON.stringify({ sessionId, ...report }, undefined, 2));
+  if (options.json) printJson(terminal, { sessionId, ...report });
   else for (const line of auditLines(report, isChecked, terminal)) print(terminal, line);
   if (!report.intact) return EXIT.problems;
   if (options.writeReceipt !== undefined) await writeReceipt(options.writeReceipt, { sessionId, ...report.receipt });

@@ -26,9 +26,12 @@ export function diagnosticLines(
 }
 
 function codeFrame(source: string, line: number, column: number | undefined): string[] {
-  const lines = printable(source, { lines: true }).split("\n");
+  const own = source.split(/\r?\n/);
+  const lines = own.map((text) => printable(text, { lines: true }));
   const shown = lines.slice(Math.max(0, line - 3), line + 2);
   if (line > lines.length || shown.some(({ length }) => length > LINE_MAX)) return [];
-  const start = column === undefined ? { line } : { line, column };
+  // What is shown as an escape moves the column of all that is behind it.
+  const before = printable(own[line - 1]?.slice(0, (column ?? 1) - 1) ?? "", { lines: true });
+  const start = column === undefined ? { line } : { line, column: before.length + 1 };
   return codeFrameColumns(lines.join("\n"), { start }, { highlightCode: false, linesBelow: 2 }).split("\n");
 }

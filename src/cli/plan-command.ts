@@ -11,7 +11,7 @@ import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption } from "./option-values.js";
 import { planJson, planLines } from "./plan-report.js";
 import { readPlanFile } from "./read-plan-file.js";
-import { print, type Terminal } from "./terminal.js";
+import { print, printable, printJson, type Terminal } from "./terminal.js";
 
 interface PlanOptions {
   readonly json?: true;
@@ -70,7 +70,7 @@ function printFailure(
   const { file = "", line, column } = details;
   if (json) {
     const body = { error: "parse_error", message, hint: remedy, source_path: file, line_number: line };
-    print(terminal, JSON.stringify(body, undefined, 2));
+    printJson(terminal, body);
     return;
   }
   const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
@@ -82,14 +82,11 @@ function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOp
   const { plan, diagnostics } = reading;
   const graph = mermaid ? planMermaid(plan) : undefined;
   if (json) {
-    print(
-      terminal,
-      JSON.stringify({ ...planJson(reading), ...(graph === undefined ? {} : { mermaid: graph }) }, undefined, 2),
-    );
+    printJson(terminal, { ...planJson(reading), ...(graph === undefined ? {} : { mermaid: graph }) });
     return;
   }
   if (graph !== undefined) {
-    print(terminal, graph);
+    print(terminal, printable(graph, { lines: true }));
     return;
   }
   for (const [index, diagnostic] of diagnostics.entries()) {

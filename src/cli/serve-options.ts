@@ -68,7 +68,7 @@ function toolOptions(): Option[] {
       .default("strict"),
     new Option(
       "--agent-sync <what>",
-      "syncs of a plan that agents may ask for: those that take nothing from gates, or any",
+      "syncs of a plan that agents may ask for: those that take nothing from gates and tasks, or any",
     )
       .env("PHASEGATE_AGENT_SYNC")
       .choices(["keeps-gates", "any"])

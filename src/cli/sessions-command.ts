@@ -5,7 +5,7 @@ import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { openState } from "./open-state.js";
 import { jsonOption, logLevelOption, stateOption, wholeNumber } from "./option-values.js";
 import { type SizedSession, sessionTable } from "./session-table.js";
-import { print, type Terminal } from "./terminal.js";
+import { print, printJson, type Terminal } from "./terminal.js";
 
 interface SessionsOptions {
   readonly state: string;
@@ -35,7 +35,7 @@ export function sessionsCommand(terminal: Terminal, setExitCode: SetExitCode): C
         const query = { status: status === undefined ? LIVING : [status] };
         const listed = await allSessions(storage, query, limit ?? Infinity);
         const sized = sizes === true ? await withSizes(storage, listed) : listed;
-        if (json) print(terminal, JSON.stringify({ count: sized.length, sessions: sized }, undefined, 2));
+        if (json) printJson(terminal, { count: sized.length, sessions: sized });
         else for (const line of sessionTable(sized, terminal.stdout, { sizes: sizes === true })) print(terminal, line);
       } finally {
         await storage.close?.();

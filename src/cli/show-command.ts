@@ -7,7 +7,7 @@ import { recordedLines } from "./recorded-lines.js";
 import { routedLines, routedReport } from "./routed-report.js";
 import { sessionReport } from "./session-report.js";
 import { sessionTree } from "./session-tree.js";
-import { print, type Terminal } from "./terminal.js";
+import { print, printJson, type Terminal } from "./terminal.js";
 
 interface ShowOptions {
   readonly state: string;
@@ -29,7 +29,7 @@ export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Comma
       const opened = await openSession(state, sessionId, await readHashKey(trust));
       try {
         const { report, lines } = await shown(opened, sessionId, terminal);
-        if (json) print(terminal, JSON.stringify(report, undefined, 2));
+        if (json) printJson(terminal, report);
         else for (const line of lines) print(terminal, line);
       } finally {
         await opened.engine.close();

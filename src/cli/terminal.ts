@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
+import { escapeHidden, singleLine } from "../definition/visible-text.js";
 
 /** What a command reads and writes: the process's own streams, or a test's. */
 export interface Terminal {
@@ -20,10 +21,19 @@ export function styled(stream: Writable, style: Style, text: string): string {
   return styleText(style, text, { stream });
 }
 
-/** A text from outside without what would steer a terminal; tabs and line ends stay if `lines` is set. */
+/** Writes a value as JSON. What would steer the terminal is an escape, and reads as the same JSON. */
+export function printJson(
+  terminal: Terminal,
+  value: unknown,
+  replacer?: (key: string, value: unknown) => unknown,
+): void {
+  print(terminal, escapeHidden(JSON.stringify(value, replacer, 2)));
+}
+
+/**
+ * Returns a text from outside with escapes for what would steer a terminal, turn the order of a line round or be seen by
+ * nobody; tabs and line ends stay if `lines` is set.
+ */
 export function printable(text: string, { lines = false } = {}): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  const control = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
-  const safe = text.replace(/\r\n/g, "\n").replace(control, "\ufffd");
-  return lines ? safe : safe.replace(/[\t\n]+/g, " ");
+  return lines ? escapeHidden(text.replace(/\r\n/g, "\n")) : singleLine(text);
 }

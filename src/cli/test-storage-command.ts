@@ -6,7 +6,7 @@ import { ContractError, type ContractReport, type ContractResult } from "../test
 import type { StorageContractModule } from "../testing/storage-check.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, notEmpty, wholeNumber } from "./option-values.js";
-import { print, printable, styled, type Terminal } from "./terminal.js";
+import { print, printable, printJson, styled, type Terminal } from "./terminal.js";
 
 interface TestStorageOptions {
   readonly kills?: number;
@@ -50,7 +50,7 @@ async function testStorage(file: string, options: TestStorageOptions, terminal: 
       ...(json ? {} : { onResult: (result: ContractResult) => printResult(result, terminal) }),
     },
   );
-  if (json) print(terminal, JSON.stringify(report, errorText, 2));
+  if (json) printJson(terminal, report, errorText);
   else print(terminal, countLine(report));
   return report.broken === 0 && report.kept > 0 ? EXIT.ok : EXIT.problems;
 }

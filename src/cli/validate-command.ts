@@ -8,7 +8,7 @@ import { findRouted } from "./find-routed.js";
 import { type FoundFiles, findWorkflows } from "./find-workflows.js";
 import { includeRootOption, jsonOption, logLevelOption } from "./option-values.js";
 import { requireFolder } from "./require-folder.js";
-import { print, printable, styled, type Terminal } from "./terminal.js";
+import { print, printable, printJson, styled, type Terminal } from "./terminal.js";
 
 interface ValidateOptions {
   readonly json?: true;
@@ -32,7 +32,7 @@ export function validateCommand(terminal: Terminal, setExitCode: SetExitCode): C
       const found: FoundFiles[] = [...phased, ...routed];
       found.sort((one, other) => (one.type < other.type ? -1 : 1));
       if (found.length === 0) throw noWorkflow(folder);
-      if (json) print(terminal, JSON.stringify(asJson(found), undefined, 2));
+      if (json) printJson(terminal, asJson(found));
       else await printAll(found, folder, terminal);
       setExitCode(count(found, "error") > 0 ? EXIT.problems : EXIT.ok);
     });

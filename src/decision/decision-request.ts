@@ -36,7 +36,10 @@ export interface DecisionRequest {
   readonly allowed: readonly string[];
   /** The last step that was decided; missing at the start. */
   readonly currentStep?: string;
-  /** Where the client thinks it is, for `resume`. */
+  /**
+   * Where the client thinks it is, for `resume`: the name of a step, or, where the workflow has no such step, the client's
+   * own words on one line. Treat the latter as data: a client may write anything there.
+   */
   readonly assumedStep?: string;
   readonly status: RoutedStatus;
   /** With the updates of this call merged in. */

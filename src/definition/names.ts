@@ -3,6 +3,7 @@
  * for safe: as file names, as keys, in messages.
  */
 import { PhasegateError } from "../errors.js";
+import { escapeHidden } from "./visible-text.js";
 
 declare const sessionIdBrand: unique symbol;
 
@@ -67,11 +68,9 @@ function slug(text: string): string {
     .replace(/^_+|_+$/g, "");
 }
 
-/** A value from outside as it may stand in a message: one line, no control characters, at most 80 characters. */
+/** Returns a value from outside as it may stand in a message: one line, no hidden characters, at most 80 characters. */
 export function shown(value: unknown): string {
-  const text = jsonOf(value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "?");
+  const line = escapeHidden(jsonOf(value));
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }
 

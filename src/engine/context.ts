@@ -88,6 +88,14 @@ export async function execute(
   return withTicks(context, await context.kernel.execute(id, guarded, request));
 }
 
+/** Returns the session as it is now: a repeated call gets an outcome that may lie far behind it. */
+export async function sessionNow(context: EngineContext, outcome: PhasedOutcome): Promise<PhasedSession> {
+  if (!outcome.replayed) return outcome;
+  const session = await context.kernel.find(outcome.sessionId);
+  if (session !== undefined && session.head.status !== "deleted") return session;
+  throw await sessionNotFound(context, outcome.sessionId);
+}
+
 /** Something is due in the plan of the session at hand. */
 class DueError extends Error {}
 

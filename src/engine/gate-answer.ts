@@ -19,6 +19,9 @@ export interface GateAnswer {
   readonly phase: number;
   /** Which try it was since the phase was entered, or last retried. */
   readonly attempt: number;
+  /** The version of the session that this was the answer at. */
+  readonly version: number;
+  /** Whether an earlier call led to this answer: the session may have moved since. */
   readonly replayed: boolean;
   /** What the gate's verifiers have found, where any were run. */
   readonly verification?: readonly Verification[];
@@ -32,7 +35,7 @@ export type CompleteResult =
       readonly passed: true;
       readonly evidenceAccepted: readonly string[];
       readonly warnings: readonly Problem[];
-      /** The phase that the session is in now; null when the workflow is complete. */
+      /** The phase that the session entered; null when the workflow was complete. */
       readonly nextPhase: PhaseDefinition | null;
       /** What was written into the session's plan, where the phase comes out of one. */
       readonly ticks?: TickReport;
@@ -101,13 +104,13 @@ function isGateEvent(event: SessionEvent): event is GateEvent {
 }
 
 function answered(
-  { sessionId, replayed }: PhasedOutcome,
+  { sessionId, version, replayed }: PhasedOutcome,
   structure: WorkflowStructure,
   { phase, attempt, verification }: GateEvent,
 ): GateAnswer {
   const { gate } = requirePhase(structure, phase);
   const verified = verification === undefined ? {} : { verification };
-  return { sessionId, phase, attempt, replayed, ...verified, reveal: revealOf(gate) };
+  return { sessionId, phase, attempt, version, replayed, ...verified, reveal: revealOf(gate) };
 }
 
 function attemptsLeft({ options }: EngineContext, head: SessionHead): number {

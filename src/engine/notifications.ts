@@ -48,7 +48,7 @@ export interface EngineNotifications {
   retried: SessionNotification & { readonly phase: number; readonly by: "agent" | "host" };
   rolledBack: SessionNotification & { readonly from: number; readonly to: number; readonly by: "agent" | "host" };
   migrated: SessionNotification & { readonly revision: string; readonly by: string };
-  /** A session goes on with its plan as it is now; `differences.takenAway` is what its gates ask for no more. */
+  /** A session goes on with its plan as it is now; `differences.takenAway` is what is asked for no more. */
   planSynced: SessionNotification & {
     readonly changes: number;
     readonly differences: PlanChanges;

@@ -69,8 +69,9 @@ export interface EngineOptions {
    */
   readonly verifiers?: Readonly<Record<string, Verifier>>;
   /**
-   * What an agent may sync by itself: `keeps-gates`, the default, leaves a sync after which gates ask for less to
-   * the host; `any` lets it sync whatever its plan says.
+   * What an agent may sync by itself: `keeps-gates`, the default, leaves a sync to the host after which gates ask for less,
+   * or tasks that must be claimed have other names, or fewer criteria, requirements or lines of text; `any` lets it sync
+   * whatever its plan says.
    */
   readonly agentSync?: AgentSync;
   /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */

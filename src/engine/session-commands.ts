@@ -4,7 +4,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Actor } from "../session/commands.js";
 import type { EventOf, SessionEvent } from "../session/events.js";
-import { executeCommand, loadSession, requirePhase } from "./context.js";
+import { executeCommand, loadSession, requirePhase, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import type { PhasedSession } from "./pinned.js";
@@ -13,13 +13,19 @@ import { requireWorkflow } from "./require-workflow.js";
 import { type StateView, viewState } from "./state-view.js";
 import { requireVerifiers } from "./verify/require-verifiers.js";
 
-/** A call that may be repeated: the same key gives the same answer. */
+/** A call that may be repeated: with the same key it is made once. */
 export interface Keyed {
   readonly idempotencyKey?: string;
 }
 
+/** What a keyed call led to. */
+export interface Repeatable {
+  /** Whether an earlier call with the same key did it. Views are of the session as it is now. */
+  readonly replayed: boolean;
+}
+
 /** A session that was set aside. */
-export interface PauseResult {
+export interface PauseResult extends Repeatable {
   readonly sessionId: SessionId;
   readonly phase: number;
   readonly pausedAt: string;
@@ -27,14 +33,14 @@ export interface PauseResult {
 }
 
 /** A session that was taken up again. */
-export interface ResumeResult {
+export interface ResumeResult extends Repeatable {
   readonly sessionId: SessionId;
   readonly pausedSeconds: number;
   readonly phase: PhaseView;
 }
 
 /** A phase that may be tried again. */
-export interface RetryResult {
+export interface RetryResult extends Repeatable {
   readonly sessionId: SessionId;
   readonly resetEvidence: boolean;
   readonly phase: PhaseView;
@@ -43,7 +49,7 @@ export interface RetryResult {
 }
 
 /** A session that went back. */
-export interface RollbackResult {
+export interface RollbackResult extends Repeatable {
   readonly sessionId: SessionId;
   readonly from: number;
   readonly to: number;
@@ -77,15 +83,16 @@ export async function pause(
   { note, idempotencyKey }: Keyed & { readonly note?: string },
 ): Promise<PauseResult> {
   const command = { type: "pause", ...(note === undefined ? {} : { note }) } as const;
-  const { sessionId, at, head } = await executeCommand(context, id, command, idempotencyKey);
-  return { sessionId, phase: head.phase, pausedAt: at, ...(note === undefined ? {} : { note }) };
+  const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
+  return { sessionId, replayed, phase: head.phase, pausedAt: at, ...(note === undefined ? {} : { note }) };
 }
 
 export async function resume(context: EngineContext, id: string, { idempotencyKey }: Keyed): Promise<ResumeResult> {
   await checkReadable(context, id);
   const outcome = await executeCommand(context, id, { type: "resume" }, idempotencyKey);
   const { pausedSeconds } = requireEvent(outcome, "resumed");
-  return { sessionId: outcome.sessionId, pausedSeconds, phase: await currentPhase(context, outcome) };
+  const { sessionId, replayed } = outcome;
+  return { sessionId, replayed, pausedSeconds, phase: await currentPhase(context, outcome) };
 }
 
 export async function retryPhase(
@@ -99,6 +106,7 @@ export async function retryPhase(
   const previousProblems = await lastProblems(context, outcome);
   return {
     sessionId: outcome.sessionId,
+    replayed: outcome.replayed,
     resetEvidence,
     phase: await currentPhase(context, outcome),
     previousProblems,
@@ -123,7 +131,8 @@ export async function rollback(
   await checkReadable(context, id, to);
   const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
   const { from, cleared } = requireEvent(outcome, "rolled_back");
-  return { sessionId: outcome.sessionId, from, to, cleared, phase: await currentPhase(context, outcome) };
+  const { sessionId, replayed } = outcome;
+  return { sessionId, replayed, from, to, cleared, phase: await currentPhase(context, outcome) };
 }
 
 export async function movePast(
@@ -201,10 +210,11 @@ async function checkReadable(context: EngineContext, id: string, phase?: number)
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {
-  const structure = await context.pinned.structure(outcome);
+  const session = await sessionNow(context, outcome);
+  const structure = await context.pinned.structure(session);
   const { ticks } = outcome;
-  const loaded = { session: outcome, structure, ...(ticks === undefined ? {} : { ticks }) };
-  return viewPhase(context, loaded, outcome.head.phase);
+  const loaded = { session, structure, ...(ticks === undefined ? {} : { ticks }) };
+  return viewPhase(context, loaded, session.head.phase);
 }
 
 function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {

@@ -9,6 +9,7 @@ import { checkEvidenceSafety } from "../gate/evidence-safety.js";
 import { type KeyedRequest, keyedRequest } from "../kernel/idempotency.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { appendStart, keyedId } from "./append-start.js";
+import { sessionNow } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import type { ResolvedOptions } from "./options.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
@@ -32,6 +33,7 @@ export interface StartResult {
   readonly sessionId: SessionId;
   readonly workflowType: string;
   readonly target: string;
+  /** The phase that the session is in, which is the first one unless an earlier call has started it. */
   readonly phase: PhaseView;
   /** Other sessions on the same workflow and target that are not complete, newest first. */
   readonly openSessions: readonly SessionSummary[];
@@ -71,8 +73,9 @@ export async function startSession(context: EngineContext, request: StartRequest
   const others = await openSessionsOn(options, structure.type, target);
   const started = await appendStart(context, structure, target, settings, keyed);
   if (!started.replayed) context.pinned.remember(started, structure);
-  const loaded = { session: started, structure: await context.pinned.structure(started) };
-  const phase = await viewPhase(context, loaded, started.head.phase);
+  const session = await sessionNow(context, started);
+  const loaded = { session, structure: await context.pinned.structure(session) };
+  const phase = await viewPhase(context, loaded, session.head.phase);
   const { sessionId, replayed } = started;
   const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
   const plan = startedPlan(loaded.structure, warnings);

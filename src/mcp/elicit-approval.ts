@@ -8,6 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { JsonObject } from "../definition/json.js";
+import { escapeHidden, singleLine, visibleText } from "../definition/visible-text.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Verification } from "../session/verification.js";
 import type { PersonsAnswer } from "../tool/tool-context.js";
@@ -69,8 +70,9 @@ export class ElicitedApproval {
     const answer = answerSchema.safeParse(response.content).data;
     if (answer === undefined) return undefined;
     const { decision, note = "" } = answer;
-    if (decision === "deny") return { decision, by: CLIENT_USER, note: note.trim() || "denied without a note" };
-    return { decision, by: CLIENT_USER, ...(note.trim() === "" ? {} : { note }) };
+    if (decision === "deny")
+      return { decision, by: CLIENT_USER, note: visibleText(note) === "" ? "denied without a note" : note };
+    return { decision, by: CLIENT_USER, ...(visibleText(note) === "" ? {} : { note }) };
   }
 
   /** The question for the client, where the call found one that is open. */
@@ -99,12 +101,12 @@ function keyOf({ request }: AskedApproval): string {
 
 function messageOf(request: AskedApproval): string {
   const { about, prompt, evidence, evidenceHash } = request;
-  const json = escaped(JSON.stringify(evidence, undefined, 2));
+  const json = escapeHidden(JSON.stringify(evidence, undefined, 2));
   const left = json.length - EVIDENCE_MAX;
   return [
-    escaped(prompt),
+    escapeHidden(prompt),
     ...foundLines(request),
-    `${about}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
+    `${singleLine(about)}. The agent's evidence (${evidenceHash.slice(0, 12)}):`,
     left > 0 ? `${json.slice(0, EVIDENCE_MAX)}\n… and ${left} more characters that are not shown` : json,
   ].join("\n\n");
 }
@@ -119,18 +121,11 @@ function foundLines({ verification, warnings }: AskedApproval): string[] {
   if (found.length + warned.length === 0) return [];
   const lines = [...found, ...warned]
     .slice(0, FOUND_MAX)
-    .map((line) => brief(escaped(line).replace(/\s+/g, " "), FOUND_LENGTH));
+    .map((line) => brief(escapeHidden(line.replace(/\s+/g, " ")), FOUND_LENGTH));
   const left = found.length + warned.length - lines.length;
   return [
     ["Verified, when the evidence was handed in:", ...lines, ...(left > 0 ? [`… and ${left} more`] : [])].join("\n"),
   ];
-}
-
-/** What would turn the order of a line round, or hide something in it, is shown for what it is. */
-function escaped(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not get through
-  const steering = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
-  return text.replace(steering, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** From the request itself where it carries them, else from the handshake. */

@@ -42,7 +42,10 @@ export const planChangesSchema = z.object({
     gate: count,
     other: count,
   }),
-  /** What the gates from the current phase on ask for no more: tasks with their ids, items of gates by their texts. */
+  /**
+   * What is asked for no more from the current phase on: items of gates by their texts, tasks with their ids. A task with
+   * `from` and `to` has another name, one with `to` alone may be left out, one with `from` alone lacks that part of its text.
+   */
   takenAway: list,
 });
 

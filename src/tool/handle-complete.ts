@@ -4,7 +4,7 @@ import { conceal } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
 import { callAfterRefusal, type Refused, remediation } from "./after-refusal.js";
 import { approvalNews } from "./approval-on-wire.js";
-import { phaseCall, waitCall } from "./next-call.js";
+import { blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
 import { planClaims } from "./plan-claims.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
@@ -22,9 +22,27 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   const request = { phase, evidence, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
-  if (result.passed || result.awaiting === undefined) return judged(context, result, submitted);
+  if (result.passed || result.awaiting === undefined) return now(context, result, judged(context, result, submitted));
   const decided = await askPerson(context, result.awaiting);
-  return decided === undefined ? waiting(result, result.awaiting) : judged(context, decided, submitted);
+  if (decided !== undefined) return judged(context, decided, submitted);
+  const open = waiting(result, result.awaiting);
+  // Without a key it is no answer of before: the same evidence waits already.
+  return idempotencyKey === undefined ? open : now(context, result, open);
+}
+
+/** A key's first answer, told once more: nothing was judged anew, and what comes next is for the session as it is now. */
+async function now(
+  { engine }: ToolContext,
+  { replayed, sessionId, version }: CompleteResult,
+  answer: WireObject,
+): Promise<WireObject> {
+  if (!replayed) return answer;
+  const state = await engine.getState(sessionId);
+  const news = replayNews(replayed, state);
+  if (state.version === version) return { ...answer, ...news };
+  const next = nextCall(state, () => phaseCall(sessionId));
+  const { remediation: _, ...told } = answer;
+  return compact({ ...told, ...news, blocked: blockedBy(state), next });
 }
 
 function judged(context: ToolContext, result: CompleteResult, submitted: readonly string[]): WireObject {
@@ -72,7 +90,6 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   return compact({
     status: "success",
     action: "complete_phase",
-    ...replayNews(result),
     session_id: sessionId,
     phase_completed: phase,
     checkpoint_passed: true,
@@ -94,7 +111,6 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
   const answer = compact({
     status: "error",
     action: "complete_phase",
-    ...replayNews(result),
     session_id: sessionId,
     error: `Phase ${phase} is not complete: ${problems.length} problem${problems.length === 1 ? "" : "s"} with the evidence`,
     error_type: "ValidationError",
@@ -113,11 +129,6 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
     next: callAfterRefusal(result, submitted),
   });
   return withMore(context, answer, verificationNews(verification, reveal), result);
-}
-
-/** A key's first answer, told once more: nothing was judged anew. */
-function replayNews({ replayed }: CompleteResult): WireObject {
-  return replayed ? { replayed: true } : {};
 }
 
 /** What verifiers have found, format and example, where they fit; other answers have them too. */

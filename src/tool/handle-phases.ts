@@ -2,7 +2,7 @@ import type { PhaseView } from "../engine/phase-view.js";
 import { conceal, revealOf } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
 import { approvalNews } from "./approval-on-wire.js";
-import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall } from "./next-call.js";
+import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, startedPlan, taskNews } from "./plan-on-wire.js";
 import { type ToolContext, withText } from "./tool-context.js";
 import { phaseContent, taskContent } from "./wire.js";
@@ -16,10 +16,11 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
     ...(params.options === undefined ? {} : { options: params.options }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
-  const { phase, openSessions, sessionId } = started;
+  const { phase, openSessions, sessionId, replayed } = started;
   const open = openSessions.map((session) => session.sessionId);
   return phaseAnswer(context, phase, {
     action: "start",
+    ...replayNews(replayed, phase),
     session_id: sessionId,
     workflow_type: started.workflowType,
     target_file: started.target,
@@ -61,18 +62,26 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
-  const { phase, pausedSeconds } = await context.engine.resume(params.session_id, keyed(params));
-  const fields = { action: "resume", ...standing(phase), resumed: true, paused_duration_seconds: pausedSeconds };
+  const { phase, pausedSeconds, replayed } = await context.engine.resume(params.session_id, keyed(params));
+  const news = replayNews(replayed, phase);
+  const fields = {
+    action: "resume",
+    ...news,
+    ...standing(phase),
+    resumed: true,
+    paused_duration_seconds: pausedSeconds,
+  };
   return phaseAnswer(context, phase, fields);
 }
 
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const resetEvidence = params.reset_evidence ?? false;
   const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params) };
-  const { phase, previousProblems: all } = await context.engine.retryPhase(params.session_id, request);
+  const { phase, previousProblems: all, replayed } = await context.engine.retryPhase(params.session_id, request);
   const previousProblems = conceal(all, revealOf(phase.phase.gate));
   return phaseAnswer(context, phase, {
     action: "retry_phase",
+    ...replayNews(replayed, phase),
     session_id: phase.sessionId,
     phase: params.phase,
     retrying: true,
@@ -83,9 +92,10 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
   const request = { to: params.to_phase, by: "agent" as const, ...keyed(params) };
-  const { phase, from, to, cleared } = await context.engine.rollback(params.session_id, request);
+  const { phase, from, to, cleared, replayed } = await context.engine.rollback(params.session_id, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
+    ...replayNews(replayed, phase),
     session_id: phase.sessionId,
     from_phase: from,
     to_phase: to,

@@ -1,5 +1,6 @@
 import { conceal } from "../gate/reveal.js";
 import type { ParametersOf } from "./actions.js";
+import { nextCall, phaseCall, replayNews } from "./next-call.js";
 import { pageItems } from "./paging.js";
 import type { ToolContext } from "./tool-context.js";
 import { verificationNews } from "./verification-on-wire.js";
@@ -31,15 +32,19 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
   const paused = await context.engine.pause(params.session_id, request);
-  return {
+  const { sessionId, replayed } = paused;
+  const answer = {
     status: "success",
     action: "pause",
-    session_id: paused.sessionId,
+    session_id: sessionId,
     paused: true,
     checkpoint: compact({ phase: paused.phase, timestamp: paused.pausedAt, note: paused.note }),
     resume_capable: true,
-    next: { action: "resume", session_id: paused.sessionId },
+    next: { action: "resume", session_id: sessionId },
   };
+  if (!replayed) return answer;
+  const now = await context.engine.getState(sessionId);
+  return { ...answer, ...replayNews(replayed, now), next: nextCall(now, () => phaseCall(sessionId)) };
 }
 
 export async function getErrors(context: ToolContext, params: ParametersOf<"get_errors">): Promise<WireObject> {

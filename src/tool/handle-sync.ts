@@ -2,7 +2,7 @@ import { revisionOf } from "../definition/digest.js";
 import { PhasegateError } from "../errors.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../session/plan-changes.js";
 import type { ParametersOf } from "./actions.js";
-import { blockedBy, nextCall, phaseCall, syncCall } from "./next-call.js";
+import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 import { pageItems } from "./paging.js";
 import { tickNews } from "./plan-on-wire.js";
 import type { ToolContext } from "./tool-context.js";
@@ -21,12 +21,14 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     by: "agent",
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   });
-  const { changes, changed, shift, path, needsHost } = result;
-  const page = preview ? changesPage(changes, context.room - ENVELOPE, cursor) : listed(changes);
+  const { changes, changed, shift, path, needsHost, currentPhase } = result;
+  const seen = seenBy(changes, currentPhase);
+  const page = preview ? changesPage(seen, context.room - ENVELOPE, cursor) : listed(seen);
   const done = preview && changed && !needsHost ? syncCall(sessionId) : nextCall(result, () => phaseCall(sessionId));
   return compact({
     status: "success",
     action: "sync_plan",
+    ...replayNews(result.replayed, result),
     session_id: sessionId,
     plan: path,
     preview,
@@ -35,17 +37,32 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     summary: summary(preview, changed, changes.count),
     change_counts: Object.fromEntries(kindsIn(changes.counts).map((kind) => [kind, changes.counts[kind]])),
     changes: page.changes,
-    needs_host: needsHost ? "gates would ask for less: only the person who runs this can sync it" : undefined,
-    taken_away: changes.takenAway.length === 0 ? undefined : changes.takenAway.slice(0, LISTED_MAX).map(changeEntry),
+    needs_host: needsHost ? "less would be asked for: only the person who runs this can sync it" : undefined,
+    taken_away: seen.takenAway.length === 0 ? undefined : seen.takenAway.slice(0, LISTED_MAX).map(changeEntry),
+    taken_away_ahead: changes.takenAway.length - seen.takenAway.length || undefined,
     more_changes: page.left === 0 ? undefined : page.left,
+    changes_ahead: changes.count - seen.count || undefined,
     cursor: page.cursor,
     phases_shifted: shift === 0 ? undefined : shift,
-    current_phase: result.currentPhase,
+    current_phase: currentPhase,
     total_phases: result.totalPhases,
     ...tickNews(result.ticks),
     blocked: blockedBy(result),
     next: page.cursor === undefined ? done : { ...syncCall(sessionId, true), cursor: page.cursor },
   });
+}
+
+/** The differences that an agent may read: of phases ahead of it, whose content it doesn't see yet, it gets the number. */
+function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
+  const isSeen = ({ phase, behind }: PlanChange) => behind === true || phase <= currentPhase;
+  const seen = { ...changes, counts: { ...changes.counts }, takenAway: changes.takenAway.filter(isSeen) };
+  for (const kind of PLAN_CHANGE_KINDS) {
+    seen[kind] = changes[kind].filter(isSeen);
+    const hidden = changes[kind].length - seen[kind].length;
+    seen.counts[kind] -= hidden;
+    seen.count -= hidden;
+  }
+  return seen;
 }
 
 /** Differences by kind, and how many are not among them. */

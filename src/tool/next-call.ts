@@ -43,6 +43,14 @@ export function blockedBy({ exhausted, currentPhase, status }: Standing): string
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
 
+/**
+ * What is said beside an answer that is given once more under its key: that nothing was done now, and where the session is,
+ * which may have moved since.
+ */
+export function replayNews(replayed: boolean, { currentPhase, status }: Standing): WireObject {
+  return replayed ? { replayed, session_now: { current_phase: currentPhase, session_status: status } } : {};
+}
+
 /** What decides which task of a phase comes next, where they come out of a plan. */
 interface TaskOrder {
   readonly number: number;

@@ -33,7 +33,8 @@ export function outputSchema(): ObjectSchema {
   const schema = z.looseObject({
     status: z.enum(["success", "error"]),
     action: z.string(),
-    next: z.optional(z.record(z.string(), z.unknown())),
+    // Null where no call of the agent's helps: `blocked` says whom to ask.
+    next: z.optional(z.nullable(z.record(z.string(), z.unknown()))),
     error: z.optional(z.string()),
     remediation: z.optional(z.string()),
   });

@@ -172,6 +172,34 @@ describe("phasegate approve", () => {
     expect(claims.filter((line) => !line.startsWith("  │ "))).toEqual([]);
   });
 
+  it("shows what nobody would see, on the screen of an approval, in show and in JSON", async () => {
+    const hidden = "\u061c\u00ad\u{e0041}\u{e007f}\u200b\u2028\u202e\u2066\ufe0f\u3164\u180e\u009b\ufeff";
+    const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ summary: `a${hidden}b` });
+    const args = ["--state", state, "--key", await keyFile("ann"), "--approvers", approvers, "--note", hidden];
+    const screens = [
+      await run("show", sessionId, "--state", state, "--json"),
+      await run("approve", sessionId, ...args, "--by", "nobody", "--yes", "--evidence-hash", evidenceHash),
+      await run(
+        "approve",
+        sessionId,
+        ...args.slice(0, -2),
+        "--note",
+        `ok${hidden}`,
+        "--yes",
+        "--evidence-hash",
+        evidenceHash,
+      ),
+      await run("show", sessionId, "--state", state),
+      await run("show", sessionId, "--state", state, "--json"),
+    ];
+    for (const { stdout, stderr } of screens) {
+      expect(`${stdout}${stderr}`).not.toMatch(/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}]|[^\P{Cc}\n]/u);
+    }
+    expect(screens[2]?.stdout).toContain('"summary": "a\\u061c\\u00ad\\udb40\\udc41\\udb40\\udc7f\\u200b\\u2028');
+    expect(screens[2]?.code).toBe(0);
+    expect(JSON.parse(screens[4]?.stdout ?? "")).toMatchObject({ sessionId });
+  });
+
   it("shows as much evidence as can be read, and all of it where that is wanted", async () => {
     const { state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession({ log: "x".repeat(50_000) });
     const args = [

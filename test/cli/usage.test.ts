@@ -92,7 +92,9 @@ describe("errors of commands", () => {
       return String(stderr.read());
     };
     expect(print(error("TAMPERED"))).toBe("phasegate: error: it failed\n  hint: mend it\n");
-    expect(print(new Error("odd\u001b[2J"))).toMatch(/^phasegate: error: odd.\[2J\n {2}hint: .*--log-level debug/);
+    expect(print(new Error("odd\u001b[2J"))).toMatch(
+      /^phasegate: error: odd\\u001b\[2J\n {2}hint: .*--log-level debug/,
+    );
     expect(print("thrown")).toContain("phasegate: error: thrown");
   });
 });

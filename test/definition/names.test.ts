@@ -43,7 +43,7 @@ describe("a value in a message", () => {
   it("is one line, short, and no JSON that there is not", () => {
     const itself: Record<string, unknown> = {};
     itself.itself = itself;
-    expect(shown("a\u202eb\u0000")).toBe('"a?b\\u0000"');
+    expect(shown("a\u202eb\u0000")).toBe('"a\\u202eb\\u0000"');
     expect([shown(10n), shown(itself), shown(undefined), shown({ a: 1 })]).toEqual([
       "a bigint",
       "a object",

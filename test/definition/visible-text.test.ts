@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { saysNothing, visibleText } from "../../src/definition/visible-text.js";
+import { shown } from "../../src/definition/names.js";
+import { escapeHidden, saysNothing, singleLine, visibleText } from "../../src/definition/visible-text.js";
 
 /** Classes of Unicode that nobody sees. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/u;
@@ -26,6 +27,34 @@ describe("visibleText", () => {
 
   it("takes time that grows with the text alone", () => {
     expect(visibleText(`a${" \u200b".repeat(500_000)}b`)).toHaveLength(500_002);
+  });
+});
+
+/** What nobody sees or what turns a line round, as Unicode has it, without the characters that end lines or part words. */
+const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+describe("escapeHidden", () => {
+  it("shows every character that is ignored, steers or ends a line, as JSON would write it", () => {
+    const named =
+      "\u061c\u00ad\u{e0041}\u{e007f}\u{e0001}\ufe0f\u{e0100}\u3164\u180e\u2028\u009b\u202e\u2066\ufeff\u2800";
+    const hidden = [...named];
+    for (let code = 0; code <= 0x10ffff; code += 1) {
+      const character = String.fromCodePoint(code);
+      if (HIDDEN.test(character) && character !== "\t" && character !== "\n") hidden.push(character);
+    }
+    expect(hidden.length).toBeGreaterThan(4000);
+    for (const character of hidden) {
+      const escaped = escapeHidden(character);
+      expect(escaped).toMatch(/^(\\u[0-9a-f]{4}){1,2}$/);
+      expect(JSON.parse(`"${escaped}"`)).toBe(character);
+      expect(shown(`a${character}b`)).not.toContain(character);
+    }
+  });
+
+  it("leaves letters, digits, signs and emoji of all scripts, tabs and line feeds", () => {
+    const text = "a 0 é مرحبا 日本 हिन्दी 🎉 - _\t\u00a0e\u0301\n";
+    expect(escapeHidden(text)).toBe(text);
+    expect(singleLine("a\r\n\tb\u2028c")).toBe("a b\\u2028c");
   });
 });
 

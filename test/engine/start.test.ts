@@ -40,7 +40,8 @@ describe("start", () => {
     await engine.completePhase(first.sessionId, { phase: 1, evidence: built });
     const again = await engine.start(request);
     expect(again).toMatchObject({ sessionId: first.sessionId, replayed: true });
-    expect(again.phase.phase.number).toBe(1);
+    // What it shows is where the session is now.
+    expect(again.phase.phase.number).toBe(2);
     const other = await failure(engine.start({ ...request, options: { other: true } }));
     expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
   });

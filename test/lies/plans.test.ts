@@ -11,7 +11,10 @@ const PLAN = `# Tasks
 ## Phase 1: Parse
 
 - [ ] **Task 1.1**: Write the lexer
+  - **Acceptance Criteria**:
+    - [ ] Knows every token
 - [ ] **Task 1.2**: Write the parser
+  - _Requirements: 2.1, 2.2_
 
 **Validation Gate:**
 - [ ] All tests pass
@@ -128,6 +131,40 @@ describe("the gate of a plan's phase", () => {
     await edit(PLAN.slice(PLAN.indexOf("## Phase 2")).replace("Phase 2", "Phase 7"));
     const sync = await tool.dispatch({ action: "sync_plan", session_id: id });
     expect(sync).toMatchObject({ status: "error", error: expect.stringContaining("Parse") });
+    await edit(PLAN);
+    await lieThenTruth({}, [/Task 1\.1 is not in/]);
+  });
+
+  it.each([
+    ["a name", PLAN.replace("Write the parser", "Say hello"), "'1.2 Write the parser' is called 'Say hello' now"],
+    ["a criterion", PLAN.replace("  - [ ] Knows every token\n", ""), "'1.1 Write the lexer' lacks the criterion"],
+    ["a requirement", PLAN.replace("2.1, 2.2", "2.2"), "'1.2 Write the parser' lacks the requirement '2.1'"],
+    [
+      "what must be done",
+      PLAN.replace("- [ ] **Task 1.2", "- [ ]* **Task 1.2"),
+      "'1.2 Write the parser' may be left out",
+    ],
+  ])(
+    "asks for each task as it was pinned where %s is changed in the plan, and refuses a sync",
+    async (_, text, says) => {
+      const { lieThenTruth, edit, tool, id } = await aPlan();
+      await edit(text);
+      const sync = await tool.dispatch({ action: "sync_plan", session_id: id });
+      expect(sync).toMatchObject({ status: "error", code: "NOT_ALLOWED", error: expect.stringContaining(says) });
+      const task = await tool.dispatch({ action: "get_task", session_id: id, phase: 1, task_number: 2 });
+      expect(JSON.stringify(task)).toContain("Write the parser");
+      await lieThenTruth({}, [/Task 1\.2 is not in/]);
+    },
+  );
+
+  it("shows nothing of the tasks ahead in a preview of a sync, or in its refusal", async () => {
+    const { lieThenTruth, edit, tool, id } = await aPlan();
+    await edit(PLAN.replace("Write the printer", "Say hello").concat("- [ ] **Task 2.2**: Write the colours\n"));
+    const preview = await tool.dispatch({ action: "sync_plan", session_id: id, preview: true });
+    expect(preview).toMatchObject({ status: "success", changes_ahead: 2, taken_away_ahead: 1 });
+    const refused = await tool.dispatch({ action: "sync_plan", session_id: id });
+    expect(refused).toMatchObject({ status: "error", code: "NOT_ALLOWED" });
+    expect(JSON.stringify([preview, refused])).not.toMatch(/printer|hello|colours/);
     await edit(PLAN);
     await lieThenTruth({}, [/Task 1\.1 is not in/]);
   });

@@ -141,8 +141,10 @@ approval: {prompt: "Well?"}
   it("shows its user what an agent has written for what it is, and that there is more", async () => {
     const { asked, prepare } = user(() => ({ action: "cancel" }));
     const { ask, submit } = await atOpenGate(UNSIGNED, prepare);
-    await ask({ ...submit, evidence: { tests_pass: true, note: "\u202e\u200bok\u0007", log: "x".repeat(9000) } });
-    expect(asked[0]?.message).toContain('"note": "\\u202e\\u200bok\\u0007"');
+    const note = "\u202e\u200bok\u0007\u061c\u00ad\u{e0041}\u{e007f}\ufe0f\u3164\u2028\u180e";
+    await ask({ ...submit, evidence: { tests_pass: true, note, log: "x".repeat(9000) } });
+    expect(asked[0]?.message).toContain('"note": "\\u202e\\u200bok\\u0007\\u061c\\u00ad\\udb40\\udc41\\udb40\\udc7f');
+    expect(asked[0]?.message).not.toMatch(/[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Zl}]/u);
     expect(asked[0]?.message).toMatch(/… and \d+ more characters that are not shown$/);
   });
 });

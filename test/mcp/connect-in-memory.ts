@@ -21,6 +21,8 @@ export async function connectInMemory(
   client.setNotificationHandler("notifications/resources/list_changed", ({ method }) => void changes.push(method));
   const [one, other] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(other), client.connect(one)]);
+  // From now on the client checks each answer against the schema that its tool publishes.
+  await client.listTools();
   onTestFinished(async () => {
     registration.dispose();
     await client.close();

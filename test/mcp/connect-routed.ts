@@ -18,6 +18,8 @@ export async function connectRouted(
   prepare(client, server);
   const [one, other] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(other), client.connect(one)]);
+  // From now on the client checks each answer against the schema that its tool publishes.
+  await client.listTools();
   onTestFinished(() => client.close());
   const call = (name: string, input: Answer = {}) => client.callTool({ name, arguments: input });
   const ask = async (name: string, input: Answer = {}) => answerOf(await call(name, input));

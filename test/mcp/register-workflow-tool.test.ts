@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { expectFits } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
 import { answerOf, connectInMemory } from "./connect-in-memory.js";
@@ -36,6 +37,43 @@ describe("the workflow tool on a host's own server", () => {
       workflow_complete: true,
       next_phase: null,
     });
+  });
+
+  it("answers a session whose attempts are used up, to a client that checks every answer", async () => {
+    const { engine } = makeEngine({ limits: { maxAttempts: 1, maxAttemptsTotal: 2 } });
+    const { ask, registration } = await connectInMemory(engine);
+    const { session_id } = await ask({ action: "start", workflow_type: "two_phases", target_file: "src/a.ts" });
+    const fail = { action: "complete_phase", session_id, phase: 1, evidence: {}, idempotency_key: "k" };
+    await ask({ ...fail, idempotency_key: "first" });
+    await ask({ action: "retry_phase", session_id, phase: 1 });
+    const calls = [
+      fail,
+      { action: "get_phase", session_id },
+      { action: "get_task", session_id, phase: 1, task_number: 1 },
+      { action: "get_state", session_id },
+      { action: "get_state", session_id, brief: true },
+      { action: "get_session", session_id },
+      fail,
+    ];
+    for (const call of calls) {
+      const answer = await ask(call);
+      expect(answer).toMatchObject({ action: call.action, next: null });
+      expectFits(registration.tool.outputSchema, answer);
+    }
+    const others = [
+      "pause",
+      "resume",
+      "rollback",
+      "retry_phase",
+      "sync_plan",
+      "get_errors",
+      "get_history",
+      "delete_session",
+    ];
+    for (const action of others) {
+      const more = { rollback: { to_phase: 1 }, retry_phase: { phase: 1 } }[action];
+      expectFits(registration.tool.outputSchema, await ask({ action, session_id, ...more }));
+    }
   });
 
   it("marks refusals as errors, with their structure", async () => {

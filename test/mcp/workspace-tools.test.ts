@@ -16,6 +16,8 @@ async function connect(workspace: Workspace) {
   const [one, other] = InMemoryTransport.createLinkedPair();
   await Promise.all([server.connect(other), client.connect(one)]);
   onTestFinished(() => client.close());
+  // From now on the client checks each answer against the schema that its tool publishes.
+  await client.listTools();
   const ask = async (name: string, input: Answer = {}) => answerOf(await client.callTool({ name, arguments: input }));
   return { client, ask };
 }

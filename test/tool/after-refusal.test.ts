@@ -1,5 +1,6 @@
-import { createWorkflowTool, MemoryContent } from "phasegate";
+import { MemoryContent } from "phasegate";
 import { expect, it } from "vitest";
+import { workflowTool } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 
 const metadata = {
@@ -29,7 +30,7 @@ async function atTheGate() {
   };
   const { engine } = makeEngine({ content: new MemoryContent({ sources: { planned: files } }) });
   const { sessionId } = await engine.start({ workflowType: "planned", target: "src/a.ts" });
-  const tool = createWorkflowTool(engine);
+  const tool = workflowTool(engine);
   return (evidence: Record<string, unknown>, more: Record<string, unknown> = {}) =>
     tool.dispatch({ action: "complete_phase", session_id: sessionId, phase: 1, evidence, ...more });
 }
@@ -77,5 +78,6 @@ it("an answer that is told once more under its key says so", async () => {
   const evidence = { plan_file: "plan.md", hours: 8, tasks_planned: 1 };
   const refused = await complete(evidence, key);
   expect(refused).not.toHaveProperty("replayed");
-  expect(await complete(evidence, key)).toEqual({ ...refused, replayed: true });
+  const session_now = { current_phase: 1, session_status: "active" };
+  expect(await complete(evidence, key)).toEqual({ ...refused, replayed: true, session_now });
 });

@@ -1,14 +1,14 @@
-import { createWorkflowTool } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES, PARAMETERS } from "../../src/tool/actions.js";
 import { makeAsking } from "../support/approvals.js";
+import { workflowTool } from "../support/fits-schema.js";
 
 const ID = "asking_src_a_ts_20260304_050607";
 
 /** The tool on an engine at whose first gate somebody must be asked. */
 async function makeTool(options: Parameters<typeof makeAsking>[0] = {}) {
   const made = await makeAsking(options);
-  const tool = createWorkflowTool(made.engine);
+  const tool = workflowTool(made.engine);
   const submit = { action: "complete_phase", session_id: ID, phase: 1, evidence: { tests_pass: true } };
   await tool.dispatch({ action: "start", workflow_type: "asking", target_file: "src/a.ts" });
   return { ...made, tool, submit };

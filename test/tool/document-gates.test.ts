@@ -1,5 +1,6 @@
-import { createWorkflowTool, MemoryContent } from "phasegate";
+import { MemoryContent } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { workflowTool } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 
 const TEXT = `# Phase 1: Count
@@ -25,7 +26,7 @@ describe("a gate out of a phase's text, on the wire", () => {
     const sources = { counted: { "metadata.json": JSON.stringify(metadata), "phases/1/phase.md": TEXT } };
     const { engine } = makeEngine({ content: new MemoryContent({ sources }) });
     const { sessionId } = await engine.start({ workflowType: "counted", target: "src/a.ts" });
-    const tool = createWorkflowTool(engine);
+    const tool = workflowTool(engine);
     const example = { function_count: 21, functions_list: ["compile", "parse"] };
     const shown = await tool.dispatch({ action: "get_phase", session_id: sessionId });
     expect(JSON.stringify(shown)).toContain(JSON.stringify(example));

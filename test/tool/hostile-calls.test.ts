@@ -1,12 +1,7 @@
-import {
-  createWorkflowTool,
-  defineWorkflow,
-  type EngineOptions,
-  type Workflow,
-  type WorkflowToolOptions,
-} from "phasegate";
+import { defineWorkflow, type EngineOptions, type Workflow, type WorkflowToolOptions } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { workflowTool } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 
@@ -19,7 +14,7 @@ function makeTool(
   toolOptions: WorkflowToolOptions = {},
 ) {
   const made = makeEngine(options, workflows);
-  const tool = createWorkflowTool(made.engine, toolOptions);
+  const tool = workflowTool(made.engine, toolOptions);
   const call = async (input: unknown): Promise<Answer> => {
     const answer = await tool.dispatch(input);
     expect(JSON.stringify(answer).length, "an answer over its budget").toBeLessThanOrEqual(BUDGET);
@@ -181,7 +176,7 @@ describe("`next` goes by where the session stands", () => {
       for (const action of valid as string[]) expect(actions).toContain(action);
     }
     expect(() => makeTool({}, [twoPhases], { actions: [] })).toThrow("actions");
-    expect(() => createWorkflowTool(makeEngine().engine, { actions: ["nope" as never] })).toThrow("nope");
+    expect(() => workflowTool(makeEngine().engine, { actions: ["nope" as never] })).toThrow("nope");
   });
 
   it("starts what a filter has left", async () => {

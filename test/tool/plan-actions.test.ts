@@ -1,5 +1,5 @@
-import { createWorkflowTool } from "phasegate";
 import { describe, expect, it } from "vitest";
+import { workflowTool } from "../support/fits-schema.js";
 import { claims, makePlanned, PLAN, PLAN_PATH, type PlannedOptions } from "../support/planned.js";
 
 type Answer = Record<string, unknown>;
@@ -7,7 +7,7 @@ type Answer = Record<string, unknown>;
 /** A tool on an engine with a plan; `call` fails the test unless the answer has the status, and fits. */
 function makeTool(options: PlannedOptions = {}, maxTokens = 6000) {
   const made = makePlanned(options);
-  const tool = createWorkflowTool(made.engine, { maxTokens });
+  const tool = workflowTool(made.engine, { maxTokens });
   const send = async (status: string, input: Answer): Promise<Answer> => {
     const answer = await tool.dispatch(input);
     expect(answer, JSON.stringify(answer)).toMatchObject({ status, action: input.action });
@@ -194,12 +194,12 @@ describe("the tool on a session with a plan", () => {
     const session_id = await start(2);
     edit((text) =>
       text
-        .replace("Write the printer", "Write a printer")
+        .replace("- [ ] **Task 2.2**", "- [ ] **Task 2.3**: Write a legend\n- [ ] **Task 2.2**")
         .replace("- [x] **Task 1.3**", "- [ ] **Task 1.4**: Late\n- [x] **Task 1.3**"),
     );
     const preview = { action: "sync_plan", session_id, preview: true };
     expect(await call({ action: "get_phase", session_id })).toMatchObject({
-      plan_changed: { path: PLAN_PATH, summary: "1 renamed", next: preview },
+      plan_changed: { path: PLAN_PATH, summary: "1 added", next: preview },
       next: { action: "get_task", phase: 2, task_number: 1 },
     });
     expect(await call({ action: "get_state", session_id })).toMatchObject({ plan_changed: { next: preview } });
@@ -207,8 +207,10 @@ describe("the tool on a session with a plan", () => {
       plan_changed: expect.stringContaining("sync_plan"),
     });
     const changes = {
-      added: [{ phase: 1, id: "1.4", name: "Late", note: expect.stringContaining("not asked for") }],
-      renamed: [{ phase: 2, id: "2.1", from: "Write the printer", to: "Write a printer" }],
+      added: [
+        { phase: 1, id: "1.4", name: "Late", note: expect.stringContaining("not asked for") },
+        { phase: 2, id: "2.3", name: "Write a legend" },
+      ],
     };
     expect(await call(preview)).toMatchObject({
       ...{ plan: PLAN_PATH, preview: true, changed: true, synced: false, changes },
@@ -238,6 +240,34 @@ describe("the tool on a session with a plan", () => {
       code: "NOT_ALLOWED",
       error: expect.stringContaining("'All tests pass'"),
     });
+  });
+
+  it("names nothing of phases ahead in a preview, a refusal or a sync, and counts it", async () => {
+    const { call, refused, start, edit } = makeTool();
+    const session_id = await start(1);
+    edit((text) =>
+      text
+        .replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: Read them\n- [ ] **Task 1.3**")
+        .replace("- [ ] **Task 2.2**", "- [ ] **Task 2.3**: Write a legend\n- [ ] **Task 2.2**")
+        .replace("Phase 2: Print", "Phase 2: Show"),
+    );
+    const preview = await call({ action: "sync_plan", session_id, preview: true });
+    expect(preview).toMatchObject({
+      changes: { added: [{ phase: 1, id: "1.4", name: "Read them" }] },
+      ...{ change_counts: { added: 2, renamed: 1 }, changes_ahead: 2 },
+    });
+    const synced = await call({ action: "sync_plan", session_id });
+    expect(synced).toMatchObject({ change_counts: { added: 2, renamed: 1 }, changes_ahead: 2 });
+    expect(synced.changes).toEqual(preview.changes);
+    expect(synced).not.toHaveProperty("more_changes");
+    edit((text) => text.replace("Write the printer", "Say hello").replace("- [ ] Round trips\n", ""));
+    const less = await call({ action: "sync_plan", session_id, preview: true });
+    expect(less).toMatchObject({ needs_host: expect.any(String), taken_away_ahead: 2, changes: {}, changes_ahead: 2 });
+    const refusal = await refused({ action: "sync_plan", session_id });
+    expect(refusal.error).toContain("2 changes of that kind in phases ahead");
+    for (const answer of [preview, synced, less, refusal]) {
+      expect(JSON.stringify(answer)).not.toMatch(/printer|hello|legend|colours|Show|Print|Round/);
+    }
   });
 
   it("says in a word that nothing has changed, and refuses a sync of what is complete", async () => {
@@ -286,7 +316,7 @@ describe("the tool on a session with a plan", () => {
     const { engine, start, edit } = makeTool();
     const session_id = await start(1);
     edit((text) => text.replace("Write the printer", "Write a printer"));
-    const tool = createWorkflowTool(engine, { actions: ["get_phase", "complete_phase"] });
+    const tool = workflowTool(engine, { actions: ["get_phase", "complete_phase"] });
     expect((await tool.dispatch({ action: "get_phase", session_id })).plan_changed).not.toHaveProperty("next");
     expect(await tool.dispatch({ action: "sync_plan", session_id })).toMatchObject({ status: "error" });
   });
@@ -321,7 +351,7 @@ describe("answers about long plans stay in their budget", () => {
     }
     expect(said).toContain("Task 1.500 is not");
     expect(said).toContain("item 200 of the validation gate: Thing 200 works");
-    const tool = createWorkflowTool(engine, { actions: ["complete_phase"] });
+    const tool = workflowTool(engine, { actions: ["complete_phase"] });
     expect((await tool.dispatch(failed)).next).toMatchObject({ action: "complete_phase" });
   });
 
@@ -339,19 +369,19 @@ describe("answers about long plans stay in their budget", () => {
 
   it("a sync with hundreds of differences counts what it does not list", async () => {
     const { call, start, edit } = makeTool({ plan: chain(10) }, 2000);
-    const session_id = await start(0);
-    edit(() => chain(300).replaceAll("thing", "other thing"));
+    const session_id = await start(1);
+    edit(() => chain(300).replaceAll("Dependencies**: Task", "Estimated Time**: 1 hour\n  - **Dependencies**: Task"));
     const synced = await call({ action: "sync_plan", session_id });
     expect(synced).toMatchObject({
       synced: true,
-      changes: { added: { length: 15 }, renamed: { length: 10 } },
+      changes: { added: { length: 15 }, other: { length: 9 } },
       more_changes: 275,
     });
   });
 
   it("a preview of it names every one of them, in pages that are good as long as the plan is the same", async () => {
     const { call, refused, start, edit, engine } = makeTool({ plan: chain(10) }, 2000);
-    const session_id = await start(0);
+    const session_id = await start(1);
     edit(() => chain(300).replaceAll("thing", "other thing"));
     const { version } = await engine.getState(session_id);
     let page = await call({ action: "sync_plan", session_id, preview: true });
@@ -367,7 +397,7 @@ describe("answers about long plans stay in their budget", () => {
     }
     expect(named.sort()).toEqual(Array.from({ length: 300 }, (_, index) => `1.${index + 1}`).sort());
     expect(page).not.toHaveProperty("more_changes");
-    expect(page.next).toEqual({ action: "sync_plan", session_id });
+    expect(page.next).toMatchObject({ action: "get_phase", session_id });
     const { cursor } = JSON.parse(JSON.stringify(second));
     expect(await refused({ action: "sync_plan", session_id, cursor })).toMatchObject({ code: "INVALID_INPUT" });
     expect((await engine.getState(session_id)).version).toBe(version);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineRoutedWorkflow, routedWorkflows } from "../../src/routed/definition/define-routed-workflow.js";
-import { createRoutedTools } from "../../src/tool/routed/create-routed-tools.js";
 import { routed, Script } from "../routed/engine/garden.js";
+import { routedTools } from "../support/fits-schema.js";
 
 const ROOM = 1000 * 4;
 const LONG = Array.from({ length: 900 }, (_, line) => `Row ${line}: dig on.`).join("\n");
@@ -19,7 +19,7 @@ async function longGarden(...moves: ConstructorParameters<typeof Script>) {
     }),
   );
   const { engine } = routed(new Script(...moves), { workflows });
-  const tools = createRoutedTools(engine, { maxTokens: 1000 });
+  const tools = routedTools(engine, { maxTokens: 1000 });
   const ask = async (name: string, input: object) => {
     const tool = tools.find((one) => one.name === name);
     if (tool === undefined) throw new Error(`no tool ${name}`);

@@ -1,6 +1,6 @@
-import { createWorkflowTool } from "phasegate";
 import type { Verifier } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
+import { workflowTool } from "../support/fits-schema.js";
 import { makeProject, startVerified } from "../support/verified.js";
 
 const GATE = (more = "") => `evidence_schema:
@@ -15,7 +15,7 @@ async function start(gate: string) {
   await write("check.mjs", "console.log('2 tests fail'); process.exit(1);\n");
   await write("report.md", "# Report\n");
   const made = await startVerified([gate, OPEN], { verifiers });
-  const tool = createWorkflowTool(made.engine);
+  const tool = workflowTool(made.engine);
   const call = (action: string, more: Record<string, unknown> = {}) =>
     tool.dispatch({ action, session_id: made.sessionId, ...more });
   const complete = (evidence: Record<string, unknown>) => call("complete_phase", { phase: 1, evidence });
@@ -69,7 +69,7 @@ describe("a refusal by verifiers on the wire", () => {
     const gate = `${OPEN}verify: [broken, ${Array.from({ length: 6 }, () => "loud").join(", ")}]\n`;
     const { engine, sessionId } = await startVerified([gate], { verifiers: { loud, broken } });
     const complete = (maxTokens: number) =>
-      createWorkflowTool(engine, { maxTokens }).dispatch({
+      workflowTool(engine, { maxTokens }).dispatch({
         ...{ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: true } },
       });
     const small = await complete(1500);
@@ -128,7 +128,7 @@ describe("what agents see of a gate", () => {
   it("hides the warnings of a gate that passes, too", async () => {
     const gate = `${OPEN.replace("{type: boolean}", "{type: boolean, required: false, validator: is_true}")}`;
     const { engine, sessionId } = await startVerified([`${gate}checkpoint: {strict: false}\nreveal: names\n`]);
-    const complete = createWorkflowTool(engine).dispatch({
+    const complete = workflowTool(engine).dispatch({
       ...{ action: "complete_phase", session_id: sessionId, phase: 1, evidence: { done: false } },
     });
     expect(await complete).toMatchObject({ checkpoint_passed: true, warnings: ["'done' doesn't meet the gate"] });

@@ -1,6 +1,7 @@
-import { createWorkflowTool, defineWorkflow, type EngineOptions, type Workflow } from "phasegate";
+import { defineWorkflow, type EngineOptions, type Workflow } from "phasegate";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { workflowTool } from "../support/fits-schema.js";
 import { makeEngine } from "../support/make-engine.js";
 import { built, twoPhases } from "../support/workflows.js";
 
@@ -13,7 +14,7 @@ function makeTool(
   maxTokens = 6000,
 ) {
   const made = makeEngine(options, workflows);
-  const tool = createWorkflowTool(made.engine, { maxTokens });
+  const tool = workflowTool(made.engine, { maxTokens });
   const dispatch = async (input: unknown): Promise<Answer> => {
     const answer = await tool.dispatch(input);
     expect(JSON.stringify(answer).length, "an answer over its budget").toBeLessThanOrEqual(maxTokens * 4);
@@ -367,7 +368,7 @@ describe("refusals", () => {
 describe("the host's choice of actions", () => {
   it("leaves out the others from schema, description and dispatch", async () => {
     const { engine } = makeEngine();
-    const tool = createWorkflowTool(engine, { name: "gate", actions: ["start", "get_phase", "complete_phase"] });
+    const tool = workflowTool(engine, { name: "gate", actions: ["start", "get_phase", "complete_phase"] });
     expect(JSON.stringify(tool.inputSchema)).not.toContain("rollback");
     expect(tool.description).not.toContain("rollback");
     expect(await tool.dispatch({ action: "rollback", session_id: "x", to_phase: 1 })).toMatchObject({

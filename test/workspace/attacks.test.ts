@@ -129,7 +129,8 @@ describe("a name that isn't what it looks like", () => {
   });
   it("turns the direction of writing", async () => {
     await refusesEverywhere("x\u202Edm.exe");
-    for (const unseen of ["\u200b", "\u200d", "\u00ad", "\u061c", "\u180e", "\u{e0041}"]) {
+    const known = ["\u200b", "\u200d", "\u00ad", "\u061c", "\u180e", "\u{e0041}", "\u{e007f}"];
+    for (const unseen of [...known, "\ufe0f", "\ufe00", "\u{e0100}", "\u17b4", "\u2800", "\u3164"]) {
       await refusesEverywhere(`x${unseen}.md`);
     }
   });

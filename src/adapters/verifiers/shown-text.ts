@@ -3,6 +3,7 @@
  * anything that a terminal or a reader could be misled by.
  */
 import { shown } from "../../definition/names.js";
+import { escapeHidden } from "../../definition/visible-text.js";
 
 const LINES_MAX = 10;
 const LINE_MAX = 200;
@@ -10,22 +11,18 @@ const COMMAND_MAX = 300;
 /** Colours and cursor movements, titles and links of terminals. Their parts can't overlap. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
 const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
-/** Controls, what turns the direction of a text, and what has no width. */
-const MISLEADING =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** A path as it may stand in a message. */
 export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
 }
 
-/** A text without controls and invisible characters. */
+/** Returns a text without a terminal's commands, and with escapes for controls and hidden characters. */
 export function harmless(text: string): string {
-  return withoutEscapes(text).replace(MISLEADING, "?");
+  return escapeHidden(withoutEscapes(text));
 }
 
-/** A text without colours: they may stand in the middle of a path, which then isn't found. */
+/** Returns a text without a terminal's colours: they may stand in the middle of a path, which then isn't found. */
 export function withoutEscapes(text: string): string {
   return text.replace(ESCAPES, "");
 }

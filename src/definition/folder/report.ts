@@ -1,6 +1,7 @@
 import type { SourcePosition } from "../../errors.js";
 import type { Diagnostic } from "../diagnostic.js";
 import type { InferredRequirement } from "../requirements/requirement.js";
+import { singleLine } from "../visible-text.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 
 /** Collects what is wrong, so that all of it can be said at once, each with a hint of what to write instead. */
@@ -20,7 +21,8 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
   const diagnostics = [...found];
   const add = (severity: Diagnostic["severity"]): Report["error"] => {
     return (code, place, message, hint) => {
-      diagnostics.push({ ...place, severity, code, message: printable(message), hint: printable(hint) });
+      // What a parser says of a text can hold parts of that text.
+      diagnostics.push({ ...place, severity, code, message: singleLine(message), hint: singleLine(hint) });
     };
   };
   const inferred: InferredRequirement[] = [];
@@ -31,12 +33,6 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
     sorted: () => [...diagnostics].sort(byPlace),
     inferred: () => inferred,
   };
-}
-
-/** What a parser says of a text can hold parts of that text. */
-function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "?");
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {

@@ -1,4 +1,5 @@
 import { parseSessionId, shown } from "../../definition/names.js";
+import { visibleText } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import { decisionRefusal, notWaiting } from "../../session/approval.js";
@@ -107,7 +108,7 @@ async function explained<E extends Error>(
 
 function requireText(field: "by" | "note", text: unknown): void {
   const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
-  if (typeof text === "string" && text.trim() !== "" && text.length <= limit) return;
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
   const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "what is to be mended, in words";
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
     remedy: `Give '${field}': it is recorded with the decision.`,

@@ -3,7 +3,7 @@ import { keyedRequest } from "../../kernel/idempotency.js";
 import type { Actor } from "../../session/commands.js";
 import type { PlanChanges } from "../../session/plan-changes.js";
 import { invalidTransition } from "../../session/refusals.js";
-import { checkWorkflow, execute, loadSession, sessionNotFound } from "../context.js";
+import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import { type Standing, standingOf } from "../standing.js";
@@ -30,12 +30,14 @@ export interface SyncResult extends Standing {
   readonly changed: boolean;
   /** All differences of a preview; of a sync, those that the session's log keeps, and how many there were. */
   readonly changes: PlanChanges;
-  /** Of a preview: whether who asks may not sync, since gates would ask for less, and the host may. */
+  /** Of a preview: whether who asks may not sync, since less would be asked for, and the host may. */
   readonly needsHost: boolean;
   /** What is added to the plan's own phase numbers. */
   readonly shift: number;
   /** What was written into the plan. */
   readonly ticks?: TickReport;
+  /** Whether an earlier call with the same key did it; where the session stands is told as of now. */
+  readonly replayed: boolean;
 }
 
 /**
@@ -76,9 +78,9 @@ export async function syncPlan(
     const event = outcome.events.find(({ type }) => type === "plan_synced");
     if (event?.type !== "plan_synced" || event.structure.plan === undefined) throw new Error("a sync without a plan");
     const { plan } = event.structure;
-    const { ticks } = outcome;
+    const { ticks, replayed } = outcome;
     return {
-      ...standingOf(context, outcome),
+      ...{ ...standingOf(context, await sessionNow(context, outcome)), replayed },
       ...{ path: plan.path, preview, changed: true, changes: event.changes, shift: plan.shift, needsHost: false },
       ...(ticks === undefined ? {} : { ticks }),
     };
@@ -109,6 +111,7 @@ function foundOf(
     changes: changesByKind(changes, takenAway, Number.POSITIVE_INFINITY),
     shift: arrangement.shift,
     needsHost: false,
+    replayed: false,
   };
 }
 

@@ -1,6 +1,7 @@
 import { canonicalJson } from "../../definition/canonical-json.js";
 import { digest } from "../../definition/digest.js";
 import { parseSessionId, shown } from "../../definition/names.js";
+import { singleLine, visibleText } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import { checkReport } from "./check-report.js";
@@ -34,13 +35,15 @@ export function advance(context: RoutedContext, id: string, request: AdvanceRequ
 
 /** The same for a client that comes back, which says where it thinks it was. */
 export function resume(context: RoutedContext, id: string, request: ResumeRequest): Promise<RoutedResult> {
-  const { assumedStep } = request;
-  if (typeof assumedStep !== "string" || assumedStep.trim() === "" || assumedStep.length > 200) {
-    throw new PhasegateError("INVALID_INPUT", `the assumed step must be a name, not ${shown(assumedStep)}`, {
+  const { assumedStep: given } = request;
+  if (typeof given !== "string" || visibleText(given) === "" || given.length > 200) {
+    throw new PhasegateError("INVALID_INPUT", `the assumed step must be a name, not ${shown(given)}`, {
       remedy: "Give the name of the step that you think you are on.",
       details: { field: "assumed_current_step_name", expected: "the name of a step" },
     });
   }
+  // A name is one line: it is shown to people and compared with the names of steps.
+  const assumedStep = singleLine(given.trim());
   return take(context, id, { ...handedIn(context, "resume", request, assumedStep), assumedStep });
 }
 

@@ -1,4 +1,5 @@
 import { parseSessionId } from "../../definition/names.js";
+import { visibleText } from "../../definition/visible-text.js";
 import { authenticate } from "../../engine/approval/authenticate.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
@@ -58,7 +59,7 @@ function refused(phase: number, reason: "not_waiting" | "other_evidence", messag
 }
 
 function requireText(field: "by" | "note", text: unknown): void {
-  if (typeof text === "string" && text.trim() !== "" && text.length <= 4000) return;
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= 4000) return;
   throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
     remedy: `Give '${field}': it is recorded with the decision.`,
     details: { field, expected: "a text of 1 to 4,000 characters" },

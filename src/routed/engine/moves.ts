@@ -6,7 +6,7 @@ import type { RoutedContext } from "./routed-context.js";
 import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 import { answerAfter, settle } from "./settle.js";
 import type { RoutedKeyed, RoutedResult, RoutedView } from "./types.js";
-import { requireFound, resultOf, viewInstance } from "./view.js";
+import { requireFound, requireInstance, resultOf, viewInstance } from "./view.js";
 
 /** A move with its reason. */
 export interface RoutedMove extends RoutedKeyed {
@@ -19,7 +19,7 @@ export async function suspend(
   id: string,
   { reason, ...keyed }: RoutedMove,
 ): Promise<RoutedView> {
-  return viewInstance(context, await move(context, id, { type: "suspend", ...reasonOf(reason) }, keyed));
+  return viewNow(context, await move(context, id, { type: "suspend", ...reasonOf(reason) }, keyed));
 }
 
 /** Ends an instance for good. */
@@ -28,7 +28,16 @@ export async function cancel(
   id: string,
   { reason, ...keyed }: RoutedMove,
 ): Promise<RoutedView> {
-  return viewInstance(context, await move(context, id, { type: "cancel", ...reasonOf(reason) }, keyed));
+  return viewNow(context, await move(context, id, { type: "cancel", ...reasonOf(reason) }, keyed));
+}
+
+/** Where an instance is after a move; where it is now, if an earlier call with the same key had made the move. */
+async function viewNow(
+  context: RoutedContext,
+  moved: RoutedCommit & { readonly replayed: boolean },
+): Promise<RoutedView> {
+  if (!moved.replayed) return viewInstance(context, moved);
+  return { ...(await viewInstance(context, await requireInstance(context, moved.sessionId))), replayed: true };
 }
 
 /** Takes a failed instance up again: a report that was not decided is asked about anew. */

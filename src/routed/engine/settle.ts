@@ -1,6 +1,8 @@
 import type { DecisionRequest, StepReport } from "../../decision/decision-request.js";
 import { FINISH, type RoutedDefinition } from "../../definition/routed-definition.js";
+import { singleLine } from "../../definition/visible-text.js";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../../errors.js";
+import { matchName } from "../definition/match-name.js";
 import type { RoutedEntry } from "../session/entries.js";
 import type { PendingDecision, RoutedHead } from "../session/head.js";
 import { allowedNext, type RoutedStructure, stepOf } from "../session/structure.js";
@@ -139,7 +141,8 @@ async function requestFor(
   const asked = entries.at(-1)?.version === pending.version ? entries.at(-1) : undefined;
   const shown = context.options.historyShown;
   const history = (asked === undefined ? entries : entries.slice(0, -1)).filter(({ stepName }) => stepName !== "");
-  const existing = new Set([...workflow.steps.map(({ name }) => name), FINISH]);
+  const names = workflow.steps.map(({ name }) => name);
+  const existing = new Set([...names, FINISH]);
   const following = allowedNext(structure, head.step, head.visits);
   // A client that comes back may find that its step is not done: to stay there is no way that `next` could shut.
   const here = pending.operation === "resume" && head.step !== undefined ? [head.step] : [];
@@ -151,12 +154,18 @@ async function requestFor(
     workflow,
     allowed,
     ...(head.step === undefined ? {} : { currentStep: head.step }),
-    ...(pending.assumedStep === undefined ? {} : { assumedStep: pending.assumedStep }),
+    ...(pending.assumedStep === undefined ? {} : { assumedStep: assumedStepOf(pending.assumedStep, names) }),
     status: "RUNNING",
     context: head.context,
     history: shown === 0 ? [] : history.slice(-shown).map(asHistory),
     ...reportOf(asked ?? (await entryOf(context, session, pending))),
   };
+}
+
+/** Returns the step that a client means, by its name in the definition; the client's own word where it means none. */
+function assumedStepOf(assumed: string, names: readonly string[]): string {
+  const line = singleLine(assumed);
+  return matchName(line, names) ?? line;
 }
 
 /** Where so much has happened since the report that it isn't among the last entries. */

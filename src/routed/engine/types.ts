@@ -88,13 +88,17 @@ export interface RoutedView {
   readonly awaiting?: RoutedQuestion;
   /** What may be called now. */
   readonly allowed: readonly RoutedOperation[];
+  /** An earlier call with the same key had suspended or cancelled it: this is where it is now. */
+  readonly replayed?: boolean;
 }
 
 /** What a call that moves an instance answers. */
 export interface RoutedResult extends RoutedView {
   readonly nextStep: StepView;
-  /** Whether an earlier call with the same key did it. */
+  /** Whether an earlier call with the same key did it: all else is that call's answer. */
   readonly replayed: boolean;
+  /** Of a replayed answer: where the instance is, if it has gone on since. */
+  readonly now?: RoutedView & { readonly nextStep: StepView };
   /** The report was not enough for the step's gate: mend what it names, and report again. */
   readonly gate?: GateRefusal;
   readonly reasoning?: string;

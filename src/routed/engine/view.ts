@@ -55,7 +55,14 @@ export async function resultOf(
   session: RoutedSession,
   replayed: boolean,
 ): Promise<RoutedResult> {
-  return { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
+  const answer = { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
+  if (!replayed) return answer;
+  const latest = await requireInstance(context, session.sessionId);
+  if (latest.version === session.version) return answer;
+  return {
+    ...answer,
+    now: { ...(await viewInstance(context, latest)), nextStep: await stepView(context, latest) },
+  };
 }
 
 /** What a client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */

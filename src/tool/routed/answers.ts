@@ -6,6 +6,7 @@ import { REQUEST_ERRORS, WIRE_ERRORS } from "./error-codes.js";
 const object = z.record(z.string(), z.unknown());
 const time = z.iso.datetime();
 const status = z.enum(ROUTED_STATUSES);
+const replayed = z.literal(true).optional().describe("An earlier call with the same key did it: nothing was done now");
 
 const stepSchema = z.object({
   step_name: z.string().describe("FINISH once the work is done"),
@@ -57,7 +58,11 @@ export const resultSchema = z.object({
     .optional()
     .describe("What is missing before anybody is asked for the next step"),
   approval_denied: z.object({ by: z.string(), note: z.string() }).optional(),
-  replayed: z.literal(true).optional().describe("An earlier call did it: this is its answer"),
+  replayed,
+  earlier_answer: z
+    .object({ next_step_name: z.string(), status })
+    .optional()
+    .describe("What that call led to, where the instance has gone on since: next_step is what is to be done now"),
   ...waitingShape,
 });
 
@@ -73,6 +78,7 @@ export const statusSchema = z.object({
   updated_at: time,
   completed_at: time.nullable(),
   reason: z.string().optional().describe("Why it waits or has failed"),
+  replayed,
   ...waitingShape,
 });
 

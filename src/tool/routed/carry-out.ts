@@ -103,9 +103,10 @@ async function moved(face: RoutedFace, work: () => Promise<RoutedResult>): Promi
 
 async function withPerson(
   { engine, askPerson }: RoutedFace,
-  { instanceId, awaiting }: RoutedResult,
+  result: RoutedResult,
   again: () => Promise<RoutedResult>,
 ): Promise<Moved | undefined> {
+  const { instanceId, awaiting } = result.now ?? result;
   if (awaiting === undefined) return undefined;
   const answer = await askPerson?.(awaiting);
   if (answer === undefined) return undefined;

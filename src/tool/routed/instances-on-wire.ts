@@ -17,22 +17,27 @@ export interface Moved extends RoutedResult {
   readonly denied?: { readonly by: string; readonly note: string };
 }
 
-/** What a call that moves an instance answers: seed 003's three keys, then how it stands. */
+/**
+ * What a call that moves an instance answers: seed 003's three keys, then how it stands. An answer that is given once more
+ * after the instance has gone on tells what the earlier call led to, and what is to be done now.
+ */
 export function resultOnWire(face: RoutedFace, moved: Moved): ResultOnWire {
-  const { reasoning, replayed, gate, denied, nextStep, completedAt } = moved;
+  const { reasoning, replayed, gate, denied, nextStep, now = moved } = moved;
+  const { completedAt } = now;
   return {
-    instance_id: moved.instanceId,
-    next_step: stepOnWire(nextStep),
-    current_context: moved.context,
-    workflow_name: moved.workflow,
-    status: moved.status,
-    ...reasonOf(moved),
+    instance_id: now.instanceId,
+    next_step: stepOnWire(now.nextStep),
+    current_context: now.context,
+    workflow_name: now.workflow,
+    status: now.status,
+    ...reasonOf(now),
     ...(reasoning === undefined ? {} : { reasoning }),
     ...(completedAt === undefined ? {} : { completed_at: completedAt }),
     ...(gate === undefined ? {} : { gate: gateOnWire(gate, nextStep.gate ? revealOf(nextStep.gate) : "fields") }),
     ...(denied === undefined ? {} : { approval_denied: denied }),
     ...(replayed ? { replayed } : {}),
-    ...waitingOnWire(face, moved),
+    ...(now === moved ? {} : { earlier_answer: { next_step_name: nextStep.name, status: moved.status } }),
+    ...waitingOnWire(face, now),
   };
 }
 
@@ -49,6 +54,7 @@ export function statusOnWire(face: RoutedFace, view: RoutedView, step?: StepView
     updated_at: view.updatedAt,
     completed_at: view.completedAt ?? null,
     ...reasonOf(view),
+    ...(view.replayed ? { replayed: true as const } : {}),
     ...waitingOnWire(face, view),
   };
 }

@@ -4,12 +4,13 @@
  */
 import { shown } from "../../definition/names.js";
 import { parseRelativePath } from "../../definition/relative-path.js";
+import { escapeHidden } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 
 /** Devices of Windows, whatever stands after them: `nul.txt` is one. */
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i;
-/** Characters that nobody sees, and marks that turn the direction of a name. */
-const UNSEEN = /\p{Cc}|\p{Zl}|\p{Zp}|\u034f|\u115f|\u1160|\u3164|\uffa0|(?![\u200c\u200d])\p{Cf}/u;
+/** What joins letters or the parts of an emoji, and asks for an emoji's look: the hidden characters that names need. */
+const JOINING = /[\u200c\u200d]|(?<=\p{Extended_Pictographic})\ufe0f/gu;
 /** What joins letters of some scripts, and the parts of an emoji, does nothing where it stands beside plain letters. */
 const JOINS_NOTHING = /(?:^|[\p{ASCII}])[\u200c\u200d]|[\u200c\u200d](?:[\p{ASCII}]|$)/u;
 /** A short name, such as `MANIFE~1.JSO`: on Windows it may be another one's. */
@@ -31,7 +32,8 @@ export function checkedPath(value: unknown): string {
 /** Why a path is refused, in words that follow "it"; undefined if it isn't. */
 function faultOf(path: string): string | undefined {
   if (/\p{Surrogate}/u.test(path)) return "it holds half a character";
-  if (UNSEEN.test(path) || JOINS_NOTHING.test(path))
+  const rest = path.replace(JOINING, "");
+  if (escapeHidden(rest) !== rest || JOINS_NOTHING.test(path))
     return "it holds a character that can't be seen or turns the direction of writing";
   if (/%(2e|2f|5c|00)/i.test(path)) return "it holds an encoded dot, slash or NUL";
   if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return "it is a URL";

@@ -245,7 +245,7 @@ describe("command", () => {
     const colours = await run(
       'console.log("\\u001b[31mred\\u001b[0m \\u001b]0;title\\u0007bell\\u0007 \\u202eabc\\u200b");',
     );
-    expect(colours.output).toEqual(["red bell? ?abc?"]);
+    expect(colours.output).toEqual(["red bell\\u0007 \\u202eabc\\u200b"]);
     const long = await run('for (let i = 1; i <= 100; i++) console.log(i + "y".repeat(500));');
     expect(long.output).toHaveLength(21);
     expect(long.output?.[10]).toBe("…");

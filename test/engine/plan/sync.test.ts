@@ -1,4 +1,4 @@
-import { defineWorkflow, type EngineNotifications, parsePlan, type SourceParser } from "phasegate";
+import { defineWorkflow, type EngineNotifications, type PlanChange, parsePlan, type SourceParser } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { failure } from "../../support/failure.js";
 import { makeEngine } from "../../support/make-engine.js";
@@ -228,7 +228,7 @@ describe("a plan that was edited", () => {
     edit((text) => text.replace("Write the printer", "Write a printer"));
     const first = await engine.syncPlan(sessionId, { idempotencyKey: "k" });
     edit((text) => text.replace("Write a printer", "Write two printers"));
-    expect(await engine.syncPlan(sessionId, { idempotencyKey: "k" })).toEqual(first);
+    expect(await engine.syncPlan(sessionId, { idempotencyKey: "k" })).toEqual({ ...first, replayed: true });
     expect((await engine.getState(sessionId)).structure.phases[2]?.tasks[0]?.name).toBe("Write a printer");
     const plain = makeEngine();
     const { sessionId: other } = await plain.engine.start({ workflowType: "two_phases", target: "a" });
@@ -266,8 +266,15 @@ describe("a plan that was edited", () => {
   });
 });
 
-/** Edits after which the gates ahead ask for less: what is taken away. */
-const LESS: readonly (readonly [string, (text: string) => string, readonly object[]])[] = [
+/** A plan whose tasks say more of themselves. */
+const MORE = "  - with an example of each call\n  - _Requirements: 1.1, 1.2_\n";
+const TOLD = PLAN.replace("Builds a tree\n", `Builds a tree\n${MORE}`).replace(
+  "\n**Validation Gate**",
+  "- [ ]* **Task 1.5**: Paint it\n\n**Validation Gate**",
+);
+
+/** Edits after which the gates ahead, or the tasks of their phases, ask for less: what is taken away. */
+const LESS: readonly (readonly [string, (text: string) => string, readonly Partial<PlanChange>[]])[] = [
   [
     "a task less",
     (text) => text.replace("- [ ] **Task 1.3**: Write the docs\n  - **Dependencies**: None\n", ""),
@@ -289,6 +296,49 @@ const LESS: readonly (readonly [string, (text: string) => string, readonly objec
     [{ phase: 2, id: "2.2", name: "Write the colours" }],
   ],
   [
+    "another name for a task",
+    (text) => text.replace("Write the docs", "Say hello"),
+    [{ phase: 1, id: "1.3", name: "Write the docs", from: "Write the docs", to: "Say hello" }],
+  ],
+  [
+    "another name for a task, which stays as one that may be left out",
+    (text) =>
+      text.replace(
+        "- [ ] **Task 1.3**: Write the docs",
+        "- [ ]* **Task 1.4**: Write the docs\n- [ ] **Task 1.3**: Say hello",
+      ),
+    [{ phase: 1, id: "1.3", name: "Write the docs", to: "may be left out" }],
+  ],
+  [
+    "a criterion less",
+    (text) => text.replace("    - [ ] Knows all tokens\n", ""),
+    [{ phase: 1, id: "1.1", name: "Write the lexer", from: "criterion 'Knows all tokens'" }],
+  ],
+  [
+    "a weaker criterion",
+    (text) => text.replace("Builds a tree", "Builds something"),
+    [{ phase: 1, id: "1.2", name: "Write the parser", from: "criterion 'Builds a tree'" }],
+  ],
+  [
+    "a requirement less",
+    (text) => text.replace("  - _Requirements: 1.1, 1.2_\n", "  - _Requirements: 1.2_\n"),
+    [{ phase: 1, id: "1.2", name: "Write the parser", from: "requirement '1.1'" }],
+  ],
+  [
+    "a line less of a task's text",
+    (text) => text.replace("with an example of each call", "in a few words"),
+    [{ phase: 1, id: "1.2", name: "Write the parser", from: "line '- with an example of each call'" }],
+  ],
+  [
+    "a task in another phase, with a criterion less",
+    (text) => {
+      const task = /- \[ \] \*\*Task 1\.2\*\*[\s\S]*?Builds a tree\n/.exec(text)?.[0] ?? "";
+      const moved = task.replace("    - [ ] Builds a tree\n", "    - [ ] Is there\n");
+      return text.replace(task + MORE, "").replace("- [ ] **Task 2.1**", `${moved}${MORE}- [ ] **Task 2.1**`);
+    },
+    [{ phase: 1, id: "1.2", name: "Write the parser", from: "criterion 'Builds a tree'" }],
+  ],
+  [
     "a task that may be left out now",
     (text) => text.replace("- [ ] **Task 1.3**", "- [ ]* **Task 1.3**"),
     [{ phase: 1, id: "1.3", name: "Write the docs" }],
@@ -296,14 +346,26 @@ const LESS: readonly (readonly [string, (text: string) => string, readonly objec
   [
     "a phase less",
     (text) => text.replace(/### Phase 2.*/s, ""),
-    [{ id: "2.1" }, { id: "2.2" }, { phase: 2, name: "Round trips" }],
+    [
+      { phase: 2, id: "2.1" },
+      { phase: 2, id: "2.2" },
+      { phase: 2, name: "Round trips" },
+    ],
   ],
 ];
 
 /** Edits after which they ask for as much, or more. */
 const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
   ["a task more", (text) => text.replace("- [ ] **Task 1.3**", "- [ ] **Task 1.4**: More\n- [ ] **Task 1.3**")],
-  ["another name", (text) => text.replace("Write the docs", "Write all docs")],
+  [
+    "more criteria, requirements and lines",
+    (text) =>
+      text
+        .replace("    - [ ] Builds a tree\n", "    - [ ] Is fast\n    - [ ] Builds a tree\n")
+        .replace("1.1, 1.2_\n", "1.1, 1.2, 1.3_\n  - and a picture\n"),
+  ],
+  ["another name for a task that may be left out", (text) => text.replace("Paint it", "Sing it")],
+  ["a task that may be left out no more", (text) => text.replace("- [ ]* **Task 1.5**", "- [ ] **Task 1.5**")],
   ["another id", (text) => text.replace("**Task 1.3**", "**Task 1.7**")],
   ["an item in a later phase", (text) => text.replace("- [ ] All tests pass\n", "").concat("- [ ] All tests pass\n")],
   [
@@ -317,7 +379,7 @@ const AS_MUCH: readonly (readonly [string, (text: string) => string])[] = [
 
 describe("a sync that an agent asks for", () => {
   it.each(LESS)("is the host's where gates would ask for less: %s", async (_, change, takenAway) => {
-    const { engine, start, edit } = makePlanned();
+    const { engine, start, edit } = makePlanned({ plan: TOLD });
     const told: EngineNotifications["planSynced"][] = [];
     engine.on("planSynced", (payload) => told.push(payload));
     const sessionId = await start(1);
@@ -327,7 +389,12 @@ describe("a sync that an agent asks for", () => {
     const { version } = await engine.getState(sessionId);
     const refused = await failure(engine.syncPlan(sessionId, { by: "agent" }));
     expect(refused).toMatchObject({ code: "NOT_ALLOWED", remedy: expect.stringContaining("engine.syncPlan(") });
-    expect(refused.message).toContain(Object(takenAway[0]).name ?? "2.1 Write the printer");
+    // What lies ahead is counted, not named.
+    for (const { phase, name } of takenAway) {
+      if (phase === 1) expect(refused.message).toContain(name);
+      else expect(refused.message).toMatch(/\d changes? of that kind in phases ahead/);
+    }
+    expect(refused.message).not.toMatch(/printer|colours|Round trips/);
     expect((await engine.getState(sessionId)).version).toBe(version);
     expect(told).toEqual([]);
     expect(await engine.syncPlan(sessionId, { preview: true })).toMatchObject({ needsHost: false });
@@ -336,7 +403,7 @@ describe("a sync that an agent asks for", () => {
   });
 
   it.each(AS_MUCH)("needs nobody where they ask for as much: %s", async (_, change) => {
-    const { engine, start, edit } = makePlanned();
+    const { engine, start, edit } = makePlanned({ plan: TOLD });
     const sessionId = await start(1);
     edit(change);
     expect(await engine.syncPlan(sessionId, { preview: true, by: "agent" })).toMatchObject({ needsHost: false });
@@ -349,7 +416,7 @@ describe("a sync that an agent asks for", () => {
   it("needs nobody where what is gone lies behind, nor where the host has said so", async () => {
     const behind = makePlanned();
     const late = await behind.start(2);
-    behind.edit((text) => text.replace(/- \[x\] \*\*Task 1\.3.*\n.*\n/, "").replace("Write the printer", "Print"));
+    behind.edit((text) => text.replace(/- \[x\] \*\*Task 1\.3.*\n.*\n/, "").concat("- [ ] Is fast\n"));
     expect(await behind.engine.syncPlan(late, { by: "agent" })).toMatchObject({
       changes: { removed: [{ id: "1.3" }], takenAway: [] },
     });
@@ -361,13 +428,29 @@ describe("a sync that an agent asks for", () => {
     });
   });
 
+  it("keeps each of several tasks with the same name, whatever their ids and order", async () => {
+    const check = (id: string, criterion: string) =>
+      `- [ ] **Task ${id}**: Check\n  - **Acceptance Criteria**:\n    - [ ] ${criterion}\n`;
+    const twice = `### Phase 1: Only\n\n${check("1.1", "by hand")}${check("1.2", "by a script")}`;
+    const { engine, start, edit } = makePlanned({ plan: twice });
+    const sessionId = await start(1);
+    edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}${check("1.2", "by hand")}`);
+    expect(await engine.syncPlan(sessionId, { by: "agent" })).toMatchObject({ changes: { takenAway: [] } });
+    edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}${check("1.2", "by a script")}`);
+    expect((await failure(engine.syncPlan(sessionId, { by: "agent" }))).message).toContain(
+      "lacks the criterion 'by hand'",
+    );
+    edit(() => `### Phase 1: Only\n\n${check("1.1", "by a script")}`);
+    expect((await failure(engine.syncPlan(sessionId, { by: "agent" }))).message).toContain("'1.2 Check' is gone");
+  });
+
   it("names ten of many things that would go, and counts the others", async () => {
     const items = Array.from({ length: 14 }, (_, index) => `- [ ] Thing ${index + 1}\n`).join("");
-    const { engine, start, edit } = makePlanned({ plan: PLAN.replace("- [ ] Round trips\n", items) });
+    const { engine, start, edit } = makePlanned({ plan: PLAN.replace("- [ ] All tests pass\n", items) });
     const sessionId = await start(1);
-    edit((text) => text.replace(items, ""));
+    edit((text) => text.replace(items, "").replace("- [ ] Round trips\n", ""));
     const { message } = await failure(engine.syncPlan(sessionId, { by: "agent" }));
-    expect(message).toMatch(/'Thing 10' and 4 more would be/);
+    expect(message).toMatch(/'Thing 10' is gone; 4 more in this phase; 1 change of that kind in phases ahead$/);
   });
 });
 
@@ -432,7 +515,7 @@ describe("attempts at a gate", () => {
   const CHECK = "### Phase 2: Check\n\n- [ ] **Task 2.0**: Check it\n\n### Phase 3: Print";
 
   it.each([
-    ["a word changed in the phase", (text: string) => text.replace("Write the printer", "Write the printer well"), 2],
+    ["a word changed in the phase", (text: string) => text.replace("Write the output", "Write all output"), 2],
     ["a phase put in before it", (text: string) => text.replace("### Phase 2: Print", CHECK), 3],
     ["another name for it", (text: string) => text.replace("### Phase 2: Print", "### Phase 2: Show"), 2],
   ])("are not given back by an edit and a sync: %s", async (_, change, place) => {

@@ -86,7 +86,10 @@ describe("an instance", () => {
     const cancelled = await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" });
     expect(cancelled).toMatchObject({ status: "FAILED", reason: "cancelled: no garden", allowed: ["delete"] });
     expect(cancelled.completedAt).toBeDefined();
-    expect(await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" })).toEqual(cancelled);
+    expect(await engine.cancel(id, { reason: "no garden", idempotencyKey: "c" })).toEqual({
+      ...cancelled,
+      replayed: true,
+    });
     await expect(engine.retry(id)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
     await expect(engine.resume(id, { assumedStep: "Dig", ...DONE })).resolves.toMatchObject({
       status: "FAILED",

@@ -1,0 +1,48 @@
+import { createWorkflowTool, type Engine, type WorkflowTool, type WorkflowToolOptions } from "phasegate";
+import { expect } from "vitest";
+import * as z from "zod";
+import type { RoutedEngine } from "../../src/routed/engine/routed-engine.js";
+import { ANSWERS, errorSchema } from "../../src/tool/routed/answers.js";
+import { createRoutedTools, type RoutedToolsOptions } from "../../src/tool/routed/create-routed-tools.js";
+
+type Schema = Parameters<typeof z.fromJSONSchema>[0];
+
+/** Fails the test where an answer is none of those that a tool has published. */
+export function expectFits(schema: Schema, answer: unknown): void {
+  const { error } = z.fromJSONSchema(schema).safeParse(JSON.parse(JSON.stringify(answer)));
+  expect(error && `${z.prettifyError(error)} in ${JSON.stringify(answer).slice(0, 500)}`).toBeUndefined();
+}
+
+/** The phased tool; each of its answers is checked against the schema that it publishes. */
+export function workflowTool(engine: Engine, options?: WorkflowToolOptions): WorkflowTool {
+  const tool = createWorkflowTool(engine, options);
+  const dispatch: WorkflowTool["dispatch"] = async (...input) => {
+    const answer = await tool.dispatch(...input);
+    expectFits(tool.outputSchema, answer);
+    return answer;
+  };
+  return { ...tool, dispatch };
+}
+
+/**
+ * The routed tools, with the same check; where an answer is whole, also against what HTTP publishes of the call: an answer
+ * that was shortened or comes in pages lacks parts.
+ */
+export function routedTools(engine: RoutedEngine, options?: RoutedToolsOptions): ReturnType<typeof createRoutedTools> {
+  return createRoutedTools(engine, options).map((tool) => ({
+    ...tool,
+    dispatch: async (...input: Parameters<typeof tool.dispatch>) => {
+      const answer = await tool.dispatch(...input);
+      expectFits(tool.outputSchema, answer.body);
+      const [call] = tool.calls;
+      if (tool.calls.length > 1 || call === undefined || isPart(answer.body)) return answer;
+      const { error } = (answer.isError ? errorSchema.strict() : ANSWERS[call].strict()).safeParse(answer.body);
+      expect(error && z.prettifyError(error)).toBeUndefined();
+      return answer;
+    },
+  }));
+}
+
+function isPart(body: object): boolean {
+  return "left_out" in body || "json_page" in body;
+}
