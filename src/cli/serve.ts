@@ -111,13 +111,15 @@ function connect(
     workspace?.register(server);
     return server;
   };
-  return serveOverStdio(factory, {
+  const connection = serveOverStdio(factory, {
     input: stdin,
     output: stdout,
     maxMessageBytes: Math.max(MESSAGE_BYTES, maxEvidence * BYTES_FOR_ONE),
     drainMs: DRAIN_MS,
     onError: (err) => log.warn({ err }, "connection"),
   });
+  const ended = connection.ended.finally(() => registration?.dispose());
+  return { ended, close: () => connection.close() };
 }
 
 /** A second signal ends the process at once, as it would without us. */

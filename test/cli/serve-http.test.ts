@@ -191,6 +191,41 @@ describe("phasegate serve --http", () => {
     expect(sent).toBeLessThan(100_000_000);
   });
 
+  it("keeps nothing of clients that go away in the middle of a call", async () => {
+    const asked: (() => void)[] = [];
+    const { serving, port, lines } = await timed({}, () => {
+      return new Promise<never>((_resolve, reject) => asked.push(() => reject(new Error("down"))));
+    });
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const ids: string[] = [];
+    for (let turn = 0; turn < 5; turn += 1) {
+      const started = await open(port, WHOLE);
+      await vi.waitFor(() => expect(started.received()).toContain("instance_id"));
+      ids.push(/"instance_id":"([^"]+)"/.exec(started.received())?.[1] ?? "");
+      started.socket.destroy();
+    }
+    const before = timers();
+    for (const [index, id] of ids.entries()) {
+      const report = JSON.stringify({ instance_id: id, report: { status: "success" } });
+      const head = `${POST.replace("start", "advance")}content-length: ${report.length}\r\n\r\n`;
+      const { socket } = await open(port, head + report);
+      await vi.waitFor(() => expect(asked).toHaveLength(index + 1));
+      socket.destroy();
+    }
+    for (const reject of asked) reject();
+    // What was begun is recorded, though nobody was there to hear of it.
+    for (const id of ids) {
+      await vi.waitFor(async () => {
+        const status = await fetch(`http://127.0.0.1:${port}/workflows/status?instance_id=${id}`);
+        expect(await status.json()).toMatchObject({ status: "FAILED" });
+      });
+    }
+    serving.close();
+    expect(await serving.ended).toBe("closed");
+    expect(timers()).toBeLessThanOrEqual(before);
+    expect(lines.filter((line) => line.includes("connection"))).toEqual([]);
+  });
+
   it("takes a body in packets of one byte", async () => {
     const { port } = await timed({});
     const { socket, received } = await open(port, `${POST}transfer-encoding: chunked\r\n\r\n`);

@@ -183,6 +183,29 @@ describe("serving over stdio", () => {
     expect(await connection.ended).toBe("abandoned");
   });
 
+  it("keeps nothing of calls that were cancelled", async () => {
+    const { input, output, connection, errors, release, send, answers } = serveSlowTool();
+    send(INITIALIZE, INITIALIZED);
+    await vi.waitFor(() => expect(answers()).toHaveLength(1));
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    for (let id = 2; id < 200; id += 1) {
+      send(wait(id), { method: "notifications/cancelled", params: { requestId: id } });
+    }
+    send({ id: 200, method: "ping" });
+    await vi.waitFor(() => expect(answers()).toHaveLength(2));
+    release();
+    await setImmediate();
+    expect(timers()).toBeLessThanOrEqual(before);
+    expect(errors).toEqual([]);
+    input.end();
+    expect(await connection.ended).toBe("input ended");
+    expect(answers().map(({ id }) => id)).toEqual([1, 200]);
+    for (const event of ["data", "end", "drain"]) {
+      expect(input.listenerCount(event) + (event === "drain" ? output.listenerCount(event) : 0)).toBeLessThan(2);
+    }
+  });
+
   it("ends at once where nobody has said anything", async () => {
     const { input, connection } = serveSlowTool();
     input.destroy();
