@@ -75,11 +75,13 @@ export class StdioTransport implements Transport {
     if (input.readableEnded || input.destroyed) this.#ended();
   }
 
+  /** Resolves when it is written, or, where the client leaves much unread, when it reads on or the connection closes. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (isJSONRPCRequest(message)) this.#asked.add(message.id);
     else if ("method" in message) this.#taken(message);
     try {
-      await this.#write(message);
+      this.#write(message);
+      await this.#drained;
     } finally {
       const answer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
       if (answer && message.id !== undefined) this.#settle(message.id);
@@ -166,7 +168,7 @@ export class StdioTransport implements Transport {
         this.#answered(read.id, read.message);
         return;
       case "refused":
-        this.#write(read.answer).catch(this.#failed);
+        this.#write(read.answer);
         return;
       case "nothing":
     }
@@ -202,16 +204,17 @@ export class StdioTransport implements Transport {
     if (typeof id === "string" || typeof id === "number") this.#asked.delete(id);
   }
 
-  /** Resolves when it is written, or, where the client leaves much unread, when it reads on or the connection closes. */
-  async #write(message: JSONRPCMessage | RpcError): Promise<void> {
+  #write(message: JSONRPCMessage | RpcError): void {
     if (this.#closed) throw new Error("the connection is closed");
     const { input, output } = this.#streams;
     if (!output.write(`${JSON.stringify(message)}\n`)) this.#drained ??= this.#untilDrained();
     if (this.#reading && output.writableLength > UNREAD_BYTES) input.pause();
-    await this.#drained;
   }
 
-  /** One listener for all that wait: each would have its own otherwise. */
+  /**
+   * Resolves when the client reads on, or the connection is closed. One listener for all that wait: each would have its own
+   * otherwise.
+   */
   async #untilDrained(): Promise<void> {
     const { input, output } = this.#streams;
     await new Promise<void>((resolve) => {
