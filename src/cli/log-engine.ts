@@ -38,7 +38,8 @@ export function logEngine(engine: Engine, log: Logger): void {
 
 /** Writes down which workflows there are, and what is wrong with those that can't be started. */
 export async function logWorkflows(content: ContentProvider, log: Logger): Promise<void> {
-  const listings = await content.list();
+  const listings = await unlessFailing(() => content.list(), log);
+  if (listings === undefined) return;
   for (const { type, status, diagnostics } of listings) {
     if (status === "ready") continue;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
@@ -47,6 +48,16 @@ export async function logWorkflows(content: ContentProvider, log: Logger): Promi
   const ready = listings.filter(({ status }) => status === "ready").map(({ type }) => type);
   if (ready.length === 0) log.warn("there is no workflow that can be started");
   log.info({ workflows: ready }, "workflows");
+}
+
+/** What lists workflows may fail, now or later: what else is served is no worse for it, and calls tell of it. */
+export async function unlessFailing<T>(list: () => Promise<T>, log: Logger): Promise<T | undefined> {
+  try {
+    return await list();
+  } catch (err) {
+    log.error({ err }, "the workflows can't be listed");
+    return undefined;
+  }
 }
 
 /** A problem quotes evidence: its field and its kind are enough. */

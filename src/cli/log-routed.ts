@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { formatDiagnostic } from "../definition/diagnostic.js";
 import type { RoutedNotificationName } from "../routed/engine/notifications.js";
 import type { RoutedEngine } from "../routed/engine/routed-engine.js";
+import { unlessFailing } from "./log-engine.js";
 
 /** The notifications that are worth a line at `info`. */
 const NEWS: readonly RoutedNotificationName[] = [
@@ -32,7 +33,8 @@ export function logRouted(engine: RoutedEngine, log: Logger): void {
 
 /** Writes down which routed workflows there are, and what is wrong with those that can't be started. */
 export async function logRoutedWorkflows(engine: RoutedEngine, log: Logger): Promise<void> {
-  const listings = await engine.listWorkflows();
+  const listings = await unlessFailing(() => engine.listWorkflows(), log);
+  if (listings === undefined) return;
   for (const { name, status, diagnostics } of listings) {
     if (status === "ready") continue;
     const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** When a file is put aside, and how many are kept. */
@@ -52,7 +52,9 @@ export class RotatingFile {
 }
 
 function open(path: string): number {
-  return openSync(path, "a", 0o600);
+  // As "a", but it doesn't wait for somebody who reads a FIFO.
+  const { O_WRONLY, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
+  return openSync(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
 }
 
 function moveIfThere(from: string, to: string): void {

@@ -22,6 +22,8 @@ const MESSAGE_BYTES = 32 * 1024 * 1024;
 const BYTES_FOR_ONE = 6;
 /** How long calls under way may take once the end has come. */
 const DRAIN_MS = 10_000;
+/** Clients on this machine send a request in far less. */
+const HTTP_TIMES = { headers: 10_000, request: 60_000, drain: DRAIN_MS };
 
 /** What is served: one of them, or several. */
 interface Served {
@@ -32,12 +34,26 @@ interface Served {
 
 /** Something that is being served. */
 interface Serving {
-  readonly ended: Promise<string>;
+  /** Why it ended; `abandoned` if calls were still under way, `broken` if nobody can be answered any more. */
+  readonly ended: Promise<"closed" | "input ended" | "broken" | "abandoned">;
   close(): void;
+}
+
+/** How serving has ended, and whether something that it started may still run. */
+interface Outcome {
+  readonly code: ExitCode;
+  readonly running: boolean;
 }
 
 /** Serves until the client or a signal ends it, and ends in order: answers first, then the storage. */
 export async function serve(options: ServeOptions, terminal: Terminal): Promise<ExitCode> {
+  const { code, running } = await serveClosing(options, terminal);
+  // A call that never ends, or an answer that nobody reads, would keep the process alive.
+  if (running) terminal.exit?.(code);
+  return code;
+}
+
+async function serveClosing(options: ServeOptions, terminal: Terminal): Promise<Outcome> {
   const logs = openLogs(options.logLevel, terminal, logFilesOf(options, process.env));
   try {
     return await serveLogged(options, terminal, logs);
@@ -48,7 +64,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
   }
 }
 
-async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<ExitCode> {
+async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs): Promise<Outcome> {
   const { log } = logs;
   const { workflows, routed: folder, project, http, state } = options;
   const openPhased = workflows.length === 0 ? undefined : await preparePhased(options, log);
@@ -67,12 +83,13 @@ async function serveLogged(options: ServeOptions, terminal: Terminal, logs: Logs
     const serving =
       http === undefined || served.routed === undefined
         ? connect(served, options, terminal, log)
-        : await serveHttp(served.routed.engine, http, log);
+        : await serveHttp(served.routed.engine, http, log, HTTP_TIMES);
     const release = endOnSignals(serving, log);
     const reason = await serving.ended;
     release();
     log.info({ reason }, "stopped");
-    return reason === "broken" ? EXIT.environment : EXIT.ok;
+    const code = reason === "broken" ? EXIT.environment : EXIT.ok;
+    return { code, running: reason === "broken" || reason === "abandoned" };
   } finally {
     await storage?.close?.();
   }
@@ -94,13 +111,15 @@ function connect(
     workspace?.register(server);
     return server;
   };
-  return serveOverStdio(factory, {
+  const connection = serveOverStdio(factory, {
     input: stdin,
     output: stdout,
     maxMessageBytes: Math.max(MESSAGE_BYTES, maxEvidence * BYTES_FOR_ONE),
     drainMs: DRAIN_MS,
     onError: (err) => log.warn({ err }, "connection"),
   });
+  const ended = connection.ended.finally(() => registration?.dispose());
+  return { ended, close: () => connection.close() };
 }
 
 /** A second signal ends the process at once, as it would without us. */

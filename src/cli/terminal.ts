@@ -7,6 +7,8 @@ export interface Terminal {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
+  /** Ends the process, whatever still runs in it. Missing where others use the process, too. */
+  exit?(code: number): void;
 }
 
 type Style = Parameters<typeof styleText>[0];

@@ -25,6 +25,8 @@ export interface HttpApiOptions extends OpenApiOptions {
 export type HttpApi = (request: Request) => Promise<Response>;
 
 const BODY_BYTES = 1024 * 1024;
+/** The longest URL. */
+const URL_CHARACTERS = 8192;
 /** As much of a history as one answer has, in characters of JSON. */
 const PAGE_CHARACTERS = 256 * 1024;
 const RETRY_AFTER_SECONDS = "1";
@@ -64,6 +66,8 @@ type Answer =
 
 async function answer({ face, basePath, options, document }: Api, request: Request): Promise<Answer> {
   const { method, url } = request;
+  // Before anything that goes through it: a host may take URLs of any length.
+  if (url.length > URL_CHARACTERS) return { refusal: LONG_URL };
   const { pathname } = new URL(url);
   const path = pathname.startsWith(`${basePath}/`) ? pathname.slice(basePath.length).replace(/\/$/, "") : "";
   const route = ROUTES.find((one) => one.path === path);
@@ -121,6 +125,9 @@ const INTERNAL = refused(500, "INTERNAL_ERROR", "An unexpected error occurred.",
 });
 const NOT_FOUND = refused(404, "NOT_FOUND", "There is nothing at this path.", {
   remedy: `There are ${[...ROUTES.map(({ path }) => path), OPENAPI_PATH].join(", ")}.`,
+});
+const LONG_URL = refused(414, "URI_TOO_LONG", `A URL may have ${URL_CHARACTERS} characters.`, {
+  remedy: "Leave out of the query what the OpenAPI document doesn't name.",
 });
 const UNAUTHORIZED = refused(401, "UNAUTHORIZED", "The request is not authorized.", {
   remedy: "Send the credentials that this server asks for.",

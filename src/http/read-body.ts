@@ -8,14 +8,16 @@ export type ReadBody =
 
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.-]+\+)?json$/;
 const DECODED = /^(?:utf-?8|us-ascii)$/i;
+const FIRST_BYTES = 4096;
 
 /** Reads a request's JSON, no more than so many bytes of it. */
 export async function readBody(request: Request, maxBytes: number): Promise<ReadBody> {
   if (!isJson(request.headers.get("content-type"))) return { ok: false, refusal: NOT_JSON };
-  const bytes = await readBytes(request, maxBytes);
-  if (bytes === undefined) return { ok: false, refusal: tooLarge(maxBytes) };
+  if (isCompressed(request.headers.get("content-encoding"))) return { ok: false, refusal: COMPRESSED };
+  const read = await readBytes(request, maxBytes);
+  if (!read.ok) return read;
   try {
-    return { ok: true, value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) };
+    return { ok: true, value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.bytes)) };
   } catch {
     return { ok: false, refusal: BROKEN };
   }
@@ -27,35 +29,53 @@ function isJson(header: string | null): boolean {
   return JSON_TYPE.test(type.toLowerCase()) && (charset === undefined || DECODED.test(charset));
 }
 
-/** Undefined for what is longer: what the header says is believed only where it says too much. */
-async function readBytes({ body, headers }: Request, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (Number(headers.get("content-length")) > maxBytes) return undefined;
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  const reader = body?.getReader();
-  for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
-    length += part.value.length;
-    if (length > maxBytes) {
-      await reader?.cancel();
-      return undefined;
-    }
-    parts.push(part.value);
-  }
-  return joined(parts, length);
+function isCompressed(header: string | null): boolean {
+  return header !== null && header.trim().toLowerCase() !== "identity";
 }
 
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
+type ReadBytes = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Reads the bytes of a body into one buffer. Chunks are copied: a chunk of one byte may be a view of a large buffer, and a
+ * list of such chunks would hold all these buffers. The declared length is believed only where it is over the limit.
+ */
+async function readBytes({ body, headers }: Request, maxBytes: number): Promise<ReadBytes> {
+  if (Number(headers.get("content-length")) > maxBytes) return { ok: false, refusal: tooLarge(maxBytes) };
+  let held = new Uint8Array(Math.min(FIRST_BYTES, maxBytes));
+  let length = 0;
+  const reader = body?.getReader();
+  try {
+    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
+      if (length + part.value.length > maxBytes) {
+        await reader?.cancel();
+        return { ok: false, refusal: tooLarge(maxBytes) };
+      }
+      held = withRoom(held, length + part.value.length, maxBytes);
+      held.set(part.value, length);
+      length += part.value.length;
+    }
+  } catch {
+    // The stream says why, but only to a client that is gone, or that sent a broken chunk.
+    return { ok: false, refusal: BROKEN_OFF };
   }
-  return bytes;
+  return { ok: true, bytes: held.subarray(0, length) };
+}
+
+function withRoom(held: Uint8Array<ArrayBuffer>, needed: number, maxBytes: number): Uint8Array<ArrayBuffer> {
+  if (needed <= held.length) return held;
+  const larger = new Uint8Array(Math.min(Math.max(held.length * 2, needed), maxBytes));
+  larger.set(held);
+  return larger;
 }
 
 const NOT_JSON = refused(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be JSON in UTF-8.", {
   remedy: "Send the header Content-Type: application/json.",
+});
+const COMPRESSED = refused(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must not be compressed.", {
+  remedy: "Leave the header Content-Encoding out, and send the JSON as it is.",
+});
+const BROKEN_OFF = refused(400, "INVALID_FORMAT", "The request body ended before it was complete.", {
+  remedy: "Send the whole body once more.",
 });
 const BROKEN = refused(400, "INVALID_FORMAT", "Request body must be valid JSON.", { remedy: "Send one JSON object." });
 

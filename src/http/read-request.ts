@@ -6,7 +6,7 @@ import type { Route } from "./routes.js";
 
 /** Reads what a request asks: the query of a GET, the JSON and the idempotency key of a POST. */
 export async function readRequest(request: Request, { method }: Route, maxBytes: number): Promise<ReadBody> {
-  if (method === "GET") return readQuery(new URL(request.url).searchParams);
+  if (method === "GET") return readQuery(new URL(request.url));
   const read = await readBody(request, maxBytes);
   const key = request.headers.get("idempotency-key");
   if (!read.ok || key === null || !isJsonObject(read.value)) return read;
@@ -15,12 +15,27 @@ export async function readRequest(request: Request, { method }: Route, maxBytes:
   return { ok: true, value: { ...read.value, idempotency_key: key } };
 }
 
-function readQuery(parameters: URLSearchParams): ReadBody {
-  const names = [...parameters.keys()];
+function readQuery({ search, searchParams }: URL): ReadBody {
+  if (!isEncoded(search)) return { ok: false, refusal: NOT_ENCODED };
+  const names = [...searchParams.keys()];
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) return { ok: false, refusal: repeated(twice.slice(0, 80)) };
-  return { ok: true, value: Object.fromEntries(parameters) };
+  return { ok: true, value: Object.fromEntries(searchParams) };
 }
+
+/** `URLSearchParams` puts replacement characters in the place of what it can't decode: another value than was sent. */
+function isEncoded(search: string): boolean {
+  try {
+    decodeURIComponent(search);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const NOT_ENCODED = refused(400, "INVALID_FORMAT", "The query is not percent-encoded UTF-8.", {
+  remedy: "Encode each value, as encodeURIComponent does: a percent sign is %25.",
+});
 
 const TWO_KEYS = refused(400, "INVALID_FIELD", "Invalid value for field: idempotency_key.", {
   field: "idempotency_key",

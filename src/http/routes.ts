@@ -11,7 +11,7 @@ export interface Route {
   readonly refusals: readonly number[];
 }
 
-const ALWAYS = [400, 401, 500, 503];
+const ALWAYS = [400, 401, 414, 500, 503];
 const ON_INSTANCE = [...ALWAYS, 404];
 const WRITING = [...ON_INSTANCE, 409, 413, 415, 422];
 const DECIDING = [...WRITING, 502];

@@ -7,28 +7,37 @@
  * the patience lasts takes it away: seen by its own clock, since another machine's may be wrong. To take away *this*
  * claim, and not the one that somebody made in its place, is a right that only one has, and looks once more with.
  * What is left is a process that was stopped while it held a claim, for longer than anybody's patience.
+ *
+ * Anybody who may write into the folder can put something else under the claim's name, or make claims without end.
+ * Neither may make a caller wait for ever: what is no regular file is no claim of ours, and is refused at once.
  */
 import { type BigIntStats, closeSync, fstatSync, lstatSync, openSync, rmSync } from "node:fs";
+import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { claimName, temporaryName } from "./beside.js";
-import { codeOf } from "./wall-refusals.js";
+import { claimName, sweepBeside, temporaryName } from "./beside.js";
+import { claimBlocked, codeOf } from "./wall-refusals.js";
 
 /** How long one claim may be seen before it counts as left behind, in milliseconds. */
 const PATIENCE = 5000;
+/** How long claims of others are waited for in all, in milliseconds. */
+const LIMIT = 20_000;
 /** The longest pause between two looks, in milliseconds. */
 const PAUSE_MAX = 20;
 
 /**
  * Does one step while nobody else does one for this file. `wanted` is asked between two looks at somebody else's
- * claim: where it says no, the step isn't done, and the answer is undefined.
+ * claim: where it says no, the step isn't done, and the answer is undefined. Throws `STORAGE_FAILED` where something else
+ * lies under the claim's name, or others have claimed the file for longer than the limit.
  */
 export async function whileClaimed<T>(
   file: string,
   step: () => T,
   wanted: () => boolean = () => true,
   patience = PATIENCE,
+  limit = LIMIT,
 ): Promise<T | undefined> {
   const name = claimName(file);
+  const begun = performance.now();
   let seen: { readonly key: string; readonly since: number } | undefined;
   for (;;) {
     const own = makeClaim(name);
@@ -36,7 +45,8 @@ export async function whileClaimed<T>(
     if (!wanted()) return undefined;
     const key = claimAt(name);
     if (key !== seen?.key) seen = key === undefined ? undefined : { key, since: performance.now() };
-    else if (seen !== undefined && performance.now() - seen.since > patience) takeAway(file, name, seen.key);
+    else if (seen !== undefined && performance.now() - seen.since > patience) await takeAway(file, name, seen.key);
+    if (performance.now() - begun > limit) throw claimBlocked(basename(name), "others hold it all the time");
     await delay(Math.random() * PAUSE_MAX);
   }
 }
@@ -64,7 +74,9 @@ function released<T>(name: string, own: string, step: () => T): T {
 
 function claimAt(name: string): string | undefined {
   const stats = lstatSync(name, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? undefined : keyOf(stats);
+  if (stats === undefined) return undefined;
+  if (!stats.isFile()) throw claimBlocked(basename(name), "it is not a regular file");
+  return keyOf(stats);
 }
 
 /** What tells one claim from all others. */
@@ -72,10 +84,19 @@ function keyOf({ ino, mtimeNs }: BigIntStats): string {
   return `${ino.toString(16)}${mtimeNs.toString(16)}`;
 }
 
-/** Takes a claim away that was left behind, if it is this one. Who dies in here leaves a right that the sweep takes. */
-function takeAway(file: string, name: string, key: string): void {
+/**
+ * Takes a claim away that was left behind, if it is this one. A process that dies in here leaves a right behind, which the
+ * sweep removes once it is old enough.
+ */
+async function takeAway(file: string, name: string, key: string): Promise<void> {
   const right = temporaryName(file, key);
-  if (makeClaim(right) === undefined) return;
-  if (claimAt(name) === key) rmSync(name, { force: true });
-  rmSync(right, { force: true });
+  if (makeClaim(right) === undefined) {
+    await sweepBeside(file);
+    return;
+  }
+  try {
+    if (claimAt(name) === key) rmSync(name, { force: true });
+  } finally {
+    rmSync(right, { force: true });
+  }
 }

@@ -64,6 +64,15 @@ export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
   });
 }
 
+/** What lies under the name of a claim, beside the file that is to be replaced, and keeps everybody from replacing it. */
+export function claimBlocked(name: string, reason: string): PhasegateError<"STORAGE_FAILED"> {
+  const cause = `${shown(name)} beside it is in the way: ${reason}`;
+  return new PhasegateError("STORAGE_FAILED", `the file can't be replaced: ${cause}`, {
+    remedy: `Remove ${shown(name)}, and find out who made it: only phasegate makes files of this name, for an instant.`,
+    details: { operation: "replace", cause },
+  });
+}
+
 /** The code of a failure of the file system, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

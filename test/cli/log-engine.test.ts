@@ -3,7 +3,9 @@ import { MemoryContent } from "phasegate";
 import { describe, expect, it } from "vitest";
 import { createLogger } from "../../src/cli/create-logger.js";
 import { logEngine, logWorkflows } from "../../src/cli/log-engine.js";
+import { logRoutedWorkflows } from "../../src/cli/log-routed.js";
 import type { LogLevel } from "../../src/cli/option-values.js";
+import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { built } from "../support/workflows.js";
@@ -51,6 +53,19 @@ describe("the log of a server", () => {
     logEngine(engine, log);
     await failure(startTwoPhases(engine, "../up"));
     expect(lines()).toMatchObject([{ level: "warn", msg: "security", code: "PATH_REFUSED", operation: "start" }]);
+  });
+
+  it("tells of workflows that can't be listed, and lets the rest be served", async () => {
+    const { log, lines } = logAt("info");
+    const failing = async () => {
+      throw new DiskError("no disk");
+    };
+    await logWorkflows(Object.assign(new MemoryContent({}), { list: failing }), log);
+    const told = { level: "error", msg: "the workflows can't be listed", err: { message: "no disk", code: "EIO" } };
+    expect(lines()).toMatchObject([told]);
+    const { engine } = routed(new Script());
+    await logRoutedWorkflows(Object.assign(engine, { listWorkflows: failing }), log);
+    expect(lines()).toMatchObject([told]);
   });
 
   it.each([

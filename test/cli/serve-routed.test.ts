@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -6,8 +5,9 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../src/testing/model-server.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
-import { BIN, runBin } from "./bin.js";
+import { runBin } from "./bin.js";
 import { CORPUS, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
+import { serveHttp } from "./serve-http.js";
 
 const report = { status: "success" };
 const NO_FILE = join(tmpdir(), "phasegate-that-nobody-makes.sqlite");
@@ -200,33 +200,6 @@ async function gardens() {
   await writeFiles(join(root, "routed"), GARDENS);
   const [state, routed] = [join(root, "state"), join(root, "routed")];
   return { state, routed, flags: ["--workflows", join(root, "phased"), "--routed", routed, "--state", state] };
-}
-
-/** The bin over HTTP on a port that is free. */
-async function serveHttp(env: Record<string, string>, ...flags: string[]) {
-  const state = join(await temporaryFolder(), "state");
-  const child = spawn(process.execPath, [BIN, "serve", "--http", "0", "--state", state, ...flags], {
-    env: { ...process.env, ...env },
-  });
-  const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await closed;
-  });
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = "";
-    child.stderr.on("data", (chunk) => {
-      text += String(chunk);
-      const found = /"url":"([^"]+)"/.exec(text)?.[1];
-      if (found !== undefined) resolve(found);
-    });
-    child.on("close", () => reject(new Error(text)));
-  });
-  const end = () => {
-    child.kill("SIGTERM");
-    return closed;
-  };
-  return { url, end };
 }
 
 /** The status for a request whose page was called so. */

@@ -195,6 +195,71 @@ describe("a request that is wrong", () => {
     }
   });
 
+  it("takes a body in chunks of one byte without keeping the chunks", async () => {
+    const { api } = served();
+    const text = new TextEncoder().encode(JSON.stringify({ workflow_name: "GARDEN" }).padEnd(8192, " "));
+    let most = 0;
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        most = Math.max(most, process.memoryUsage().arrayBuffers);
+        if (sent === text.length) return controller.close();
+        // As Node's server hands on what comes in packets of one byte: each is a view of a large buffer.
+        const chunk = new Uint8Array(65_536);
+        chunk[0] = text[sent] ?? 0;
+        sent += 1;
+        controller.enqueue(chunk.subarray(0, 1));
+      },
+    });
+    const headers = { "content-type": "application/json" };
+    const sending = { method: "POST", headers, body, duplex: "half" };
+    const response = await api(new Request("http://localhost/workflows/start", sending));
+    expect({ status: response.status, sent }).toEqual({ status: 200, sent: text.length });
+    expect(most).toBeLessThan(text.length * 65_536 * 0.6);
+  });
+
+  it("is a 400 where its body breaks off, and nothing that the host has to look at", async () => {
+    const errors: unknown[] = [];
+    const { api, engine } = served();
+    engine.on("internalError", ({ error }) => void errors.push(error));
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(new Error("aborted")),
+    });
+    const sending = { method: "POST", headers: { "content-type": "application/json" }, body, duplex: "half" };
+    const response = await api(new Request("http://localhost/workflows/start", sending));
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error_code: "INVALID_FORMAT" });
+    expect(errors).toEqual([]);
+  });
+
+  it("is a 415 where its body is compressed", async () => {
+    const { post } = served();
+    const packed = await post("start", "\u001f\u008b", { "content-encoding": "gzip" });
+    expect(packed).toMatchObject({ status: 415, body: { details: { remedy: expect.stringContaining("as it is") } } });
+    const plain = await post("start", { workflow_name: "GARDEN" }, { "content-encoding": "identity" });
+    expect(plain.status).toBe(200);
+  });
+
+  it("is a 414 on every route where its URL is too long, however many names its query has", async () => {
+    const { send, post } = served();
+    const query = `?${Array.from({ length: 200_000 }, (_, index) => index.toString(36)).join("&")}`;
+    for (const { method, path } of ROUTES) {
+      const long = `${path}${query}`;
+      const answered = method === "GET" ? await send(long) : await post(long.slice("/workflows/".length), {});
+      expect(answered).toMatchObject({ status: 414, body: { error_code: "URI_TOO_LONG" } });
+    }
+  });
+
+  it.each(["%", "%zz", "%ff", "%c3%28", "%ed%a0%80"])("is a 400 where its query has the value %s", async (value) => {
+    const { send } = served();
+    for (const name of ["instance_id", "cursor"]) {
+      expect(await send(`/workflows/history?${name}=${value}`)).toMatchObject({
+        status: 400,
+        body: { error_code: "INVALID_FORMAT", message: "The query is not percent-encoded UTF-8." },
+      });
+    }
+  });
+
   it("is a 404 at another path, and a 405 that says what is allowed with another method", async () => {
     const { send } = served();
     const remedy = expect.stringContaining("/workflows/history, /openapi.json.");

@@ -1,8 +1,9 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createEngine, createWorkflowTool } from "phasegate";
 import { createProjectRoot, FileContent, FilePlans, FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
+import { claimName } from "../../src/walls/beside.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { writeFiles } from "./a-gate.js";
 
@@ -60,7 +61,7 @@ async function aPlan() {
   const claim = (evidence: object, phase = 1) =>
     tool.dispatch({ action: "complete_phase", session_id: id, phase, evidence });
   return {
-    ...{ claim, tool, id },
+    ...{ claim, tool, id, file },
     text: () => readFile(file, "utf8"),
     edit: (text: string) => writeFile(file, text),
     /** Tells a lie, which is refused in these words, and then the truth, which goes through. */
@@ -167,5 +168,21 @@ describe("the gate of a plan's phase", () => {
     expect(JSON.stringify([preview, refused])).not.toMatch(/printer|hello|colours/);
     await edit(PLAN);
     await lieThenTruth({}, [/Task 1\.1 is not in/]);
+  });
+
+  it("answers every call though a folder lies where the plan's file is claimed, and names it", async () => {
+    const { claim, tool, id, file, text } = await aPlan();
+    await mkdir(claimName(file));
+    const passed = await claim(TRUTH);
+    expect(passed).toMatchObject({ status: "success", checkpoint_passed: true });
+    for (let call = 0; call < 3; call += 1) {
+      const answer = await tool.dispatch({ action: "get_phase", session_id: id });
+      expect(answer).toMatchObject({ status: "success" });
+    }
+    expect(JSON.stringify(passed)).toContain(".tasks.md.phasegate.claim");
+    expect(await text()).toBe(PLAN);
+    await rm(claimName(file), { recursive: true });
+    await tool.dispatch({ action: "get_phase", session_id: id });
+    expect(await text()).toContain("- [x] **Task 1.2**");
   });
 });

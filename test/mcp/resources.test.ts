@@ -191,6 +191,25 @@ describe("list-changed notifications", () => {
     expect({ errors, changes }).toEqual({ errors: [], changes: [] });
   });
 
+  it("are looked for once at a time, however long a look takes", async () => {
+    const { engine } = makeEngine({ content });
+    let looking = 0;
+    let most = 0;
+    let looks = 0;
+    const list = async () => {
+      looking += 1;
+      most = Math.max(most, looking);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      looking -= 1;
+      looks += 1;
+      return [];
+    };
+    const slow = Object.assign(new MemoryContent({}), { list });
+    await connectInMemory(engine, { poll: { content: slow, everyMs: 1 } });
+    await vi.waitFor(() => expect(looks).toBeGreaterThan(2));
+    expect(most).toBe(1);
+  });
+
   it("come when the provider has other workflows, if it is polled", async () => {
     const { engine } = makeEngine();
     const listings: WorkflowListing[] = [ready("1")];

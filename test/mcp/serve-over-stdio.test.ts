@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
@@ -42,7 +43,7 @@ function serveSlowTool({ drainMs = 5000, maxMessageBytes = 1_000_000 } = {}) {
       .split("\n")
       .filter((line) => line !== "")
       .map((line) => JSON.parse(line));
-  return { input, connection, errors, release, send, answers };
+  return { input, output, connection, errors, release, send, answers };
 }
 
 const wait = (id: number) => ({ id, method: "tools/call", params: { name: "wait", arguments: {} } });
@@ -78,15 +79,131 @@ describe("serving over stdio", () => {
     const stuck = serveSlowTool({ drainMs: 30 });
     stuck.send(INITIALIZE, INITIALIZED, wait(2));
     stuck.input.end();
-    expect(await stuck.connection.ended).toBe("input ended");
+    expect(await stuck.connection.ended).toBe("abandoned");
     expect(stuck.errors).toEqual(["some requests took too long to be answered"]);
   });
 
-  it("ends when a message is too long, and says so", async () => {
-    const { connection, errors, send } = serveSlowTool({ maxMessageBytes: 1000 });
+  it("refuses a message that is too long, says so, and goes on", async () => {
+    const { connection, errors, send, input, answers } = serveSlowTool({ maxMessageBytes: 1000 });
     send({ id: 1, method: "initialize", params: { filler: "x".repeat(2000) } });
+    input.write("x".repeat(2_000_000));
+    input.write("\n");
+    send(INITIALIZE);
+    await vi.waitFor(() => expect(answers()).toHaveLength(3));
+    expect(answers()).toMatchObject([
+      { id: null, error: { code: -32600, message: expect.stringContaining("1000 bytes") } },
+      { id: null, error: { code: -32600 } },
+      { id: 1, result: {} },
+    ]);
+    expect(errors).toHaveLength(2);
+    input.end();
+    expect(await connection.ended).toBe("input ended");
+  });
+
+  it("ends when nothing can be written, and says so", async () => {
+    const { output, connection, errors, send } = serveSlowTool();
+    send(INITIALIZE, INITIALIZED, wait(2));
+    output.destroy(new Error("EPIPE"));
     expect(await connection.ended).toBe("broken");
-    expect(errors).toHaveLength(1);
+    expect(errors).toEqual(["EPIPE"]);
+  });
+
+  it("ends while half a line has come", async () => {
+    const { input, connection, send } = serveSlowTool();
+    send(INITIALIZE, INITIALIZED);
+    input.write('{"jsonrpc":"2.0","id":2,"meth');
+    connection.close();
+    expect(await connection.ended).toBe("closed");
+  });
+
+  it("answers what is no message, and goes on", async () => {
+    const { input, send, answers } = serveSlowTool();
+    send(INITIALIZE, INITIALIZED);
+    await vi.waitFor(() => expect(answers()).toHaveLength(1));
+    for (const line of ["hello", "[]", '{"jsonrpc":"2.0","id":5,"method":7}', ""]) input.write(`${line}\n`);
+    send({ id: 6, method: "ping" });
+    await vi.waitFor(() => expect(answers()).toHaveLength(5));
+    expect(answers().slice(1)).toMatchObject([
+      { id: null, error: { code: -32700 } },
+      { id: null, error: { code: -32600 } },
+      { id: 5, error: { code: -32600 } },
+      { id: 6, result: {} },
+    ]);
+  });
+
+  it("hands no notification and no response on that means nothing to it", async () => {
+    const { send, answers, errors, input, connection, release } = serveSlowTool();
+    send(INITIALIZE, INITIALIZED, wait(2));
+    const nothing = [
+      { method: "notifications/unknown" },
+      { method: "notifications/initialized" },
+      { method: "notifications/roots/list_changed" },
+      { method: "notifications/progress", params: { progressToken: 1, progress: 1 } },
+      { method: "notifications/cancelled", params: { requestId: 99 } },
+      { method: "notifications/cancelled", params: { requestId: {} } },
+      { id: 99, result: {} },
+      { id: 99, error: { code: 1, message: "no" } },
+    ];
+    send(...nothing, ...nothing, { id: 3, method: "ping" });
+    await vi.waitFor(() => expect(answers().map(({ id }) => id)).toEqual([1, 3]));
+    release();
+    input.end();
+    expect(await connection.ended).toBe("input ended");
+    expect(answers()).toHaveLength(3);
+    expect(errors).toEqual([]);
+  });
+
+  it("reads no more from a client that leaves its answers unread, and goes on once it reads", async () => {
+    const { input, output, send, answers } = serveSlowTool();
+    send(INITIALIZE, INITIALIZED);
+    await vi.waitFor(() => expect(answers()).toHaveLength(1));
+    output.pause();
+    const line = `{"jsonrpc":"2.0","id":"${"x".repeat(60_000)}","method":"nothing"}\n`;
+    let sent = 0;
+    for (; sent < 500 && !input.isPaused(); sent += 1) {
+      input.write(line);
+      await setImmediate();
+    }
+    expect(input.isPaused()).toBe(true);
+    expect(output.writableLength + output.readableLength).toBeLessThan(20_000_000);
+    expect(output.listenerCount("drain")).toBeLessThan(3);
+    output.resume();
+    send({ id: 2, method: "ping" });
+    await vi.waitFor(() => expect(answers()).toHaveLength(sent + 2), { timeout: 10_000 });
+  });
+
+  it("gives up a client that reads nothing when it ends", async () => {
+    const { output, connection, send, answers } = serveSlowTool({ drainMs: 50 });
+    send(INITIALIZE, INITIALIZED);
+    await vi.waitFor(() => expect(answers()).toHaveLength(1));
+    output.pause();
+    for (let id = 2; id < 50; id += 1) send({ id: `${id}${"x".repeat(10_000)}`, method: "nothing" });
+    await vi.waitFor(() => expect(output.writableNeedDrain).toBe(true));
+    connection.close();
+    expect(await connection.ended).toBe("abandoned");
+  });
+
+  it("keeps nothing of calls that were cancelled", async () => {
+    const { input, output, connection, errors, release, send, answers } = serveSlowTool();
+    send(INITIALIZE, INITIALIZED);
+    await vi.waitFor(() => expect(answers()).toHaveLength(1));
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    for (let id = 2; id < 200; id += 1) {
+      send(wait(id), { method: "notifications/cancelled", params: { requestId: id } });
+    }
+    send({ id: 200, method: "ping" });
+    await vi.waitFor(() => expect(answers()).toHaveLength(2));
+    release();
+    await setImmediate();
+    expect(timers()).toBeLessThanOrEqual(before);
+    expect(errors).toEqual([]);
+    input.end();
+    expect(await connection.ended).toBe("input ended");
+    expect(answers().map(({ id }) => id)).toEqual([1, 200]);
+    for (const event of ["data", "end", "drain"]) {
+      expect(input.listenerCount(event) + (event === "drain" ? output.listenerCount(event) : 0)).toBeLessThan(2);
+    }
   });
 
   it("ends at once where nobody has said anything", async () => {

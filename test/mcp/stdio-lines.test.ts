@@ -1,32 +1,41 @@
 import { describe, expect, it } from "vitest";
 import { createStdioLines } from "../../src/mcp/stdio-lines.js";
 
-/** What comes out for chunks that are written one after the other. */
-function through(maxBytes: number, ...chunks: string[]): string[] {
+/** The lines that come out for each of the chunks that are given one after the other. */
+function through(maxBytes: number, ...chunks: (string | Uint8Array)[]): string[][] {
   const lines = createStdioLines(maxBytes);
-  const seen: string[] = [];
-  for (const chunk of chunks) {
-    lines.write(chunk);
-    const read: unknown = lines.read();
-    seen.push(read === null ? "" : String(read));
-  }
-  return seen;
+  return chunks.map((chunk) =>
+    lines(Buffer.from(chunk)).map((line) => (line === "too long" ? line : Buffer.from(line).toString())),
+  );
 }
 
-describe("lines on their way to the SDK", () => {
-  it("are handed on whole", () => {
-    expect(through(100, "a", "b", "c\nd", "e\nf\ng", "\n")).toEqual(["", "", "abc\n", "de\nf\n", "g\n"]);
+describe("the lines of a client", () => {
+  it("come out whole, and as soon as they end", () => {
+    expect(through(100, "a", "b", "c\nd", "e\nf\ng", "\n")).toEqual([[], [], ["abc"], ["de", "f"], ["g"]]);
+    expect(through(100, "\n\na\n")).toEqual([["", "", "a"]]);
   });
 
-  it("are handed on as they are if too long", () => {
-    expect(through(4, "abc", "de", "fg", "\n")).toEqual(["", "abcde", "", "fg\n"]);
+  it("are reported once if too long, and the next one comes out", () => {
+    expect(through(4, "abc", "de", "fg", "\nhi\n")).toEqual([[], ["too long"], [], ["hi"]]);
+    expect(through(4, "abcde\nfghi\n", "abcd\n")).toEqual([["too long", "fghi"], ["abcd"]]);
+    expect(through(4, "abc", "de\nf\n")).toEqual([[], ["too long", "f"]]);
   });
 
   it("keep characters that are cut in two", () => {
-    const [one, other] = [Buffer.from("é\n").subarray(0, 1), Buffer.from("é\n").subarray(1)];
-    const lines = createStdioLines(100);
-    lines.write(one);
-    lines.write(other);
-    expect(String(lines.read())).toBe("é\n");
+    const bytes = Buffer.from("é\n");
+    expect(through(100, bytes.subarray(0, 1), bytes.subarray(1))).toEqual([[], ["é"]]);
+  });
+
+  it("take no more memory than they are long, though each byte comes in a chunk of its own", () => {
+    const lines = createStdioLines(100_000);
+    const count = 8192;
+    let most = 0;
+    for (let at = 0; at < count; at += 1) {
+      // As Node reads a pipe: each chunk is a view of a large buffer.
+      expect(lines(new Uint8Array(65_536).fill(120, 0, 1).subarray(0, 1))).toEqual([]);
+      if (at % 64 === 0) most = Math.max(most, process.memoryUsage().arrayBuffers);
+    }
+    expect(most).toBeLessThan(count * 65_536 * 0.6);
+    expect(lines(Buffer.from("\n"))).toEqual([new Uint8Array(count).fill(120)]);
   });
 });

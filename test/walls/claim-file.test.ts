@@ -1,5 +1,6 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
-import { readdir, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import { claimName, sweepBeside, temporaryName } from "../../src/walls/beside.js";
@@ -96,4 +97,43 @@ it("has names that are no longer than a name may be", async () => {
   const long = join(dirname(file), "🌱".repeat(63));
   await writeFile(long, "text");
   expect(await whileClaimed(long, () => "done")).toBe("done");
+});
+
+it.each([
+  ["a folder", () => mkdirSync(claim)],
+  ["a folder that isn't empty", () => mkdirSync(join(claim, "more"), { recursive: true })],
+  ["a link to nothing", () => symlinkSync("nowhere", claim)],
+  ["a link to a file", () => symlinkSync(file, claim)],
+  ["a FIFO", () => execFileSync("mkfifo", [claim])],
+])("refuses at once to wait for %s under the claim's name, and names it", async (_kind, make) => {
+  make();
+  for (let call = 0; call < 3; call += 1) {
+    await expect(whileClaimed(file, () => "done")).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      message: expect.stringContaining(".tasks.md.phasegate.claim"),
+      remedy: expect.stringContaining("Remove"),
+    });
+  }
+  expect(beside()).toEqual([".tasks.md.phasegate.claim"]);
+});
+
+it("waits no longer than it may for claims that others make all the time", async () => {
+  const others = () => {
+    rmSync(claim, { force: true });
+    writeFileSync(claim, `${performance.now()}`);
+    return true;
+  };
+  others();
+  await expect(whileClaimed(file, () => "done", others, 5000, 50)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+});
+
+it("takes away a claim though the right to do so was left behind, too", async () => {
+  await writeFile(claim, "");
+  const { ino, mtimeNs } = await stat(claim, { bigint: true });
+  const right = temporaryName(file, `${ino.toString(16)}${mtimeNs.toString(16)}`);
+  await writeFile(right, "");
+  const before = new Date(Date.now() - 3_600_000);
+  await utimes(right, before, before);
+  expect(await whileClaimed(file, () => "done", undefined, 0)).toBe("done");
+  expect(beside()).toEqual([]);
 });

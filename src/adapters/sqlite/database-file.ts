@@ -1,10 +1,12 @@
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { storageFailed } from "./sqlite-failure.js";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
+/** What SQLite puts beside a database's file. */
+const BESIDE = ["-journal", "-wal", "-shm"];
 
 /**
  * Makes the file of a database that is new, and its folder, both for their owner alone: SQLite gives the files that it
@@ -13,7 +15,7 @@ const FOLDER_MODE = 0o700;
 export async function makeDatabaseFile(file: string): Promise<void> {
   const folder = dirname(file);
   const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-  refuseFolder(file);
+  refuseOdd(file);
   if (createEmpty(file)) await syncFolder(folder);
   if (first === undefined) return;
   for (let made = folder; made.length >= resolve(first).length; made = dirname(made)) await syncFolder(dirname(made));
@@ -21,7 +23,7 @@ export async function makeDatabaseFile(file: string): Promise<void> {
 
 /** Refuses a file that isn't there, which SQLite would make. */
 export function requireDatabaseFile(file: string): void {
-  refuseFolder(file);
+  refuseOdd(file);
   if (existsSync(file)) return;
   throw storageFailed("open", "there is no such file", "Correct its name, or open it with migrate: true to make it.");
 }
@@ -38,9 +40,17 @@ function createEmpty(file: string): boolean {
   }
 }
 
-function refuseFolder(file: string): void {
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return;
-  throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
+/** SQLite would wait for ever for the other end of a FIFO that lies in the place of one of its files. */
+function refuseOdd(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
+  }
+  for (const name of [file, ...BESIDE.map((ending) => `${file}${ending}`)]) {
+    if (statSync(name, { throwIfNoEntry: false })?.isFile() === false) {
+      const cause = `${basename(name)} is not a regular file`;
+      throw storageFailed("open", cause, `Remove ${basename(name)}, and find out who made it.`);
+    }
+  }
 }
 
 /** Brings a folder's entries to the disk; Windows can't, and does it by itself. */

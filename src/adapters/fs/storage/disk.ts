@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import * as nodeFs from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,12 +13,28 @@ const NO_FOLDER_SYNC: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCE
 const OPEN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 const RENAME_ATTEMPTS = 6;
 
+/** What the flags stand for, and that nothing is waited for. */
+const FLAGS: Readonly<Record<string, number>> = {
+  r: constants.O_RDONLY | constants.O_NONBLOCK,
+  a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK,
+  w: constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NONBLOCK,
+};
+
+/**
+ * Opening a FIFO that somebody has put in the place of a file would wait for its other end, for ever, and hold one of the
+ * few threads that all files share. Opened like this, using it fails.
+ */
+const WITHOUT_WAITING: FileSystem = {
+  ...nodeFs,
+  open: (path, flags = "r", mode) => nodeFs.open(path, FLAGS[flags] ?? flags, mode),
+};
+
 /** The few things that the store does with files, and what differs between systems in doing them. */
 export class Disk extends ReadingDisk {
   readonly #windows: boolean;
   #ahead = 0;
 
-  constructor(fs: FileSystem = nodeFs, platform: string = process.platform) {
+  constructor(fs: FileSystem = WITHOUT_WAITING, platform: string = process.platform) {
     super(fs);
     this.#windows = platform === "win32";
   }

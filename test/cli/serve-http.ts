@@ -1,0 +1,32 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { temporaryFolder } from "../walls/temporary-folder.js";
+import { BIN } from "./bin.js";
+
+/** The bin over HTTP on a port that is free. */
+export async function serveHttp(env: Record<string, string>, ...flags: string[]) {
+  const state = join(await temporaryFolder(), "state");
+  const child = spawn(process.execPath, [BIN, "serve", "--http", "0", "--state", state, ...flags], {
+    env: { ...process.env, ...env },
+  });
+  const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await closed;
+  });
+  let said = "";
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stderr.on("data", (chunk) => {
+      said += String(chunk);
+      const found = /"url":"([^"]+)"/.exec(said)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.on("close", () => reject(new Error(said)));
+  });
+  const end = () => {
+    child.kill("SIGTERM");
+    return closed;
+  };
+  return { url, port: Number(new URL(url).port), end, said: () => said };
+}
