@@ -67,10 +67,17 @@ function numbersIn(list: string, tooLong: string[]): string[] {
 
 /** `1.2-1.4` as 1.2, 1.3, 1.4; two ends that don't belong together are two ids. */
 function idRange(first: string, last: string, tooLong: string[]): string[] {
-  const [, head = "", from = ""] = /^(.*?)(\d+)$/.exec(first) ?? [];
-  const [, tail = "", to = ""] = /^(.*?)(\d+)$/.exec(last) ?? [];
+  const [head, from] = endOf(first);
+  const [tail, to] = endOf(last);
   if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
   return countUp([head, from], [tail, to], tooLong);
+}
+
+/** What stands before the number that an id ends with, and that number; no number, where it ends with a letter. */
+function endOf(id: string): Ends {
+  let start = id.length;
+  while (/^\d$/.test(id.charAt(start - 1))) start -= 1;
+  return [id.slice(0, start), id.slice(start)];
 }
 
 /** All numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */
