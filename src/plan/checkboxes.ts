@@ -18,7 +18,7 @@ export interface FoundCheckbox {
 }
 
 /** A letter or a digit is no mark: `[P]` says parallel, `[1]` is a reference. Some signs come with a selector. */
-const BOX = String.raw`\[([ \t]*)([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)?([ \t]*)\]`;
+const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?\]`;
 /** `[x](…)` is a link. */
 const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
 const ANYWHERE = new RegExp(BOX, "gu");

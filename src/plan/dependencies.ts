@@ -24,6 +24,7 @@ const NUMBERS = new RegExp(
   String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?![.\d])`,
   "gi",
 );
+const BETWEEN = /[-–—]|to|through/i;
 const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
 /** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
 export const RANGE_MAX = 100;
@@ -59,7 +60,7 @@ export function readDependencies(text: string): Named {
 /** `1-3, 5` as 1, 2, 3, 5. */
 function numbersIn(list: string, tooLong: string[]): string[] {
   return list.split(/,|&|\band\b/i).flatMap((part) => {
-    const [first, last] = part.split(new RegExp(RANGE, "i")).map((text) => text.replace(/[#\s]/g, ""));
+    const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
     if (first === undefined || first === "") return [];
     return last === undefined || last === "" ? [first] : countUp(["", first], ["", last], tooLong);
   });

@@ -36,14 +36,24 @@ const DIALECTS: readonly Dialect[] = [
     section: /^tasks *\/ *subtasks/i,
   },
   { ...COMMON, name: "spec-workflow", sign: /_(?:Prompt|Leverage):/, ids: ["number", "task"], tilde: "blocked" },
-  { ...COMMON, name: "spec-kit", sign: /^[^\S\r\n\u2028\u2029]*[-*+] +\[[^\]]?\] +\*{0,2}T(?:\d{3}|XXX)\b/m, ids: ["T", "task"] },
+  {
+    ...COMMON,
+    name: "spec-kit",
+    sign: /^[^\S\r\n\u2028\u2029]*[-*+] +\[[^\]]?\] +\*{0,2}T(?:\d{3}|XXX)\b/m,
+    ids: ["T", "task"],
+  },
   {
     ...COMMON,
     name: "praxis-os",
     sign: /^[^\S\r\n\u2028\u2029]*(?:#{2,6} +|[-*+] +)?(?:\[[^\]]?\] *)?(?:\*\*|__)?Task +\d+\.\d+/im,
     ids: ["task"],
   },
-  { ...COMMON, name: "kiro", sign: /_Requirements?:|\*\*Validates:|^[^\S\r\n\u2028\u2029]*[-*+] +\[[^\]]?\]\*/m, ids: ["number", "task"] },
+  {
+    ...COMMON,
+    name: "kiro",
+    sign: /_Requirements?:|\*\*Validates:|^[^\S\r\n\u2028\u2029]*[-*+] +\[[^\]]?\]\*/m,
+    ids: ["number", "task"],
+  },
   {
     ...COMMON,
     name: "openspec",

@@ -56,7 +56,7 @@ export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|m
 const BOLD = /^(?:\*\*|__)(?=\S)/;
 /** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
 const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
-const PLAIN = /^([\p{L}][\p{L}\p{N} '/&()-]{0,60}?)[ \t]*:[ \t]+(\S.*)$/u;
+const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
 const LEADING = /^([^:]+):[ \t]*$/;
 
 /** The label that a line of text or a list item begins with, if it does. */
@@ -97,8 +97,11 @@ function slantedLabel(line: string): Label | undefined {
 
 /** Without marks only known names are labels, or lines that lead up to a list. */
 function plainLabel(line: string): Label | undefined {
-  const [, name = "", rest = ""] = PLAIN.exec(line) ?? [];
-  if (name !== "") return fieldOf(name) === "other" ? undefined : label(name, rest);
+  const colon = line.indexOf(":");
+  const name = line.slice(0, Math.max(0, colon)).trimEnd();
+  const rest = line.slice(colon + 1);
+  if (PLAIN.test(name) && /^[ \t]/.test(rest) && rest.trim() !== "")
+    return fieldOf(name) === "other" ? undefined : label(name, rest);
   const leading = LEADING.exec(line);
   return leading === null ? undefined : label(leading[1] ?? "", "");
 }

@@ -52,7 +52,8 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
     ...(story === undefined ? {} : { story }),
     ...(time === undefined ? {} : { time }),
     ...(dependencies === undefined ? {} : { dependencies }),
-    requirements: criteria === undefined ? [] : readReferences(criteria.replace(/^[ \t]*:/, "").trim()).map(criterionId),
+    requirements:
+      criteria === undefined ? [] : readReferences(criteria.replace(/^[ \t]*:/, "").trim()).map(criterionId),
     files: filesIn(rest),
   };
 }
