@@ -11,7 +11,7 @@ import { findRegions } from "./regions.js";
 import { PlanReport } from "./report.js";
 import { reportUnplaced } from "./report-unplaced.js";
 import { readRows } from "./rows.js";
-import { parsePlanBlocks } from "./sections.js";
+import { parseSections } from "./sections.js";
 import { SourceText } from "./source-text.js";
 import { readWaves } from "./waves.js";
 
@@ -36,7 +36,7 @@ export function parsePlan(markdown: string, options: ParsePlanOptions = {}): Pla
   const dialect = chooseDialect(markdown, options.dialect);
   const source = new SourceText(markdown);
   const regions = findRegions(source);
-  const rows = readRows(source, parsePlanBlocks(source, regions, file));
+  const rows = readRows(source, parseSections(source, regions, file));
   const outline = outlineOf(rows, dialect);
   if (outline.starts.size === 0 && outline.untitled === undefined) throw noPhase(file);
   const state = readPhases(rows, source, dialect, outline);

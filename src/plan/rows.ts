@@ -1,7 +1,7 @@
 /** The blocks of a source as a list of rows: a heading, a list item or a line of text each. */
-import type { BlockContent, DefinitionContent, List, Paragraph } from "mdast";
-import type { Block } from "../definition/markdown/block-nodes.js";
+import type { BlockContent, DefinitionContent, List, Paragraph, RootContent } from "mdast";
 import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./checkboxes.js";
+import type { Section } from "./sections.js";
 import type { SourceText } from "./source-text.js";
 
 /** One line of a plan that may say something. */
@@ -31,25 +31,28 @@ const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 
 /** All rows of a source, in order. */
-export function readRows(source: SourceText, blocks: readonly Block[]): Row[] {
+export function readRows(source: SourceText, sections: Iterable<Section>): Row[] {
   const rows: Row[] = [];
-  addBlocks(blocks, { source, rows }, -1);
+  for (const { base, blocks } of sections) addBlocks(blocks, { source, rows, base }, -1);
   return rows;
 }
 
 interface Reading {
   readonly source: SourceText;
   readonly rows: Row[];
+  readonly base: number;
 }
 
-function addBlocks(blocks: readonly (BlockContent | DefinitionContent)[], reading: Reading, depth: number): void {
+type Block = RootContent | BlockContent | DefinitionContent;
+
+function addBlocks(blocks: readonly Block[], reading: Reading, depth: number): void {
   for (const block of blocks) {
     if (block.type === "list") addList(block, reading, depth + 1);
     else if (block.type === "blockquote") addBlocks(block.children, reading, depth);
     else if (block.type === "paragraph") addLines(block, reading, depth, false);
-    else if (block.type === "heading") addHeading(firstLine(block), block.depth, reading, depth);
+    else if (block.type === "heading") addHeading(firstLine(block, reading), block.depth, reading, depth);
     else if (block.type === "thematicBreak" && depth === -1) {
-      reading.rows.push({ kind: "rule", depth, line: firstLine(block), column: 0, text: "" });
+      reading.rows.push({ kind: "rule", depth, line: firstLine(block, reading), column: 0, text: "" });
     }
   }
 }
@@ -65,8 +68,8 @@ function addList(list: List, reading: Reading, depth: number): void {
 
 /** A paragraph, line by line; the first line of an item is the item. */
 function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: boolean): void {
-  const first = firstLine(paragraph);
-  const last = (paragraph.position?.end.line ?? 1) - 1;
+  const first = firstLine(paragraph, reading);
+  const last = reading.base + (paragraph.position?.end.line ?? 1);
   if (!item && depth === -1 && isUnderlined(reading.source, first, last)) {
     addHeading(first, reading.source.text(first + 1).includes("=") ? 1 : 2, reading, depth);
     return;
@@ -120,6 +123,6 @@ function isUnderlined(source: SourceText, first: number, last: number): boolean 
   return next.includes("=") ? last === first + 1 : last === first && TITLE.test(source.text(first));
 }
 
-function firstLine(block: { position?: { start: { line: number } } | undefined }): number {
-  return (block.position?.start.line ?? 1) - 1;
+function firstLine(block: { position?: { start: { line: number } } | undefined }, { base }: Reading): number {
+  return base + (block.position?.start.line ?? 1);
 }

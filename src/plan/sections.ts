@@ -1,31 +1,70 @@
-/** The blocks of a plan's source. What isn't to be read, code and comments, is blanked before. */
-import type { Block } from "../definition/markdown/block-nodes.js";
-import { parseBlocks } from "../definition/markdown/parse-blocks.js";
+/**
+ * A source cut into pieces, each parsed by itself: micromark's time grows with the square of the text. It is
+ * cut only where nothing goes on; that a list is cut between two items changes nothing for a reader of rows.
+ * What isn't to be read, code and comments, is blanked before. Only blocks are parsed: emphasis, links and the
+ * like cost most of the time and say nothing of a plan's shape.
+ */
+import type { RootContent } from "mdast";
+import { fromMarkdown } from "mdast-util-from-markdown";
 import { planError } from "./plan-error.js";
 import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";
 
-/** So many characters may stand between two headings. */
+/** The blocks of one piece. */
+export interface Section {
+  /** What has to be added to the line numbers of the blocks, which begin at 1, for lines from 0. */
+  readonly base: number;
+  readonly blocks: readonly RootContent[];
+}
+
+/** The longest piece between two headings, in characters. */
 const SECTION_MAX = 64 * 1024;
 /** How deep lists and quotes may be nested in one line. */
 const NESTING_MAX = 50;
+/** So many characters a piece has at least, if anything follows: parsing many small ones costs more. */
+const PIECE = 400;
 
 const HEADING = /^#{1,6}(?:[ \t]|$)/;
+const BULLET = /^[-*+][ \t]+\S/;
 const NESTED = new RegExp(String.raw`^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){${NESTING_MAX}}`);
+
+/** Constructs within a line: they say nothing of what is a heading, a list or code. */
+export const INLINE = [
+  ...["attention", "autolink", "htmlText", "labelStartImage", "labelStartLink", "labelEnd", "codeText"],
+  ...["characterReference", "characterEscape", "hardBreakEscape"],
+] as const;
 
 /**
  * Constructs that are not read. Indented code is none here: lists that are indented too far are still lists.
- * HTML isn't either: a list between `<details>` and `</details>` is still a list. An underline is told from a rule
- * by what stands above it.
+ * HTML isn't either: a list between `<details>` and `</details>` is still a list.
  */
-const RULES = { indentedCode: false, html: false, underlined: false } as const;
+const BLOCKS_ONLY = {
+  disable: { null: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] },
+};
 
-/** Parses a source; lines count from 1. Throws `PLAN_PARSE` for a section that is too large or nested too deep. */
-export function parsePlanBlocks(source: SourceText, regions: readonly Region[], file: string): readonly Block[] {
+/** Parses a source piece by piece. Throws `PLAN_PARSE` for a section that is too large or nested too deep. */
+export function* parseSections(source: SourceText, regions: readonly Region[], file: string): Generator<Section> {
   const lines = source.lines.map(({ text }) => text);
   for (const { start, end } of regions) lines.fill("", start, end);
   checkSections(lines, file);
-  return parseBlocks(lines.join("\n"), RULES);
+  let base = 0;
+  let length = 0;
+  for (let line = 0; line <= lines.length; line += 1) {
+    if (line === lines.length || (length > PIECE && beginsAnew(lines, line))) {
+      const piece = lines.slice(base, line).join("\n");
+      const blocks = length === line - base ? [] : fromMarkdown(piece, { extensions: [BLOCKS_ONLY] }).children;
+      yield { base: base - 1, blocks };
+      base = line;
+      length = 0;
+    }
+    length += (lines[line] ?? "").length + 1;
+  }
+}
+
+/** Whether nothing before a line has to do with it: headings and bullets end all, as does a blank line. */
+function beginsAnew(lines: readonly string[], line: number): boolean {
+  const text = lines[line] ?? "";
+  return HEADING.test(text) || BULLET.test(text) || (/^\S/.test(text) && (lines[line - 1] ?? "").trim() === "");
 }
 
 function checkSections(lines: readonly string[], file: string): void {

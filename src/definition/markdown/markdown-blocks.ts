@@ -1,7 +1,7 @@
 import type { List, Paragraph, RootContent } from "mdast";
+import { fromMarkdown } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
 import { plainText } from "./inline-text.js";
-import { parseBlocks } from "./parse-blocks.js";
 
 /** A heading and what stands below it, up to the next heading of any depth. */
 export interface Section {
@@ -25,10 +25,13 @@ const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
 
 const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
 
+/** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
+const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
+
 /** The blocks of a text, with their positions; undefined for one whose containers are nested too deep to be looked at. */
 export function blocksOf(text: string): readonly RootContent[] | undefined {
   if (NESTED.test(text)) return undefined;
-  return parseBlocks(text);
+  return fromMarkdown(text, { extensions: [{ disable: { null: [...INLINE, "definition"] } }] }).children;
 }
 
 /** How many characters of a text are looked at: none of one whose containers are nested too deep. */
