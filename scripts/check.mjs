@@ -6,6 +6,7 @@ const CHECKS = {
   "check:lint": "format and lint rules",
   "check:imports": "which room imports which",
   "check:unused": "unused files, exports and dependencies",
+  "check:regexps": "expressions take time that grows with the text and no faster",
   build: "build",
   "api:check": "the public API is what etc/ says",
   "check:bundle": "runs without node:, and stays small",

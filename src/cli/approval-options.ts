@@ -45,7 +45,8 @@ export async function readTrust(options: TrustOptions): Promise<Pick<EngineOptio
 /** The key as bytes of text, without the line end that editors put behind it. */
 export async function readHashKey({ hashKeyFile }: TrustOptions): Promise<Pick<EngineOptions, "hashKey">> {
   if (hashKeyFile === undefined) return {};
-  const hashKey = (await readSecret(hashKeyFile, "the hash key")).replace(/[\r\n]+$/, "");
+  let hashKey = await readSecret(hashKeyFile, "the hash key");
+  while (/[\r\n]$/.test(hashKey)) hashKey = hashKey.slice(0, -1);
   if (hashKey.length >= KEY_LENGTH_MIN) return { hashKey };
   const hint = "Make one with `openssl rand -hex 32`.";
   throw new CommandFailure(`the hash key has less than ${KEY_LENGTH_MIN} characters`, EXIT.usage, hint);

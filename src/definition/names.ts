@@ -65,7 +65,7 @@ function slug(text: string): string {
   return text
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^_+|_+$/g, "");
+    .replace(/^_|_$/g, "");
 }
 
 /** Returns a value from outside as it may stand in a message: one line, no hidden characters, at most 80 characters. */

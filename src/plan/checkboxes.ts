@@ -3,6 +3,8 @@
  * `[~]`, `[ ]*`, `[]`, a bare `[ ]`, `**[ ] Task**`, one in a table) is plain text to it, and would be lost.
  */
 
+import { codeParts } from "../definition/markdown/inline-text.js";
+
 /** A checkbox in a line: columns from 0. */
 export interface FoundCheckbox {
   /** What stands between the brackets, without spaces: `""`, `x`, `-`, … */
@@ -16,11 +18,10 @@ export interface FoundCheckbox {
 }
 
 /** A letter or a digit is no mark: `[P]` says parallel, `[1]` is a reference. Some signs come with a selector. */
-const BOX = String.raw`\[([ \t]*)([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)?([ \t]*)\]`;
+const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?\]`;
 /** `[x](…)` is a link. */
 const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
 const ANYWHERE = new RegExp(BOX, "gu");
-const CODE_SPAN = /(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g;
 const TICK = /^(?:[xX]|[✓✔☑✅]\uFE0F?)$/u;
 
 /** Whether a mark says that something is done. */
@@ -38,8 +39,16 @@ export function checkboxAt(text: string, column: number): FoundCheckbox | undefi
 /** All checkboxes of a line, wherever they stand, but those in code spans. */
 export function checkboxesIn(text: string): FoundCheckbox[] {
   if (!text.includes("[")) return [];
-  const open = text.replace(CODE_SPAN, (span) => "`".repeat(span.length));
+  const open = withoutCode(text);
   return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
+}
+
+/** A line with backticks in place of its code spans. */
+function withoutCode(text: string): string {
+  if (!text.includes("`")) return text;
+  let open = "";
+  for (const { code, text: part } of codeParts(text)) open += code ? "`".repeat(part.length) : part;
+  return open;
 }
 
 /** Neither the end of a name (`string[]`, `list[-]`) nor a link; `[ ]` is nothing else than a checkbox. */

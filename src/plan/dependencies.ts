@@ -24,6 +24,7 @@ const NUMBERS = new RegExp(
   String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?![.\d])`,
   "gi",
 );
+const BETWEEN = /[-–—]|to|through/i;
 const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
 /** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
 export const RANGE_MAX = 100;
@@ -59,7 +60,7 @@ export function readDependencies(text: string): Named {
 /** `1-3, 5` as 1, 2, 3, 5. */
 function numbersIn(list: string, tooLong: string[]): string[] {
   return list.split(/,|&|\band\b/i).flatMap((part) => {
-    const [first, last] = part.split(new RegExp(RANGE, "i")).map((text) => text.replace(/[#\s]/g, ""));
+    const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
     if (first === undefined || first === "") return [];
     return last === undefined || last === "" ? [first] : countUp(["", first], ["", last], tooLong);
   });
@@ -67,10 +68,17 @@ function numbersIn(list: string, tooLong: string[]): string[] {
 
 /** `1.2-1.4` as 1.2, 1.3, 1.4; two ends that don't belong together are two ids. */
 function idRange(first: string, last: string, tooLong: string[]): string[] {
-  const [, head = "", from = ""] = /^(.*?)(\d+)$/.exec(first) ?? [];
-  const [, tail = "", to = ""] = /^(.*?)(\d+)$/.exec(last) ?? [];
+  const [head, from] = endOf(first);
+  const [tail, to] = endOf(last);
   if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
   return countUp([head, from], [tail, to], tooLong);
+}
+
+/** What stands before the number that an id ends with, and that number; no number, where it ends with a letter. */
+function endOf(id: string): Ends {
+  let start = id.length;
+  while (/^\d$/.test(id.charAt(start - 1))) start -= 1;
+  return [id.slice(0, start), id.slice(start)];
 }
 
 /** All numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */

@@ -2,6 +2,8 @@ import type { TaskDraft } from "./drafts.js";
 import { labelOf } from "./labels.js";
 import type { SourceText } from "./source-text.js";
 
+const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
+
 /**
  * What a plan says of a task beside what is told elsewhere, as Markdown: code, notes and lists as they
  * are, so that whoever does the task loses nothing. Lines are moved to the left together.
@@ -18,10 +20,14 @@ export function descriptionOf(
   const text = outdent(lines)
     .join("\n")
     .replace(/\n{3,}/g, "\n\n")
-    .replace(/^[\s\n]+(?=\S)|\s+$/g, "")
-    .replace(/(?:\n+[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*)+$/, "")
-    .replace(/^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/, "");
-  return withoutLabel(text).trim();
+    .trim();
+  return withoutLabel(withoutRulesAtEnd(text)).trim();
+}
+
+/** Rules part a task from what follows it, and belong to neither. */
+function withoutRulesAtEnd(text: string): string {
+  const lines = text.split("\n");
+  return lines.slice(0, lines.findLastIndex((line) => line.trim() !== "" && !RULE.test(line)) + 1).join("\n");
 }
 
 /** `**Description:** text` is its text. */

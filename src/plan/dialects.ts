@@ -25,7 +25,7 @@ export interface Dialect {
 
 const COMMON = { tilde: "queued", nested: "tasks" } as const;
 
-/** In the order in which their signs are looked for. */
+/** In the order in which their signs are looked for. Blanks before one are of its line: others are gone over for each line. */
 const DIALECTS: readonly Dialect[] = [
   {
     ...COMMON,
@@ -36,18 +36,28 @@ const DIALECTS: readonly Dialect[] = [
     section: /^tasks *\/ *subtasks/i,
   },
   { ...COMMON, name: "spec-workflow", sign: /_(?:Prompt|Leverage):/, ids: ["number", "task"], tilde: "blocked" },
-  { ...COMMON, name: "spec-kit", sign: /^\s*[-*+] +\[[^\]]?\] +\*{0,2}T(?:\d{3}|XXX)\b/m, ids: ["T", "task"] },
+  {
+    ...COMMON,
+    name: "spec-kit",
+    sign: /^[^\S\r\n\u2028\u2029]*[-*+] +\[[^\]]?\] +\*{0,2}T(?:\d{3}|XXX)\b/m,
+    ids: ["T", "task"],
+  },
   {
     ...COMMON,
     name: "praxis-os",
-    sign: /^\s*(?:#{2,6} +|[-*+] +)?(?:\[[^\]]?\] *)?(?:\*\*|__)?Task +\d+\.\d+/im,
+    sign: /^[^\S\r\n\u2028\u2029]*(?:#{2,6} +|[-*+] +)?(?:\[[^\]]?\] *)?(?:\*\*|__)?Task +\d+\.\d+/im,
     ids: ["task"],
   },
-  { ...COMMON, name: "kiro", sign: /_Requirements?:|\*\*Validates:|^\s*[-*+] +\[[^\]]?\]\*/m, ids: ["number", "task"] },
+  {
+    ...COMMON,
+    name: "kiro",
+    sign: /_Requirements?:|\*\*Validates:|^[^\S\r\n\u2028\u2029]*[-*+] +\[[^\]]?\]\*/m,
+    ids: ["number", "task"],
+  },
   {
     ...COMMON,
     name: "openspec",
-    sign: /^#{1,6} +\d+[.)] |^\s*(?:[-*+]|\d+[.)]) +\[[^\]]?\] +\d+[.)\s]/m,
+    sign: /^#{1,6} +\d+[.)] |^[^\S\r\n\u2028\u2029]*(?:[-*+]|\d+[.)]) +\[[^\]]?\] +\d+[.)\s]/m,
     ids: ["number", "task", "T"],
   },
 ];

@@ -6,7 +6,7 @@ import { durationIn } from "./task-line.js";
 /** Durations by the key of a phase. */
 export type Durations = ReadonlyMap<string, string>;
 
-const LISTED = /^\*\*Phase\s+(\d+)[^*]*?:?\*\*:?\s*[-–—:]?\s*([^(]*)/i;
+const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
 
 /** Reads the durations that overviews give; the first one counts. */
 export function readDurations(rows: readonly Row[]): Durations {
@@ -17,7 +17,8 @@ export function readDurations(rows: readonly Row[]): Durations {
     if (cells === undefined) {
       columns = undefined;
       const [, key, said = ""] = LISTED.exec(text) ?? [];
-      if (key !== undefined && kind === "item") keep(found, key, said);
+      const [time = ""] = said.replace(/^:?\s*(?:[-–—:]\s*)?/, "").split("(", 1);
+      if (key !== undefined && kind === "item") keep(found, key, time);
     } else if (columns === undefined) {
       columns = columnsOf(cells);
     } else {

@@ -8,7 +8,7 @@ import { type Container, leaves } from "./containers.js";
 import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";
 
-const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)$/;
+const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
 /** A fence of Markdown may hold headings of its own. */
 const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
 /** What no code holds: behind it somebody has forgotten to close a fence. */
@@ -69,8 +69,9 @@ export function fenced(
 
 /** The fence that a line is. */
 export function fenceOf(text: string): Fence | undefined {
-  const [, run, info = ""] = FENCE.exec(text) ?? [];
-  return run === undefined ? undefined : { run, info: info.trim() };
+  const [before = "", run] = FENCE.exec(text) ?? [];
+  const info = text.slice(before.length);
+  return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
 }
 
 function closed(start: number, end: number, strictEnd: number | undefined): Region {

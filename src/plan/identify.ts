@@ -16,16 +16,16 @@ export interface TaskTitle {
 export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
-  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/iu;
+  /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
 const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)$/iu;
 const PART_OF_PHASE =
   /\b(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
-  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?:\.\d+)*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)(.*)$/i,
-  T: /^[*_~\s]*(T(?:\d+(?:\.\d+)*[a-z]?|XXX))(?=[\s:.)*_–—-]|$)(.*)$/,
-  number: /^[*_~\s]*(\d+(?:\.\d+)+|\d+(?=[.)]))(?=[\s:.)*_–—-]|$)(.*)$/,
+  task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)/i,
+  T: /^[*_~\s]*(T(?:\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?|XXX))(?=[\s:.)*_–—-]|$)/,
+  number: /^[*_~\s]*(\d+(?!\d)(?:(?:\.\d+(?!\d))+|(?=[.)])))(?=[\s:.)*_–—-]|$)/,
 };
 
 /** Spaces, a colon and what is left of a bold label; but underscores that a name begins with, `__proto__`, are its own. */
@@ -54,8 +54,8 @@ export function numberedTitle(title: string): PhaseTitle | undefined {
 /** The title of a task, in the first of the given forms that it has. */
 export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
   for (const form of forms) {
-    const [, id, rest = ""] = TASK_IDS[form].exec(text) ?? [];
-    if (id !== undefined) return { id, rest: rest.replace(AFTER_ID, "") };
+    const [before = "", id] = TASK_IDS[form].exec(text) ?? [];
+    if (id !== undefined) return { id, rest: text.slice(before.length).replace(AFTER_ID, "") };
   }
   return undefined;
 }

@@ -1,5 +1,7 @@
 /** Labels such as `**Goal:** …`, `Dependencies: …` or `_Requirements: 1.2_`, and what each of them means. */
 
+import { withoutAtEnd } from "../definition/markdown/inline-text.js";
+
 /** What a label's text or list is. `other` is a label that says nothing of a plan. */
 export type Field =
   | "goal"
@@ -51,10 +53,10 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
 /** Where checkboxes without ids would be tasks, below titles and labels with these words they aren't. */
 export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
 
-const BOLD = /^(\*\*|__)(?=\S)(.+?)\1[ \t]*(:?)[ \t]*(.*)$/;
+const BOLD = /^(?:\*\*|__)(?=\S)/;
 /** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
 const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
-const PLAIN = /^([\p{L}][\p{L}\p{N} '/&()-]{0,60}?)[ \t]*:[ \t]+(\S.*)$/u;
+const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
 const LEADING = /^([^:]+):[ \t]*$/;
 
 /** The label that a line of text or a list item begins with, if it does. */
@@ -75,24 +77,31 @@ export function fieldOf(name: string): Field {
 
 /** Bold with a colon in or behind it, or bold alone on its line. */
 function boldLabel(line: string): Label | undefined {
-  const [, , inside = "", colon = "", rest = ""] = BOLD.exec(line) ?? [];
-  if (inside === "") return undefined;
-  const inner = /^([^:]+):[ \t]*(.*)$/.exec(inside);
-  if (inner !== null) return label(inner[1] ?? "", `${inner[2] ?? ""} ${rest}`);
-  return colon === ":" || rest === "" ? label(inside, rest) : undefined;
+  const [mark] = BOLD.exec(line) ?? [];
+  const end = mark === undefined ? -1 : line.indexOf(mark, mark.length + 1);
+  if (mark === undefined || end === -1) return undefined;
+  const inside = line.slice(mark.length, end);
+  const [behind = ""] = /^[ \t]*:?/.exec(line.slice(end + mark.length)) ?? [];
+  const rest = line.slice(end + mark.length + behind.length);
+  const inner = inside.indexOf(":");
+  if (inner > 0) return label(inside.slice(0, inner), `${inside.slice(inner + 1)} ${rest}`);
+  return behind.endsWith(":") || rest.trim() === "" ? label(inside, rest) : undefined;
 }
 
 function slantedLabel(line: string): Label | undefined {
   const [whole, mark, name = "", closed = "", rest = ""] = SLANTED.exec(line) ?? [];
   if (whole === undefined || mark === undefined) return undefined;
   const open = closed === "" && whole.charAt(1 + name.length) === ":";
-  return label(name, open ? rest.replace(/[*_]+$/, "") : rest);
+  return label(name, open ? withoutAtEnd(rest, "*_") : rest);
 }
 
 /** Without marks only known names are labels, or lines that lead up to a list. */
 function plainLabel(line: string): Label | undefined {
-  const [, name = "", rest = ""] = PLAIN.exec(line) ?? [];
-  if (name !== "") return fieldOf(name) === "other" ? undefined : label(name, rest);
+  const colon = line.indexOf(":");
+  const name = line.slice(0, Math.max(0, colon)).trimEnd();
+  const rest = line.slice(colon + 1);
+  if (PLAIN.test(name) && /^[ \t]/.test(rest) && rest.trim() !== "")
+    return fieldOf(name) === "other" ? undefined : label(name, rest);
   const leading = LEADING.exec(line);
   return leading === null ? undefined : label(leading[1] ?? "", "");
 }

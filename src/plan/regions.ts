@@ -34,7 +34,7 @@ function regionAt(source: SourceText, line: number, containers: Containers, befo
   if (raw === undefined) return undefined;
   const container = containers.around(text);
   if (indentOf(text) > container.column + 3) return undefined;
-  return tagged(source, line, new RegExp(`</${raw}>`, "i"), container);
+  return tagged(source, line, `</${raw.toLowerCase()}>`, container);
 }
 
 function comment(source: SourceText, start: number, from: number): Region {
@@ -46,11 +46,11 @@ function comment(source: SourceText, start: number, from: number): Region {
 }
 
 /** `<pre>` and the like: up to the end of the tag, or of the item or quote that it stands in. */
-function tagged(source: SourceText, start: number, close: RegExp, container: Container): Region {
+function tagged(source: SourceText, start: number, close: string, container: Container): Region {
   for (let line = start; line < source.lines.length; line += 1) {
     const text = source.text(line);
     if (line > start && leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
-    if (close.test(text)) return { kind: "code", start, end: line + 1, unclosed: false };
+    if (text.toLowerCase().includes(close)) return { kind: "code", start, end: line + 1, unclosed: false };
   }
   return { kind: "code", start, end: source.lines.length, unclosed: true };
 }

@@ -17,15 +17,15 @@ export interface TaskLine {
   readonly files: readonly string[];
 }
 
-const DEPENDS = /\(\s*(?:depends on|requires|blocked by|after)\b:?\s*([^()]*(?:\([^()]*\)[^()]*)*)\)/i;
-const LAST = /\b(?:depends on|requires|blocked by):?\s+((?:(?!depends on|requires|blocked by)[^()])*)$/i;
+const DEPENDS = /\(\s*(?:depends on|requires|blocked by|after)\b:?([^()]*(?:\([^()]*\)[^()]*)*)\)/i;
+const LAST = /\b(?:depends on|requires|blocked by):?\s/gi;
 const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
-const CRITERIA = /\(ACs?\b[ \t]*:?([^()]*)\)/i;
+const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 /** With a folder anywhere, without one in backticks. It begins where no such character stands before: in one go. */
 const PATH = /(?<![\w.@[\]:/-])\/?(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`(\/?(?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
 const TIME_WORDS = "(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|sprints?|points?|pts?)";
 const DURATION = new RegExp(
-  String.raw`\d[\d.,]*\s*(?:[-–—]\s*\d[\d.,]*\s*)?${TIME_WORDS}\b|\b(?:weeks?|days?)\s+\d`,
+  String.raw`(?<![\d.,])[.,]*\d[\d.,]*\s*(?:[-–—]\s*\d[\d.,]*\s*)?${TIME_WORDS}\b|\b(?:weeks?|days?)\s+\d`,
   "i",
 );
 /** Brackets at the end of a name, and what may stand behind them. */
@@ -52,7 +52,8 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
     ...(story === undefined ? {} : { story }),
     ...(time === undefined ? {} : { time }),
     ...(dependencies === undefined ? {} : { dependencies }),
-    requirements: criteria === undefined ? [] : readReferences(criteria.trim()).map(criterionId),
+    requirements:
+      criteria === undefined ? [] : readReferences(criteria.replace(/^[ \t]*:/, "").trim()).map(criterionId),
     files: filesIn(rest),
   };
 }
@@ -64,14 +65,17 @@ function criterionId(reference: string): string {
 
 /** `…, depends on T001 and T002` at the end, without brackets: only where nothing but ids follows. */
 function saidLast(text: string): string | undefined {
-  const said = LAST.exec(text.slice(-300))?.[1];
-  return said === undefined || said.replace(ID_WORDS, "").trim() !== "" ? undefined : said;
+  const end = text.slice(-300);
+  const last = [...end.matchAll(LAST)].at(-1);
+  const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
+  return said === undefined || /[()]/.test(said) || said.replace(ID_WORDS, "").trim() !== "" ? undefined : said;
 }
 
 /** `[P] [US1] Create …` */
 function takeMarks(text: string): { readonly rest: string; readonly marks: readonly string[] } {
-  const [, found = "", rest = text] = /^((?:\[(?:P|US\d+|Story)\]\s*)+)(.*)$/i.exec(text) ?? [];
-  return { rest, marks: [...found.matchAll(/\[([^\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
+  const [found = ""] = /^(?:\[(?:P|US\d+|Story)\]\s*)+/i.exec(text) ?? [];
+  const rest = text.slice(found.length);
+  return { rest, marks: [...found.matchAll(/\[([^[\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
 }
 
 /** A name and the duration in brackets at its end, if what stands there is one. */

@@ -31,6 +31,6 @@ export function redactShapes(text: string): string {
 
 function formsOf(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret);
-  const base64 = btoa(String.fromCharCode(...bytes)).replace(/=+$/, "");
+  const base64 = btoa(String.fromCharCode(...bytes)).replaceAll("=", "");
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64];
 }

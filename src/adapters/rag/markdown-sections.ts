@@ -1,7 +1,6 @@
 import type { Nodes, RootContent } from "mdast";
 import { plainText } from "../../definition/markdown/inline-text.js";
 import { blocksOf, linesOfParagraph } from "../../definition/markdown/markdown-blocks.js";
-import { condense } from "./condense.js";
 
 /** A heading with what stands below it up to the next heading of any depth, in lines of its text from 1. */
 export interface SectionLines {
@@ -28,13 +27,12 @@ export function sectionLines(lines: readonly string[]): readonly SectionLines[] 
   const found: { depth: number; heading: string; first: number; blocks: RootContent[] }[] = [
     { depth: 0, heading: "", first: 1, blocks: [] },
   ];
-  const { text, numbers } = condense(lines);
-  const lineOf = ({ position }: RootContent) => numbers[(position?.start.line ?? 1) - 1] ?? 1;
-  for (const block of blocksOf(text) ?? []) {
+  const lineOf = ({ position }: RootContent) => position?.start.line ?? 1;
+  for (const block of blocksOf(lines.join("")) ?? []) {
     if (block.type !== "heading") found.at(-1)?.blocks.push(block);
     else {
       const first = lineOf(block);
-      const last = numbers[(block.position?.end.line ?? 1) - 1] ?? first;
+      const last = block.position?.end.line ?? first;
       found.push({ depth: block.depth, heading: headingOf(lines.slice(first - 1, last)), first, blocks: [] });
     }
   }

@@ -13,5 +13,7 @@ export function isGateFile(path: string): boolean {
 export function looksLikeGate(name: string): boolean {
   // Markdown is read as text: `task-3-write-gate-definitions.md` is a task.
   if (/\.md$/i.test(name)) return /^gates?[^a-z]{0,2}def/i.test(name);
-  return /gates?[^a-z]{0,2}def|gate.*\.ya?ml|^gates?\.(?:json\w?|toml|txt)$/i.test(name);
+  const gate = name.search(/gate/i);
+  if (gate !== -1 && /\.ya?ml/i.test(name.slice(gate))) return true;
+  return /gates?[^a-z]{0,2}def|^gates?\.(?:json\w?|toml|txt)$/i.test(name);
 }

@@ -29,7 +29,7 @@ export function stepsOf(sections: readonly Section[]): ExecutionStep[] {
 }
 
 function stepOfHeading({ heading }: Section, blocks: () => readonly RootContent[]): ExecutionStep[] {
-  const [, number, title = ""] = /^[^\p{L}\p{N}]*step\s+(\d{1,6})(?:\s*[:.)–—-]\s*(.*))?$/iu.exec(heading) ?? [];
+  const [, number, title = ""] = /^[^\p{L}\p{N}]*step\s+(\d{1,6})(?:\s*[:.)–—-]\s*(.*))?$/isu.exec(heading) ?? [];
   if (number === undefined) return [];
   const content = blocks();
   const description = title || firstProse(content);

@@ -21,8 +21,8 @@ export interface MarkdownFacts {
 const GOALS = new Set(["objective", "phase objective", "task objective", "goal", "purpose"]);
 const OUTPUTS = new Set(["artifacts", "artifacts to produce", "deliverables", "outputs", "phase deliverables"]);
 const CHECKS = ["validation gate", "checkpoint", "completion criteria"];
-const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:\s*(.+)$/i;
-const PURPOSE = /^purpose\s*:\s*(.+)$/i;
+const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:(.+)$/is;
+const PURPOSE = /^purpose\s*:(.+)$/is;
 /** `**Any label:** and its value`, or a label alone. */
 const LABEL = /^(?:\*\*|__)[^*_]+(?::(?:\*\*|__)|(?:\*\*|__)\s*:)/;
 
@@ -76,7 +76,7 @@ function labelled(sections: readonly Section[], label: RegExp): string | undefin
     .flatMap(paragraphs)
     .flatMap(linesOfParagraph);
   for (const line of lines) {
-    const value = label.exec(plainText(line))?.[1];
+    const value = label.exec(plainText(line))?.[1]?.trim();
     if (value !== undefined) return value;
   }
   return undefined;

@@ -1,5 +1,6 @@
 /** The names that a sentence asks for, each with the words that are about it. */
 import { TYPE_WORDS } from "../field-types.js";
+import { withoutAtEnd } from "../markdown/inline-text.js";
 import { type Mark, type MarkedText, withoutCode } from "./inline-marks.js";
 import { isOptional, nameFrom } from "./requirement-words.js";
 import { isKnownValidator } from "./validator-words.js";
@@ -36,7 +37,9 @@ const LITERALS = new Set(["true", "false", "null", "none", "value", "lambda"]);
 const STRESSED =
   /^(?:all|every|each|both|must|not|no|never|only|at least|at most|non-?empty|required|optional|mandatory|always|and|or|exactly|complete|full|important|notes?|any|some|the|a|an|before|after|evidence|everything|nothing|\W*\d.*)[:.!]?$/i;
 /** What may stand between the comma before a name and the name. */
-const LEAD = /(?:\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)\b[\s,]*)*$/i;
+const LEAD = /\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)$/i;
+/** Longer than any of those words. */
+const LEAD_MAX = 12;
 const SEPARATED = /(?:^|[,;:&+()•–—]|\s-|\band|\bplus|\bboth|\bwith|\bor)\s*$/i;
 const NEGATED = /\b(?:no|not|without|except|excluding|instead of|rather than|nor|never)\s+(?:(?:an?|the|any)\s+)?$/i;
 
@@ -83,7 +86,7 @@ function choose(all: readonly Candidate[], searched: string) {
   const passedOver: string[] = [];
   for (const candidate of all) {
     const before = searched.slice(chosen.at(-1)?.end ?? 0, candidate.start);
-    const isListed = SEPARATED.test(before.replace(LEAD, ""));
+    const isListed = SEPARATED.test(before.slice(0, leadStart(before)));
     const isNamed = candidate.kind === "code" || candidate.name.includes("_");
     const isAdjective = /^\s*\uFFFC/.test(searched.slice(candidate.end));
     const isFirst = chosen.length === 0 && (candidate.kind === "code" || !hasCode);
@@ -123,7 +126,7 @@ function described(
   const parts = chosen.map(({ start, end }, index) => {
     const next = chosen[index + 1];
     const between = plain.slice(end, next?.start ?? plain.length);
-    const own = next === undefined ? between : between.replace(LEAD, "");
+    const own = next === undefined ? between : between.slice(0, leadStart(between));
     const isOptional = /\boptional(?:ly)?\b[\s,]*$/i.test(leadBefore(plain.slice(chosen[index - 1]?.end ?? 0, start)));
     return {
       own,
@@ -131,8 +134,7 @@ function described(
       isOptional,
     };
   });
-  const every =
-    parts.length < 2 ? undefined : /\b(?:each|all|both)\b(?! of\b)[\s\S]*$/i.exec(parts.at(-1)?.own ?? "")?.[0];
+  const every = parts.length < 2 ? undefined : from(parts.at(-1)?.own ?? "", /\b(?:each|all|both)\b(?! of\b)/i);
   return chosen.flatMap((candidate, index) => {
     if (!asked.includes(candidate)) return [];
     const end = parts.findIndex(({ isRow }, other) => other >= index && !isRow);
@@ -146,10 +148,30 @@ function described(
 }
 
 function leadBefore(text: string): string {
-  return LEAD.exec(text)?.[0] ?? "";
+  return text.slice(leadStart(text));
+}
+
+/** Where the words begin that stand before a name: from the end, word by word. */
+function leadStart(text: string): number {
+  let start = text.length;
+  for (let word = ""; ; start -= word.length) {
+    const end = withoutAtEnd(text.slice(0, start), ",").length;
+    const [lead] = LEAD.exec(text.slice(Math.max(0, end - LEAD_MAX), end)) ?? [];
+    if (lead === undefined) return start;
+    word = text.slice(end - lead.length, start);
+  }
+}
+
+/** A text from the first place on that a pattern fits. */
+function from(text: string, pattern: RegExp): string | undefined {
+  const at = text.search(pattern);
+  return at === -1 ? undefined : text.slice(at);
 }
 
 /** Of a row only the last one may be left out, unless the words are about all. */
 function isOptionalBy(words: string, isLast: boolean): boolean {
-  return isOptional(words) && (isLast || /\b(?:are|all|both|each)\b[^.]*\b(?:optional|may be empty)\b/i.test(words));
+  const isForAll = words
+    .split(".")
+    .some((part) => /\b(?:optional|may be empty)\b/i.test(from(part, /\b(?:are|all|both|each)\b/i) ?? ""));
+  return isOptional(words) && (isLast || isForAll);
 }

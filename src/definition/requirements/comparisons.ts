@@ -29,6 +29,14 @@ const BETWEEN = new RegExp(
   "gi",
 );
 
+const EQUAL_IN_CELL = new RegExp(`^${ONLY_IN_CELLS}\\s+(?=${NUMBER})`, "i");
+const RANGE = new RegExp(`^(${NUMBER})%?\\s*(?:\\.\\.\\.?|–|-|to)\\s*(${NUMBER})\\s*(%?)$`, "i");
+const CHAIN = new RegExp(`^(${NUMBER})\\s*(<=?)\\s*(?:value|x|n|it)\\s*(<=?)\\s*(${NUMBER})$`, "i");
+const OR_MORE = new RegExp(
+  `(?:(?<![<>=≥≤])[<>=≥≤]+\\s*|\\b(?:at least|exactly|is)\\s+)?(?<![\\w.,-])(${NUMBER})(%?)\\s+or\\s+(more|above|higher|less|fewer|below)\\b`,
+  "gi",
+);
+
 /** One comparison with a number. */
 export interface Comparison {
   readonly sign: string;
@@ -55,25 +63,29 @@ export function comparisonsIn(text: string): Comparison[] {
   return [...ranges, ...others];
 }
 
+/** No comparison is longer. */
+const CLAUSE_MAX = 200;
+
 /** The comparisons of a clause that consists of nothing else. */
 export function wholeComparison(clause: string): Comparison[] | undefined {
-  const text = clause.trim().replace(new RegExp(`^${ONLY_IN_CELLS}\\s+(?=${NUMBER})`, "i"), "== ");
+  if (clause.length > CLAUSE_MAX) return undefined;
+  const text = clause.trim().replace(EQUAL_IN_CELL, "== ");
   const chain = chained(text);
   if (chain !== undefined) return chain;
   const bare = text
     .replace(/^(?:value|x|n|it|len(?:gth)?|size|must(?: be)?|should(?: be)?|is|be)\s+/i, "")
     .replace(/^(?:must be|be|is)\s+/i, "");
-  const range = new RegExp(`^(${NUMBER})%?\\s*(?:\\.\\.\\.?|–|-|to)\\s*(${NUMBER})\\s*(%?)$`, "i").exec(bare);
+  const range = RANGE.exec(bare);
   if (range !== null) return comparisonsIn(`between ${range[1]} and ${range[2]}${range[3]}`);
   const found = comparisonsIn(bare);
   const read = found.reduce((left, { said }) => left.replace(said, " "), normal(bare));
-  return found.length > 0 && /^[\s()]*(?:or longer|long|in length|chars?)?[\s()]*$/.test(read) ? found : undefined;
+  const left = read.replace(/[\s()]+/g, " ").trim();
+  return found.length > 0 && /^(?:or longer|long|in length|chars?)?$/.test(left) ? found : undefined;
 }
 
 /** `0 < x <= 10`. */
 function chained(text: string): Comparison[] | undefined {
-  const [, low, first, second, high] =
-    new RegExp(`^(${NUMBER})\\s*(<=?)\\s*(?:value|x|n|it)\\s*(<=?)\\s*(${NUMBER})$`, "i").exec(text) ?? [];
+  const [, low, first, second, high] = CHAIN.exec(text) ?? [];
   if (low === undefined || high === undefined || first === undefined || second === undefined) return undefined;
   return [comparison(first === "<" ? ">" : ">=", low, "", text), comparison(second, high, "", text)];
 }
@@ -88,11 +100,7 @@ function normal(text: string): string {
 
 /** `5 or more` is `at least 5`, whatever sign stands before it. */
 function turned(text: string): string {
-  const pattern = new RegExp(
-    `(?:[<>=≥≤]+\\s*|\\b(?:at least|exactly|is)\\s+)?(?<![\\w.-])(${NUMBER})(%?)\\s+or\\s+(more|above|higher|less|fewer|below)\\b`,
-    "gi",
-  );
-  return text.replace(pattern, (_, number: string, percent: string, way: string) => {
+  return text.replace(OR_MORE, (_, number: string, percent: string, way: string) => {
     return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;
   });
 }

@@ -13,6 +13,9 @@ import type { Place, Requirement } from "./requirement.js";
 
 const LANGUAGES = new Set(["json", "jsonc", "json5", "yaml", "yml", "python", "py", ""]);
 
+/** A name that something is given to. */
+const NAMED = /(?<=^|[\s{,"'])([A-Za-z_][\w-]*)["']?\s*[:=]/g;
+
 /** A fence with evidence in it. */
 export interface EvidenceExample extends Place {
   /** Undefined where it can't be read. */
@@ -49,7 +52,7 @@ async function exampleIn(fence: Code, names: ReadonlySet<string>): Promise<Evide
   const { line = 1, column = 1 } = fence.position?.start ?? {};
   const value = await exampleValue(fence.value, fence.lang?.toLowerCase() ?? "");
   if (value === undefined) {
-    const isMeant = [...names].some((name) => new RegExp(`(?:^|[\\s{,"'])${name}["']?\\s*[:=]`).test(fence.value));
+    const isMeant = [...fence.value.matchAll(NAMED)].some(([, name = ""]) => names.has(name));
     return isMeant && (fence.lang ?? "") !== "" ? { line, column } : undefined;
   }
   if (!isJsonObject(value)) return undefined;
@@ -59,7 +62,7 @@ async function exampleIn(fence: Code, names: ReadonlySet<string>): Promise<Evide
 }
 
 async function exampleValue(text: string, language: string): Promise<JsonValue | undefined> {
-  const bare = /^json[c5]?$/.test(language) ? text.replace(/^\s*\/\/.*$/gm, "") : text;
+  const bare = /^json[c5]?$/.test(language) ? text.replace(/^[ \t]*\/\/.*$/gm, "") : text;
   return fromPython(bare) ?? (/^py/.test(language) ? undefined : await fromYaml(bare));
 }
 

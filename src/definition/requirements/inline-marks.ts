@@ -60,12 +60,24 @@ export function readMarks(text: string): MarkedText {
 
 /** Without comments and links' addresses, and with HTML's marks as Markdown's. */
 function simplified(text: string): string {
-  return text
-    .replace(/<!--[\s\S]*?-->/g, (comment) => comment.replace(/[^\n]+/g, ""))
+  return withoutComments(text)
     .replace(/<\/?code>/gi, "`")
     .replace(/<\/?(?:b|strong)>/gi, "**")
     .replace(/<br\s*\/?>/gi, "; ")
     .replace(/!?\[([^[\]\n]+)\](?:\([^()\n]*\)|\[[^[\]\n]*\])/g, "$1");
+}
+
+/** A text without its comments; their line ends stay. */
+function withoutComments(text: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  for (let start = text.indexOf("<!--"); start !== -1; start = text.indexOf("<!--", from)) {
+    const end = text.indexOf("-->", start + 4);
+    if (end === -1) break;
+    parts.push(text.slice(from, start), text.slice(start, end).replace(/[^\n]+/g, ""));
+    from = end + 3;
+  }
+  return parts.join("") + text.slice(from);
 }
 
 /** A text with its entities as the characters that they stand for. */

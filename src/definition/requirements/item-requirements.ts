@@ -1,4 +1,5 @@
 /** Items of lists: claims with a checkbox, values with a name before them, and sentences that ask. */
+import { withoutAtEnd } from "../markdown/inline-text.js";
 import { namesIn } from "./asked-names.js";
 import { askingOf } from "./asking-words.js";
 import { partOf } from "./inline-marks.js";
@@ -89,7 +90,7 @@ function headEnd({ plain, marks }: Sentence, isClaim = false): number | undefine
   const [first] = marks;
   if (first !== undefined && first.start === 0) {
     const isName =
-      first.kind === "code" ? /^[A-Za-z_][\w-]*$/.test(first.text) : !NO_NAME.test(first.text.replace(/[\s:]+$/, ""));
+      first.kind === "code" ? /^[A-Za-z_][\w-]*$/.test(first.text) : !NO_NAME.test(withoutAtEnd(first.text, ":"));
     // "`a` and `b` agree" is a claim about two names, where there is a box before it.
     const signs = isClaim ? /^\s*(?:[:(–—-]|$)/ : /^\s*(?:[:(=–—,;-]|$|(?:and|is|must|should)\b)/;
     const isEnd = /:\s*$/.test(first.text) || signs.test(plain.slice(first.end));

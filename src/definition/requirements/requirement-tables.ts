@@ -96,10 +96,12 @@ function namesOf(cell: string): string[] {
   const named = codes.filter((code) => /^[A-Za-z_][\w-]*$/.test(code));
   if (named.length > 0) return [...new Set(named)];
   const words = describe(cell)
-    .replace(/\s*[([](?:optional|required|mandatory)[)\]]|\*$/gi, "")
+    .replace(/[([](?:optional|required|mandatory)[)\]]|\*$/gi, "")
+    .replace(/\s+/g, " ")
     .trim();
-  const parts = words.split(/\s*(?:,|\band\b)\s*/);
-  if (parts.length > 1 && parts.every((part) => /^[A-Za-z]\w*_\w+$/.test(part))) return parts;
+  const parts = words.split(/,|\band\b/).map((part) => part.trim());
+  const areNames = parts.every((part) => /^[A-Za-z]\w+$/.test(part) && part.slice(1, -1).includes("_"));
+  if (parts.length > 1 && areNames) return parts;
   const name = /^[A-Za-z_][\w-]*$/.test(words) ? words : nameFrom(words);
   return name === "" ? [] : [name];
 }

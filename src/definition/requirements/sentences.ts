@@ -44,7 +44,7 @@ export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
   for (const line of lines) {
     if (isBroken || LABELLED.test(line.text)) blocks.push([line]);
     else blocks.at(-1)?.push(line);
-    isBroken = /(?: {2,}|\\)$/.test(line.text);
+    isBroken = line.text.endsWith("  ") || line.text.endsWith("\\");
   }
   return blocks.flatMap(splitSentences);
 }
@@ -52,13 +52,20 @@ export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
 /** Not an end: `e.g. this`, `1. that`. */
 const ABBREVIATION = /(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|no)|(?:^|\s)\d+)\.$/i;
 
+/** Longer than any of them. */
+const ABBREVIATION_MAX = 24;
+
 function splitSentences(lines: readonly NumberedLine[]): Sentence[] {
   const whole = readMarks(lines.map(({ text }) => text.replace(/\\$/, "").trimEnd()).join("\n"));
   const searched = withoutCode(whole);
   const ends: number[] = [];
   for (const { index, 0: sign } of searched.matchAll(/[.!?]["')\]]*(?=\s)|;(?=\s)/g)) {
     const end = index + sign.length;
-    if (sign === ";" ? isOwn(searched.slice(end)) : !ABBREVIATION.test(searched.slice(0, end)) && starts(searched, end))
+    if (
+      sign === ";"
+        ? isOwn(searched.slice(end))
+        : !ABBREVIATION.test(searched.slice(Math.max(0, end - ABBREVIATION_MAX), end)) && starts(searched, end)
+    )
       ends.push(end);
   }
   return [...ends, whole.plain.length].flatMap((end, index) => {
@@ -78,5 +85,7 @@ function starts(text: string, at: number): boolean {
 
 /** A part behind a semicolon that asks, or says that it doesn't, by itself. */
 function isOwn(rest: string): boolean {
-  return /^\s+(?:(?:not |also )?(?:required|optional)(?: \w+)?\s*:|\w*\s*must\s+\w*\s*provide|no\b)/i.test(rest);
+  return /^\s+(?:(?:not |also )?(?:required|optional)(?: \w+)?\s*:|(?:\w+\s+)?must\s+(?:\w+\s+)?provide|no\b)/i.test(
+    rest,
+  );
 }

@@ -15,12 +15,10 @@ export interface Table {
   readonly after: readonly NumberedLine[];
 }
 
-const RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
-
 /** The table in the lines of a paragraph; undefined if there is none. */
 export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
   const at = lines.findIndex(({ text }, index) => {
-    return index > 0 && text.includes("|") && RULE.test(text) && (lines[index - 1]?.text ?? "").includes("|");
+    return index > 0 && text.includes("|") && isTableRule(text) && (lines[index - 1]?.text ?? "").includes("|");
   });
   const head = lines[at - 1];
   if (at === -1 || head === undefined) return undefined;
@@ -33,6 +31,12 @@ export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
     rows: end === -1 ? rows : rows.slice(0, end),
     after: end === -1 ? [] : rows.slice(end),
   };
+}
+
+/** Whether a line is the one below a table's header: `| --- | :-: |`. */
+export function isTableRule(line: string): boolean {
+  const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
+  return inner.split("|").every((cell) => /^:?-+:?$/.test(cell.trim()));
 }
 
 /** The cells of a row. A bar that is escaped is part of its cell. */

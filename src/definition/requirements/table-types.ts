@@ -22,9 +22,9 @@ export function cellType(cell: string): CellType {
   if (EMPTY.test(text)) return { rest: "" };
   const whole = typeNamed(text);
   if (whole !== undefined) return { found: whole, rest: "" };
-  const [, inner] = /^(?:optional\s*[[<(]\s*)(.+?)\s*[\])>]$/i.exec(text) ?? [];
-  const [, nullable] = /^(.+?)(?:\?|\s*(?:\||or)\s*(?:null|none|undefined))$/i.exec(text) ?? [];
-  const bare = inner ?? nullable;
+  const [, inner] = /^optional\s*[[<(](.+)[\])>]$/is.exec(text) ?? [];
+  const end = text.search(/(?:\?|(?:\||or)\s*(?:null|none|undefined))$/i);
+  const bare = (inner ?? (end > 0 ? text.slice(0, end) : undefined))?.trim();
   if (bare !== undefined) return { ...cellType(bare), required: false };
   return inParts(text);
 }

@@ -1,5 +1,5 @@
 /** Validators by what a cell holds, or by what a sentence says. */
-import { plainText } from "../markdown/inline-text.js";
+import { codeParts, plainText } from "../markdown/inline-text.js";
 import { nearest } from "../nearest.js";
 import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../rules/named-validators.js";
 import type { FieldType } from "../structure.js";
@@ -51,8 +51,12 @@ export function cellValidators(cell: string, type: FieldType, defined: ReadonlyS
 
 /** What is written in code marks is one part, whatever it holds; the rest is split at commas, semicolons and "and". */
 function clausesOf(cell: string): string[] {
-  const codes = [...cell.matchAll(/(`+)(.+?)\1/g)].map(([, , code = ""]) => code.trim());
-  const around = cell.replace(/(`+).+?\1/g, " ").replace(/\band\b|[,;&+]/g, " ");
+  const parts = codeParts(cell);
+  const codes = parts.filter(({ code }) => code).map(({ text }) => text.replaceAll("`", "").trim());
+  const around = parts
+    .flatMap(({ code, text }) => (code ? [] : [text]))
+    .join(" ")
+    .replace(/\band\b|[,;&+]/g, " ");
   if (codes.length > 0 && around.trim() === "") return codes.flatMap(split);
   return split(plainText(cell));
 }
@@ -113,11 +117,14 @@ function equalTo(clause: string): string | undefined {
 
 /** `one of a, b or c`. */
 function oneOf(clause: string): string | undefined {
-  const [, listed] = /^(?:one of|in)\s*:?\s*[[({]?([^[\](){}]+)[\])}]?$/i.exec(clause) ?? [];
-  const items = listed
-    ?.split(/\s*[,/|]\s*(?:or\s+)?|\s+or\s+/)
-    .map((item) => item.trim().replace(/^(["'`])(.*)\1$/, "$2"));
-  if (items === undefined || items.length < 2 || items.includes("")) return undefined;
+  const [lead] = /^(?:one of|in)\s*(?::\s*)?/i.exec(clause) ?? [];
+  const listed = clause
+    .slice(lead?.length)
+    .replace(/^[[({]/, "")
+    .replace(/[\])}]$/, "");
+  if (lead === undefined || listed === "" || /[[\](){}]/.test(listed)) return undefined;
+  const items = listed.split(/[,/|](?:\s*or\s)?|\sor\s/).map((item) => item.trim().replace(/^(["'`])(.*)\1$/s, "$2"));
+  if (items.length < 2 || items.includes("")) return undefined;
   const areNumbers = items.every((item) => /^-?\d{1,15}(?:\.\d{1,15})?$/.test(item));
   return `value in [${items.map((item) => (areNumbers ? item : JSON.stringify(item))).join(", ")}]`;
 }

@@ -23,23 +23,21 @@ type Say = (parts: readonly string[]) => string;
 
 /** What the language says, by its beginning, and the same in plain words. */
 const WORDS: readonly (readonly [RegExp, Say])[] = [
-  [/^no such overload: !(.+)$/, ([of = ""]) => `"not" (!) is for true or false, not for ${typeInWords(of)}`],
-  [/^no such overload: -(.+)$/, ([of = ""]) => `${typeInWords(of)} has no minus`],
-  [/^no such overload: (.+) in (.+)$/, ([, of = ""]) => `nothing can be looked for in ${typeInWords(of)}`],
+  [/^no such overload: !(.+)$/s, ([of = ""]) => `"not" (!) is for true or false, not for ${typeInWords(of)}`],
+  [/^no such overload: -(.+)$/s, ([of = ""]) => `${typeInWords(of)} has no minus`],
+  [/^no such overload: (.+) in (.+)$/s, ([, of = ""]) => `nothing can be looked for in ${typeInWords(of)}`],
   [
-    /^no such overload: (.+?) (==|!=|<=?|>=?) (.+)$/,
+    /^no such overload: (.+?) (==|!=|<=?|>=?) (.+)$/s,
     ([a = "", sign, b = ""]) => `${typeInWords(a)} can't be compared with ${typeInWords(b)} (${sign})`,
   ],
   [
-    /^no such overload: (.+?) ([-+*/%]) (.+)$/,
+    /^no such overload: (.+?) ([-+*/%]) (.+)$/s,
     ([a = "", sign, b = ""]) => `${typeInWords(a)} and ${typeInWords(b)} don't go together (${sign})`,
   ],
-  [/^found no matching overload for '(?:(.+)\.)?(\w+)\((.*)\)'$/, ([of, name, args = ""]) => unfit(of, name, args)],
+  [/^found no matching overload for '([^(]+)\((.*)\)'$/s, ([called = "", args = ""]) => unfit(called, args)],
   [/^No such key: index out of bounds, index (-?\d+)/, ([at]) => `the list has no element ${at}, counted from 0`],
   [/^No such key: (.*)$/s, ([key = ""]) => `there is no key ${JSON.stringify(key)}`],
-  [/must be bool, got '(.+)'$/, ([of = ""]) => wantsBool(of)],
-  [/must return bool, got '(.+)'$/, ([of = ""]) => wantsBool(of)],
-  [/requires bool operands, got '(.+)'$/, ([of = ""]) => wantsBool(of)],
+  [/(?:must be bool|must return bool|requires bool operands), got '([^']+)'/, ([of = ""]) => wantsBool(of)],
   [/^Expression of type '(.+)' cannot be range/, ([of = ""]) => `${typeInWords(of)} is no list to go through`],
   [/^(int|uint)\(\) type error/, () => "it can't be made a whole number"],
   [/^double\(\) type error/, () => "it can't be made a number"],
@@ -61,8 +59,12 @@ export function failureInWords(error: unknown): string {
   return said.replace(/\n[\s\S]*$/, "").replace(/dyn<(\w+)>/g, "$1");
 }
 
-function unfit(of: string | undefined, name: string | undefined, args: string): string {
-  const types = [...(of === undefined ? [] : [of]), ...args.split(/, (?![^<]*>)/)].filter((type) => type !== "");
+function unfit(called: string, args: string): string {
+  const dot = called.lastIndexOf(".");
+  const name = called.slice(dot + 1);
+  const types = [...(dot === -1 ? [] : [called.slice(0, dot)]), ...args.split(/, (?![^<]*>)/)].filter(
+    (type) => type !== "",
+  );
   return types.length === 0 ? `${name} wants something` : `${name} is not for ${types.map(typeInWords).join(" and ")}`;
 }
 

@@ -38,9 +38,7 @@ export async function createKeys(): Promise<ApproverKeys> {
 
 /** Reads a private key. Throws `INVALID_INPUT` for a text that is none, without quoting it. */
 export async function readPrivateKey(pem: string): Promise<Signer> {
-  const base64 = /^-----BEGIN PRIVATE KEY-----\s+([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(
-    pem.trim(),
-  )?.[1];
+  const base64 = /^-----BEGIN PRIVATE KEY-----\s([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(pem.trim())?.[1];
   if (base64 === undefined) throw noPrivateKey();
   try {
     const bytes = fromBase64Url(base64.replace(/\s/g, "").replace(/[+]/g, "-").replace(/[/]/g, "_"));

@@ -1,16 +1,17 @@
 import type { Nodes } from "mdast";
 import type { Report } from "../../definition/folder/report.js";
-import { fromMarkdown } from "../../definition/markdown/from-markdown.js";
+import { definitionsIn, linksIn } from "../../definition/markdown/links.js";
+import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
 import { shown } from "../../definition/names.js";
 import { nearest } from "../../definition/nearest.js";
 import { FINISH } from "../../definition/routed-definition.js";
-import { decoded } from "./link-in-item.js";
+import { fileOf } from "./link-in-item.js";
 import { matchName, plainName } from "./match-name.js";
 import { type NamedStep, namedSteps } from "./named-steps.js";
 import type { FoundStep, StepOptions } from "./read-step.js";
 import { resolvePath } from "./resolve-path.js";
 
-/** A text that is longer is not looked through for links: their parser may take long over it. */
+/** So many characters of a text are looked through for links. */
 const LINKS_MAX = 64 * 1024;
 
 /** Looks at every step that a guidance names, and at every link to a file; gives the names of steps that it leads to. */
@@ -73,7 +74,7 @@ function checkLinks(
   { paths, folder, report }: Pick<StepOptions, "paths" | "folder" | "report">,
 ): void {
   if (text.text.length > LINKS_MAX) return;
-  for (const { target, line } of linksIn(fromMarkdown(text.text))) {
+  for (const { target, line } of fileLinks(text.text)) {
     const { file = path } = text.place(line);
     const resolved = resolvePath(file, target);
     if ("path" in resolved && paths.includes(resolved.path)) continue;
@@ -87,14 +88,33 @@ function checkLinks(
   }
 }
 
+interface FileLink {
+  readonly target: string;
+  readonly line: number;
+}
+
 /** Links to Markdown files that are relative, in their order; none in code. */
-function linksIn(node: Nodes): { readonly target: string; readonly line: number }[] {
-  if (node.type === "link" || node.type === "definition") {
-    const target = decoded(node.url).replace(/[#?].*$/s, "");
-    const isFile = /\.md$/i.test(target) && !/^[A-Za-z][A-Za-z0-9+.-]*:|^\//.test(target);
-    return isFile ? [{ target, line: node.position?.start.line ?? 1 }] : [];
+function fileLinks(text: string): FileLink[] {
+  return (blocksOf(text) ?? []).flatMap((block) => linksBelow(block, text));
+}
+
+function linksBelow(node: Nodes, text: string): FileLink[] {
+  if (node.type !== "paragraph" && node.type !== "heading") {
+    return "children" in node ? node.children.flatMap((child) => linksBelow(child, text)) : [];
   }
-  return "children" in node ? node.children.flatMap(linksIn) : [];
+  if (node.position === undefined) return [];
+  const { start, end } = node.position;
+  const source = text.slice(start.offset, end.offset);
+  let line = start.line;
+  let offset = 0;
+  const defined = definitionsIn(source);
+  const found = [...defined, ...linksIn(source)].sort((a, b) => a.offset - b.offset);
+  return found.flatMap((link) => {
+    for (; offset < link.offset; offset += 1) if (source.charAt(offset) === "\n") line += 1;
+    const target = fileOf(link.target);
+    const isFile = /\.md$/i.test(target) && !/^[A-Za-z][A-Za-z0-9+.-]*:|^\//.test(target);
+    return isFile ? [{ target, line }] : [];
+  });
 }
 
 /** The line that a part of a text begins in, from 1. */

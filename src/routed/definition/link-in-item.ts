@@ -1,8 +1,6 @@
-import type { Nodes } from "mdast";
-import { toString as textOf } from "mdast-util-to-string";
-import { fromMarkdown } from "../../definition/markdown/from-markdown.js";
+import { linksIn, type Targets } from "../../definition/markdown/links.js";
 
-/** A longer item is no link with a few words: its parser would take long over unclosed marks. */
+/** A longer item is no link with a few words. */
 const ITEM_MAX = 2048;
 
 /** A step's name, and where its file is. */
@@ -12,39 +10,48 @@ interface StepLink {
 }
 
 /**
- * The first link of a list item's first paragraph that leads into `steps/`; undefined if there is none. `definitions` are
- * the lines of the text that say where its references lead: `[1]: steps/dig.md` for `[Dig][1]`.
+ * Returns the first link of a list item's first paragraph that leads into `steps/`; undefined if there is none. `targets` says
+ * where references lead: `[1]: steps/dig.md` for `[Dig][1]`.
  */
-export function linkInItem(source: string, definitions: string): StepLink | undefined {
+export function linkInItem(source: string, targets: Targets): StepLink | undefined {
   if (source.length > ITEM_MAX) return undefined;
-  const tree = fromMarkdown(definitions === "" ? source : `${source}\n\n${definitions}`);
-  const urls = new Map(
-    tree.children.flatMap((node) => (node.type === "definition" ? [[node.identifier, node.url]] : [])),
-  );
-  return linkToStep(tree, urls);
-}
-
-function linkToStep(node: Nodes, urls: ReadonlyMap<string, string>): StepLink | undefined {
-  if (node.type === "link" || node.type === "linkReference") {
-    const url = node.type === "link" ? node.url : (urls.get(node.identifier) ?? "");
-    const target = decoded(url).replace(/[#?].*$/s, "");
-    const name = textOf(node).replace(/\s+/g, " ").trim();
-    return /^(?:\.\/)?steps\//.test(target) ? { name, target } : undefined;
-  }
-  if (!("children" in node)) return undefined;
-  for (const child of node.children) {
-    const found = linkToStep(child, urls);
-    if (found !== undefined) return found;
+  for (const link of linksIn(source, targets)) {
+    const target = fileOf(link.target);
+    if (/^(?:\.\/)?steps\//.test(target)) return { name: shownText(link.label), target };
   }
   return undefined;
 }
 
-/** A link's target as the name of a file: `%20` is a blank in it. */
-export function decoded(url: string): string {
+/** The file that a link leads to, without the place in it: `%20` is a blank in its name. */
+export function fileOf(url: string): string {
+  const [file = ""] = decoded(url).split(/[#?]/, 1);
+  return file;
+}
+
+function decoded(url: string): string {
   try {
     return decodeURIComponent(url);
   } catch {
     // A `%` that belongs to the name.
     return url;
   }
+}
+
+/** What a label shows: without marks of code and emphasis, in one line. */
+function shownText(label: string): string {
+  const parts = label.split(/`+/);
+  return parts
+    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : withoutEmphasis(part)))
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Marks between two letters or between two blanks are no emphasis. */
+function withoutEmphasis(text: string): string {
+  return text.replace(/\\(.)|[*_]+/gs, (run: string, escaped: string | undefined, at: number) => {
+    if (escaped !== undefined) return /[\w\s]/.test(escaped) ? run : escaped;
+    const around = `${text.charAt(at - 1) || " "}${text.charAt(at + run.length) || " "}`;
+    return /^(?:[\p{L}\p{N}]{2}|\s\s)$/u.test(around) ? run : "";
+  });
 }

@@ -8,7 +8,7 @@ export interface NamedStep {
 
 /** A name as people set it apart: in quotes, as code, in bold, as a link. */
 const SET_APART =
-  /"([^"\n]{1,120})"|“([^”\n]{1,120})”|'([^'\n]{1,120})'(?!\w)|`([^`\n]{1,120})`|\*\*([^*\n]{1,120})\*\*|\[([^\]\n]{1,120})\]\([^)\n]*\)/g;
+  /"([^"\n]{1,120})"|“([^”\n]{1,120})”|'([^'\n]{1,120})'(?!\w)|`([^`\n]{1,120})`|\*\*([^*\n]{1,120})\*\*|\[([^\]\n]{1,120})\]\([^()\n]*\)/g;
 /** What stands before a name that is the next step. */
 const LEADS =
   /\b(?:proceed(?:ing)?|go(?:es)?|going|move|transition|continue|return|advance|jump|switch|skip|redirect|route|hand over|send(?: \w+)?|loop)\b[^.;:!?"“”`*[\]\n]{0,40}$|\b(?:next step(?: is| should be)?|step)[ :]*$/i;

@@ -2,6 +2,7 @@ import type { RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import type { Report } from "../../definition/folder/report.js";
 import { headingName } from "../../definition/markdown/inline-text.js";
+import { definitionsIn, referenceName, type Targets } from "../../definition/markdown/links.js";
 import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
 import type { SourcePosition } from "../../errors.js";
 import type { ExpandedText } from "./expanded-text.js";
@@ -22,11 +23,8 @@ export interface WorkflowIndex {
   readonly entries: readonly IndexEntry[];
 }
 
-/** As much of an index as a parser of Markdown takes in reasonable time, whatever stands in it. */
+/** Longer than any list of steps is. */
 const INDEX_MAX = 256 * 1024;
-/** As much of an index as may say where its references lead: each item is read with it. */
-const DEFINITIONS_MAX = 16 * 1024;
-const DEFINITION = /^ {0,3}\[[^\]\n]{1,200}\]:/;
 const PLAN = "high-level plan";
 const GOALS = new Set(["overall goal", "goal"]);
 
@@ -38,8 +36,8 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
     report.error("INDEX_UNREADABLE", index.place(1), "the index is too large or nested too deeply", hint);
     return { entries: [] };
   }
-  const definitions = definitionsIn(blocks, index);
-  const entriesIn: EntriesIn = (some) => entriesOf(some, index, definitions);
+  const targets = targetsIn(blocks, index);
+  const entriesIn: EntriesIn = (some) => entriesOf(some, index, targets);
   const planned = entriesIn(underPlan(blocks));
   const entries = planned.length > 0 ? planned : entriesIn(blocks);
   const goal = goalOf(blocks, index, entriesIn);
@@ -48,31 +46,27 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
 
 type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
 
-/** The paragraphs that say where references lead; none where there are more than anybody writes. */
-function definitionsIn(blocks: readonly RootContent[], index: ExpandedText): string {
-  const found = blocks.flatMap((block) => {
-    const text = block.type === "paragraph" ? sourceOf(block, index) : "";
-    return DEFINITION.test(text) ? [text] : [];
-  });
-  const definitions = found.join("\n\n");
-  return definitions.length > DEFINITIONS_MAX ? "" : definitions;
+/** Where references lead; of two with one name the first counts. */
+function targetsIn(blocks: readonly RootContent[], index: ExpandedText): Targets {
+  const found = blocks.flatMap((block) => (block.type === "paragraph" ? definitionsIn(sourceOf(block, index)) : []));
+  return new Map(found.reverse().map(({ label, target }) => [referenceName(label), target]));
 }
 
-function entriesOf(blocks: readonly RootContent[], index: ExpandedText, definitions: string): IndexEntry[] {
+function entriesOf(blocks: readonly RootContent[], index: ExpandedText, targets: Targets): IndexEntry[] {
   return blocks.flatMap((block): IndexEntry[] => {
-    if (block.type === "blockquote") return entriesOf(block.children, index, definitions);
+    if (block.type === "blockquote") return entriesOf(block.children, index, targets);
     if (block.type !== "list") return [];
     return block.children.flatMap(({ children }) => [
-      ...entryOf(children[0], index, definitions),
-      ...entriesOf(children, index, definitions),
+      ...entryOf(children[0], index, targets),
+      ...entriesOf(children, index, targets),
     ]);
   });
 }
 
-function entryOf(block: RootContent | undefined, index: ExpandedText, definitions: string): IndexEntry[] {
+function entryOf(block: RootContent | undefined, index: ExpandedText, targets: Targets): IndexEntry[] {
   if (block?.type !== "paragraph" || block.position === undefined) return [];
   const { start } = block.position;
-  const link = linkInItem(sourceOf(block, index), definitions);
+  const link = linkInItem(sourceOf(block, index), targets);
   return link === undefined ? [] : [{ ...link, place: index.place(start.line) }];
 }
 

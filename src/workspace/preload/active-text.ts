@@ -1,3 +1,5 @@
+import { codeParts } from "../../definition/markdown/inline-text.js";
+
 /**
  * What of a workflow's instructions is meant for whoever follows them: no comment, no code. A fence of XML that holds the
  * workflow itself is no code but the instructions, which is how many people write them.
@@ -29,7 +31,9 @@ export function activeText(text: string): string {
 
 /** Whether instructions ask for elicitation: `<elicit-required/>` as all real files have it, or with content. */
 export function usesElicitation(text: string): boolean {
-  return /<elicit-required(?=[\s/>])[^>]*>/.test(activeText(text));
+  const active = activeText(text);
+  const at = active.search(/<elicit-required(?=[\s/>])/);
+  return at !== -1 && active.includes(">", at);
 }
 
 /** The paths of the workflows that instructions invoke, each once: as an attribute, or as all that the element holds. */
@@ -41,8 +45,8 @@ export function invokedWorkflows(text: string): string[] {
   return [...new Set(paths.filter((path) => path !== "" && !/\s/.test(path)))];
 }
 
-/** Attributes in the first group; in the second, what stands up to the next tag. */
-const INVOKE = /<invoke-workflow(?=[\s/>])((?:[^>"']|"[^"]*"|'[^']*')*)>([^<]*)/g;
+/** Attributes in the first group; in the second, what stands up to the next tag. No attribute holds another tag. */
+const INVOKE = /<invoke-workflow(?=[\s/>])((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>([^<]*)/g;
 const PATH = /\bpath\s*=\s*(["'])(.*?)\1/;
 
 interface Fence {
@@ -53,8 +57,10 @@ interface Fence {
 
 /** At any indentation: steps are indented, and what stands in them too. */
 function opened(line: string): Fence | undefined {
-  const { 1: sign, 2: language = "" } = /^\s*(`{3,}|~{3,})\s*([\w-]*)[^`]*$/.exec(line) ?? [];
-  if (sign === undefined) return undefined;
+  const [before = "", sign] = /^\s*(`{3,}|~{3,})/.exec(line) ?? [];
+  const info = line.slice(before.length);
+  if (sign === undefined || info.includes("`")) return undefined;
+  const [language = ""] = /^[\w-]*/.exec(info.trimStart()) ?? [];
   const lines: string[] = [];
   const isXml = language === "" || language === "xml";
   return { sign, lines, isWorkflow: () => isXml && lines.some((one) => /^\s*<workflow(?=[\s>])/.test(one)) };
@@ -80,7 +86,8 @@ function outside(line: string, inComment: boolean): { readonly rest: string; rea
     left = left.slice(mark + (open ? 3 : 4));
     open = !open;
   }
-  return { rest: rest.replace(/(`+)[^`]+\1/g, ""), open };
+  const shown = codeParts(rest).flatMap(({ code, text }) => (code ? [] : [text]));
+  return { rest: shown.join(""), open };
 }
 
 function outsideComments(text: string): string {

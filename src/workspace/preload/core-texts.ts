@@ -17,7 +17,7 @@ const PLACES = {
   ],
 } as const;
 /** A table of methods that a task names, beside itself. */
-const TABLE = /[\w-]+\.csv\b/;
+const TABLE = /(?<![\w-])[\w-]+\.csv\b/;
 
 /** The core engine's text. Nothing where the workspace has no core root. */
 export function loadEngine(source: FileSource): Promise<Parts> {

@@ -25,7 +25,8 @@ export async function readStep(skill: string, file: string, text: string): Promi
   const { source, body } = await splitFrontMatter(file, text, report);
   if (source === undefined) {
     const front = text.slice(0, text.length - body.trimStart().length);
-    if (hasErrors(report.sorted()) && /^\s*["']?gates?\b/im.test(front)) throw definitionInvalid(skill, lines(report));
+    if (hasErrors(report.sorted()) && /^[^\S\r\n\u2028\u2029]*["']?gates?\b/im.test(front))
+      throw definitionInvalid(skill, lines(report));
     return { text };
   }
   if (!isJsonObject(source.value)) return { text };

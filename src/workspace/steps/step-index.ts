@@ -14,7 +14,7 @@ const STEP_FILE = /^step-(?:(\d+)([a-z]?)(?:[-_](.*))?|([a-z].*))\.md$/i;
 /** Folders that hold steps: `steps`, `steps-c`, `market-steps`. */
 const STEP_FOLDER = /(?:^|[-_])steps(?:$|[-_])/i;
 /** A step's file as texts name it. */
-const MENTIONED = /(?:[\w.-]+\/)?step-[\w-]+\.md/gi;
+const MENTIONED = /(?<![\w.-])(?:[\w.-]+\/)?step-[\w-]+\.md/gi;
 
 /** Whether a folder's name says that there are steps in it. */
 export function isStepFolder(name: string): boolean {
