@@ -9,7 +9,7 @@ import type { TextSource } from "../../ports/text-source.js";
 import { checkNames } from "./check-names.js";
 import { checkReferences } from "./check-references.js";
 import { checkWays } from "./check-ways.js";
-import { expandIncludes, INCLUDED_MAX } from "./expand-includes.js";
+import { expandIncludes, newBudget } from "./expand-includes.js";
 import { type IndexEntry, readIndex } from "./read-index.js";
 import { type FoundStep, readStep, type StepOptions, stepPath } from "./read-step.js";
 
@@ -37,7 +37,7 @@ export async function readRoutedWorkflow(
     read: (path) => source.read(path),
     isAllowed: (path) => roots.some((root) => path.startsWith(root)),
     report,
-    budget: { bytes: INCLUDED_MAX },
+    budget: newBudget(),
   };
   const definition = await readDefinition(name, options);
   const diagnostics = report.sorted().map((found) => ({ ...found, file: relative(found.file, name) }));
