@@ -42,7 +42,7 @@ export async function chooseGate(
   const seeds = documentSeeds(number, document, where);
   const asked = seeds.length > 0 ? seeds : names.map((name) => anyField(name, phase));
   const settings = await readSettings(asked, undefined, checkpoint, report);
-  checkpoint?.rest();
+  checkpoint?.refuseRest();
   if (seeds.length > 0 && phase !== undefined) {
     const what = "the phase's text";
     warnOtherNames(names, { what, file: where.file, fields: settings.fields }, phase, report);
@@ -144,7 +144,7 @@ async function fileGate(
   const text = files.text(file);
   const gate = text === undefined ? undefined : await readGate(file, text, report);
   if (checkpoint !== undefined) warnOtherDemands(file, gate, checkpoint, report);
-  checkpoint?.rest();
+  checkpoint?.refuseRest();
   if (gate === undefined) return SHUT;
   if (phase !== undefined) warnOtherNames(names, { what: "the gate file", file, fields: gate.fields }, phase, report);
   const { requirements } = await readDocument(where, definedBy(checkpoint));

@@ -3,33 +3,100 @@ import type { Diagnostic } from "../diagnostic.js";
 import type { InferredRequirement } from "../requirements/requirement.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 
+/** What to write instead; as a function where it has to be looked for, which is done only for what is kept. */
+export type Hint = string | (() => string);
+
+/** Reports one thing that is wrong. */
+type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: Hint) => void;
+
 /** Collects what is wrong, so that all of it can be said at once, each with a hint of what to write instead. */
 export interface Report {
-  error(code: DiagnosticCode, place: SourcePosition, message: string, hint: string): void;
-  warn(code: DiagnosticCode, place: SourcePosition, message: string, hint: string): void;
+  readonly error: Add;
+  readonly warn: Add;
   /** Takes down what was read out of a phase's text. */
   infer(requirement: InferredRequirement): void;
-  /** By file, line and column. */
+  /** By file, line and column; behind them how many more there are than are kept. */
   sorted(): Diagnostic[];
   /** In the order in which they were taken down. */
   inferred(): readonly InferredRequirement[];
+  /**
+   * Counts rules of a definition, and lets others run where it has been read for a while. False, with an error the first
+   * time, where the definition has more rules than are read.
+   */
+  hasRoom(count: number, place: SourcePosition): Promise<boolean>;
 }
+
+/** How many diagnostics of one definition are kept: nobody reads more, and a file can have a fault in each line. */
+const KEPT_MAX = 1000;
+/** How many rules one definition may have, in all its gates: each is compiled, and tried on values. */
+const RULES_MAX = 5000;
+/** So many milliseconds at a time a definition is read without letting anything else run. */
+const TURN_MS = 20;
 
 /** An empty report, or one that begins with what others have found. */
 export function createReport(found: readonly Diagnostic[] = []): Report {
   const diagnostics = [...found];
-  const add = (severity: Diagnostic["severity"]): Report["error"] => {
+  const inferred: InferredRequirement[] = [];
+  let left: Diagnostic | undefined;
+  let leftOut = 0;
+  const add = (severity: Diagnostic["severity"]): Add => {
     return (code, place, message, hint) => {
-      diagnostics.push({ ...place, severity, code, message: printable(message), hint: printable(hint) });
+      if (diagnostics.length < KEPT_MAX) {
+        const say = printable(typeof hint === "string" ? hint : hint());
+        diagnostics.push({ ...place, severity, code, message: printable(message), hint: say });
+        return;
+      }
+      leftOut += 1;
+      if (left === undefined || (severity === "error" && left.severity === "warning")) left = more(place, severity);
     };
   };
-  const inferred: InferredRequirement[] = [];
+  const error = add("error");
+  const spend = spending(error);
+  const takeTurns = turns();
   return {
-    error: add("error"),
+    error,
     warn: add("warning"),
     infer: (requirement) => void inferred.push(requirement),
-    sorted: () => [...diagnostics].sort(byPlace),
+    sorted() {
+      const sorted = [...diagnostics].sort(byPlace);
+      return left === undefined ? sorted : [...sorted, { ...left, message: `${leftOut} more are not listed` }];
+    },
     inferred: () => inferred,
+    async hasRoom(count, place) {
+      const room = spend(count, place);
+      await takeTurns();
+      return room;
+    },
+  };
+}
+
+/** What stands for all that are left out; it is an error where one of them is. */
+function more({ file }: SourcePosition, severity: Diagnostic["severity"]): Diagnostic {
+  const hint = "Mend those that are listed, then check again.";
+  return { file, severity, code: "DIAGNOSTICS_MORE" satisfies DiagnosticCode, message: "", hint };
+}
+
+function spending(error: Add) {
+  let left = RULES_MAX;
+  let told = false;
+  return (count: number, place: SourcePosition): boolean => {
+    left -= count;
+    if (left >= 0) return true;
+    const hint = "Ask for less at each gate, or make several workflows of it.";
+    const message = `the definition has more than ${RULES_MAX} rules and validators in all`;
+    if (!told) error("DEFINITION_TOO_LARGE", place, message, hint);
+    told = true;
+    return false;
+  };
+}
+
+/** Lets whatever waits run, once some time has passed since it last could. */
+function turns(): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since < TURN_MS) return;
+    await new Promise((resolve) => setTimeout(resolve));
+    since = performance.now();
   };
 }
 

@@ -1,6 +1,7 @@
-import type { Nodes } from "mdast";
+import type { Nodes, RootContent } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import type { Report } from "../../definition/folder/report.js";
+import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
 import { shown } from "../../definition/names.js";
 import { nearest } from "../../definition/nearest.js";
 import { FINISH } from "../../definition/routed-definition.js";
@@ -10,8 +11,12 @@ import { type NamedStep, namedSteps } from "./named-steps.js";
 import type { FoundStep, StepOptions } from "./read-step.js";
 import { resolvePath } from "./resolve-path.js";
 
-/** A text that is longer is not looked through for links: their parser may take long over it. */
-const LINKS_MAX = 64 * 1024;
+/** A paragraph that is longer is not looked through for links: their parser may take long over it. */
+const PARAGRAPH_MAX = 2048;
+/** How much of a step is looked through for links, in characters of paragraphs that name a file. */
+const LINKED_MAX = 64 * 1024;
+/** Marks that make no link, and whose parser takes long over unclosed ones. */
+const OTHER_MARKS = ["attention", "autolink", "htmlText", "labelStartImage"];
 
 /** Looks at every step that a guidance names, and at every link to a file; gives the names of steps that it leads to. */
 export function checkReferences(
@@ -72,8 +77,8 @@ function checkLinks(
   { path, step, text }: FoundStep,
   { paths, folder, report }: Pick<StepOptions, "paths" | "folder" | "report">,
 ): void {
-  if (text.text.length > LINKS_MAX) return;
-  for (const { target, line } of linksIn(fromMarkdown(text.text))) {
+  const room = { left: LINKED_MAX };
+  for (const { target, line } of (blocksOf(text.text) ?? []).flatMap((block) => linksBelow(block, text.text, room))) {
     const { file = path } = text.place(line);
     const resolved = resolvePath(file, target);
     if ("path" in resolved && paths.includes(resolved.path)) continue;
@@ -87,14 +92,33 @@ function checkLinks(
   }
 }
 
-/** Links to Markdown files that are relative, in their order; none in code. */
-function linksIn(node: Nodes): { readonly target: string; readonly line: number }[] {
-  if (node.type === "link" || node.type === "definition") {
-    const target = decoded(node.url).replace(/[#?].*$/s, "");
-    const isFile = /\.md$/i.test(target) && !/^[A-Za-z][A-Za-z0-9+.-]*:|^\//.test(target);
-    return isFile ? [{ target, line: node.position?.start.line ?? 1 }] : [];
+interface FileLink {
+  readonly target: string;
+  /** In the text as a whole, from 1. */
+  readonly line: number;
+}
+
+/** Links to Markdown files that are relative, in their order; none in code. How deep blocks nest is bounded. */
+function linksBelow(block: RootContent, text: string, room: { left: number }): FileLink[] {
+  if (block.type === "blockquote" || block.type === "list" || block.type === "listItem") {
+    return block.children.flatMap((child) => linksBelow(child, text, room));
   }
-  return "children" in node ? node.children.flatMap(linksIn) : [];
+  const { position } = block;
+  if (position === undefined || (block.type !== "paragraph" && block.type !== "heading")) return [];
+  const source = text.slice(position.start.offset, position.end.offset);
+  if (source.length > PARAGRAPH_MAX || !/\.md/i.test(source)) return [];
+  room.left -= source.length;
+  if (room.left < 0) return [];
+  const links: FileLink[] = [];
+  const open: Nodes[] = [fromMarkdown(source, { extensions: [{ disable: { null: OTHER_MARKS } }] })];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    if (node.type === "link" || node.type === "definition") {
+      const target = decoded(node.url).replace(/[#?].*$/s, "");
+      const isFile = /\.md$/i.test(target) && !/^[A-Za-z][A-Za-z0-9+.-]*:|^\//.test(target);
+      if (isFile) links.push({ target, line: position.start.line + (node.position?.start.line ?? 1) - 1 });
+    } else if ("children" in node) open.push(...node.children.toReversed());
+  }
+  return links;
 }
 
 /** The line that a part of a text begins in, from 1. */
