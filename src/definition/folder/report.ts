@@ -26,7 +26,7 @@ export interface Report {
   hasRoom(count: number, place: SourcePosition): Promise<boolean>;
 }
 
-/** How many diagnostics of one definition are kept: nobody reads more, and a file can have a fault in each line. */
+/** How many errors of one definition are kept, and how many warnings: nobody reads more, and a file can have a fault in each line. */
 const KEPT_MAX = 1000;
 /** How many rules one definition may have, in all its gates: each is compiled, and tried on values. */
 const RULES_MAX = 5000;
@@ -37,11 +37,13 @@ const TURN_MS = 20;
 export function createReport(found: readonly Diagnostic[] = []): Report {
   const diagnostics = [...found];
   const inferred: InferredRequirement[] = [];
+  const counts = { error: 0, warning: 0 };
   let left: Diagnostic | undefined;
   let leftOut = 0;
   const add = (severity: Diagnostic["severity"]): Add => {
     return (code, place, message, hint) => {
-      if (diagnostics.length < KEPT_MAX) {
+      counts[severity] += 1;
+      if (counts[severity] <= KEPT_MAX) {
         const say = printable(typeof hint === "string" ? hint : hint());
         diagnostics.push({ ...place, severity, code, message: printable(message), hint: say });
         return;
