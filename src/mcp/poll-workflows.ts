@@ -13,8 +13,13 @@ export interface WorkflowPoll {
 export function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
   let seen: string | undefined;
   let stopped = false;
+  let looking = false;
   const look = async () => {
+    // A provider may take longer than from one look to the next.
+    if (looking) return;
+    looking = true;
     const found = await fingerprint(content);
+    looking = false;
     if (stopped || found === undefined) return;
     if (seen !== undefined && seen !== found) onChange();
     seen = found;

@@ -239,7 +239,11 @@ function chained(count: number, each: (before: string) => string): string {
 describe("what a rule expands to", () => {
   it.each([
     ["types that double with each name", chained(32, (a) => `{${a}: ${a}}`), "names of more than 10000 characters"],
-    ["types that a macro doubles", `[value]${".map(v, {v: v})".repeat(30)} == []`, "names of more than 10000 characters"],
+    [
+      "types that a macro doubles",
+      `[value]${".map(v, {v: v})".repeat(30)} == []`,
+      "names of more than 10000 characters",
+    ],
     ["types below the rule's own", `[${chained(32, (a) => `{${a}: ${a}}`)}].all(b, b)`, "names of more than 10000"],
     ["signs without end", `${"!".repeat(19_000)}true`, "can't be run"],
     ["a text without end", `value == "${"x".repeat(20_000)}"`, "more than 20000 characters"],

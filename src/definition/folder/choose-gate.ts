@@ -133,6 +133,16 @@ function meantAsGate(folder: string, path: string): string[] {
   return isGateFile(path) ? [path] : [];
 }
 
+/** A gate file, read; one whose reading throws is an error in that file. */
+async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+  try {
+    return await readGate(file, text, report);
+  } catch (error) {
+    report.failed({ file }, error);
+    return undefined;
+  }
+}
+
 async function fileGate(
   file: string,
   names: readonly string[],
@@ -142,7 +152,7 @@ async function fileGate(
 ): Promise<GateDefinition> {
   const { files, report } = where;
   const text = files.text(file);
-  const gate = text === undefined ? undefined : await readGate(file, text, report);
+  const gate = text === undefined ? undefined : await gateOf(file, text, report);
   if (checkpoint !== undefined) warnOtherDemands(file, gate, checkpoint, report);
   checkpoint?.refuseRest();
   if (gate === undefined) return SHUT;

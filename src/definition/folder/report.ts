@@ -13,6 +13,8 @@ type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: 
 export interface Report {
   readonly error: Add;
   readonly warn: Add;
+  /** Reports that reading something has thrown: a fault of the reader's own, which must not become more than an error. */
+  failed(place: SourcePosition, error: unknown): void;
   /** Takes down what was read out of a phase's text. */
   infer(requirement: InferredRequirement): void;
   /** By file, line and column; behind them how many more there are than are kept. */
@@ -28,6 +30,8 @@ export interface Report {
 
 /** How many errors of one definition are kept, and how many warnings: nobody reads more, and a file can have a fault in each line. */
 const KEPT_MAX = 1000;
+/** How much is repeated of what an error says, in characters. */
+const SAID_MAX = 300;
 /** How many rules one definition may have, in all its gates: each is compiled, and tried on values. */
 const RULES_MAX = 5000;
 /** So many milliseconds at a time a definition is read without letting anything else run. */
@@ -58,6 +62,10 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
   return {
     error,
     warn: add("warning"),
+    failed(place, thrown) {
+      const hint = "Mend or simplify what stands here. If it looks right, report this with the file.";
+      error("DEFINITION_UNREADABLE", place, `reading this has failed: ${shortened(String(thrown))}`, hint);
+    },
     infer: (requirement) => void inferred.push(requirement),
     sorted() {
       const sorted = [...diagnostics].sort(byPlace);
@@ -100,6 +108,10 @@ function turns(): () => Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
     since = performance.now();
   };
+}
+
+function shortened(text: string): string {
+  return text.length <= SAID_MAX ? text : `${text.slice(0, SAID_MAX)}…`;
 }
 
 /** What a parser says of a text can hold parts of that text. */

@@ -128,7 +128,7 @@ class PythonReader {
 
   private postfix(): PythonNode {
     let node = readAtom(this.cursor, () => this.expression());
-    for (;; this.chain()) {
+    for (; ; this.chain()) {
       if (this.cursor.take(".")) node = { kind: "attribute", at: node.at, of: node, name: this.cursor.name() };
       else if (this.cursor.take("[")) node = { kind: "subscript", at: node.at, of: node, key: this.key() };
       else if (this.cursor.take("("))

@@ -116,12 +116,7 @@ async function include(
 }
 
 /** Reports an include that leads into a circle, or too deep. */
-function refuseWay(
-  place: SourcePosition,
-  named: string,
-  circle: readonly string[] | undefined,
-  report: Report,
-): void {
+function refuseWay(place: SourcePosition, named: string, circle: readonly string[] | undefined, report: Report): void {
   if (circle === undefined) {
     const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
     report.error("INCLUDE_TOO_DEEP", place, `the include ${shown(named)} is nested too deeply`, hint);

@@ -1,5 +1,5 @@
 /** Loads a workflow of any shape, with all that it invokes. */
-import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { PhasegateError } from "../../errors.js";
 import type { Location } from "../roots/location.js";
 import { loadElicitation, loadEngine } from "./core-texts.js";
 import { findWorkflow } from "./find-workflow.js";
@@ -101,7 +101,8 @@ function contextOf(places: SkillPlaces): LoadContext {
     elicitation: once(() => loadElicitation(source)),
     async invoke(path, from, trail) {
       invoked += 1;
-      if (invoked > INVOKED_MAX) return warned(`workflows are invoked more than ${INVOKED_MAX} times: the others are not loaded`);
+      if (invoked > INVOKED_MAX)
+        return warned(`workflows are invoked more than ${INVOKED_MAX} times: the others are not loaded`);
       let file: Location | undefined;
       try {
         const found = await findWorkflow(source, path, roots, from);
@@ -110,7 +111,6 @@ function contextOf(places: SkillPlaces): LoadContext {
         if (skill === undefined) return parts;
         return joinParts([parts, warned(`${skill.name} has steps: preload it by itself when you come to it`)]);
       } catch (error) {
-        if (!isPhasegateError(error)) throw error;
         return missingPart(source, file, path, { role: "workflow" }, error);
       }
     },

@@ -81,7 +81,9 @@ async function loadNamed(
   trail: readonly string[],
 ): Promise<Parts> {
   const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
-  const { files: all, onDemand } = componentsOf(resolved, context.definitionRoots, (path) => leadsIn(context, path, file));
+  const { files: all, onDemand } = componentsOf(resolved, context.definitionRoots, (path) =>
+    leadsIn(context, path, file),
+  );
   const files = all.slice(0, NAMED_MAX);
   const others = all.length - files.length;
   const parts = await Promise.all([
@@ -93,7 +95,9 @@ async function loadNamed(
     context.engine(),
   ]);
   const left = others === 0 ? [] : [`${others} more files are named, and not loaded: ${NAMED_MAX} are`];
-  const later = onDemand.slice(0, NAMED_MAX).map((path) => `named, not loaded: ${path} (read it if the instructions choose it)`);
+  const later = onDemand
+    .slice(0, NAMED_MAX)
+    .map((path) => `named, not loaded: ${path} (read it if the instructions choose it)`);
   return joinParts([...parts, warned(...left, ...later)]);
 }
 

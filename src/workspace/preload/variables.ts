@@ -62,9 +62,7 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
     const inConfig = configScope.get(key ?? name);
     return [
       ...(inOwn === undefined ? [] : [{ id: `{${name}}`, text: inOwn, scope: ownScope }]),
-      ...(inConfig === undefined
-        ? []
-        : [{ id: `{config_source}:${key ?? name}`, text: inConfig, scope: configScope }]),
+      ...(inConfig === undefined ? [] : [{ id: `{config_source}:${key ?? name}`, text: inConfig, scope: configScope }]),
     ];
   }
 

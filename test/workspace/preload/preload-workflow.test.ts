@@ -325,7 +325,9 @@ describe("workflows that invoke others", () => {
     const all = groups.map((_, group) => `{bundle-root}/workflows/g${group}`);
     const office = await makeOffice(Object.assign(invoking("top", ...all), ...groups));
     const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "top" }));
-    expect(loaded.missing.map(({ reason }) => reason)).toContain("not loaded: the workflow comes to more than 500 files");
+    expect(loaded.missing.map(({ reason }) => reason)).toContain(
+      "not loaded: the workflow comes to more than 500 files",
+    );
   });
 
   it("may be missing, broken, or skills with steps", async () => {
