@@ -7,7 +7,7 @@ import { isPhasegateError } from "../errors.js";
 import { RoutedFolders } from "../routed/definition/routed-folders.js";
 import { openWall } from "../walls/open-wall.js";
 import type { Wall } from "../walls/wall.js";
-import type { FoundFiles } from "./find-workflows.js";
+import { type FoundFiles, failed } from "./find-workflows.js";
 import { unknownInGates } from "./unknown-verifiers.js";
 
 /**
@@ -30,7 +30,7 @@ export async function findRouted(
   const found: FoundFiles[] = [];
   for (const name of await workflowNames(inside)) {
     if (phased.has(name) || !(await isRouted(inside, name))) continue;
-    found.push(await readRouted(folders, source, name, name));
+    found.push(await readRouted(folders, source, name, name).catch((error: unknown) => failed(name, error)));
   }
   return found;
 }

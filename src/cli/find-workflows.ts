@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { WorkflowFolder } from "../adapters/fs/content/workflow-folder.js";
 import { workflowNames } from "../adapters/fs/content/workflow-names.js";
+import { unreadable } from "../definition/diagnostic.js";
 import { METADATA_FILE, type ReadWorkflow } from "../definition/folder/read-workflow.js";
 import { FILE_MAX, withoutMark } from "../definition/folder/workflow-files.js";
 import { secretIn } from "../definition/kept-back.js";
@@ -37,10 +38,16 @@ export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
   }
   const workflows: FoundWorkflow[] = [];
   for (const type of await workflowNames(inside)) {
-    const found = await readFolder(inside, type, type);
+    const found = await readFolder(inside, type, type).catch((error: unknown) => failed(type, error));
     if (found !== undefined) workflows.push(found);
   }
   return workflows;
+}
+
+/** One whose reading has thrown: the others are checked all the same. */
+export function failed(type: string, error: unknown): FoundWorkflow {
+  const read = { diagnostics: [unreadable(error, METADATA_FILE)] };
+  return { type, folder: type, read, source: () => Promise.resolve(undefined) };
 }
 
 /** Undefined for a folder that is no workflow. */

@@ -6,7 +6,7 @@ import type { PlanReading } from "../plan/plan.js";
 import { planMermaid } from "../plan/plan-mermaid.js";
 import type { SourceParser } from "../plan/source-parser.js";
 import { builtInParsers } from "../plan/source-parsers.js";
-import { diagnosticLines } from "./diagnostic-lines.js";
+import { diagnosticLines, shownDiagnostics, sourceLines } from "./diagnostic-lines.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption } from "./option-values.js";
 import { planJson, planLines } from "./plan-report.js";
@@ -57,9 +57,6 @@ function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
   return parser;
 }
 
-/** So many diagnostics are shown with the code around them. */
-const FRAMES_MAX = 100;
-
 /** What can't be a plan: as a diagnostic with the code around it, or as JSON in the words of specification 001. */
 function printFailure(
   { message, remedy, details }: PhasegateError<"PLAN_PARSE">,
@@ -75,7 +72,7 @@ function printFailure(
   }
   const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
   const diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, ...place } as const;
-  for (const shown of diagnosticLines(diagnostic, file, text, terminal.stdout)) print(terminal, shown);
+  for (const shown of diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout)) print(terminal, shown);
 }
 
 function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOptions, terminal: Terminal): void {
@@ -89,9 +86,11 @@ function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOp
     print(terminal, printable(graph, { lines: true }));
     return;
   }
-  for (const [index, diagnostic] of diagnostics.entries()) {
-    const source = index < FRAMES_MAX ? text : undefined;
+  const source = sourceLines(text);
+  const { shown, more } = shownDiagnostics(diagnostics);
+  for (const diagnostic of shown) {
     for (const line of diagnosticLines(diagnostic, diagnostic.file, source, terminal.stdout)) print(terminal, line);
   }
+  if (more !== undefined) print(terminal, `${more}\n`);
   for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
 }

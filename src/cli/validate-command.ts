@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { hasErrors } from "../definition/diagnostic.js";
 import { counted } from "./counted.js";
-import { diagnosticLines } from "./diagnostic-lines.js";
+import { diagnosticLines, type SourceLines, shownDiagnostics, sourceLines } from "./diagnostic-lines.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
 import { findRouted } from "./find-routed.js";
 import { type FoundFiles, findWorkflows } from "./find-workflows.js";
@@ -52,11 +52,18 @@ async function printAll(found: readonly FoundFiles[], folder: string, terminal: 
 }
 
 async function printDiagnostics({ read, source }: FoundFiles, folder: string, terminal: Terminal): Promise<void> {
-  for (const diagnostic of read.diagnostics) {
+  const { shown, more } = shownDiagnostics(read.diagnostics);
+  const sources = new Map<string, SourceLines | undefined>();
+  for (const diagnostic of shown) {
     const { file } = diagnostic;
-    const text = await source(file);
-    for (const line of diagnosticLines(diagnostic, join(folder, file), text, terminal.stdout)) print(terminal, line);
+    if (!sources.has(file)) {
+      const text = await source(file);
+      sources.set(file, text === undefined ? undefined : sourceLines(text));
+    }
+    const lines = diagnosticLines(diagnostic, join(folder, file), sources.get(file), terminal.stdout);
+    for (const line of lines) print(terminal, line);
   }
+  if (more !== undefined) print(terminal, `${printable(folder)}: ${more}\n`);
 }
 
 /** What the gates of phases without a gate file rest on, by the lines that it was read from. */

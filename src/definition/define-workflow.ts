@@ -3,6 +3,7 @@ import { PhasegateError } from "../errors.js";
 import { buildStructure } from "./build-structure.js";
 import type { JsonObject } from "./json.js";
 import { isWorkflowType, shown } from "./names.js";
+import { nearest } from "./nearest.js";
 import type { WorkflowDefinition } from "./workflow-definition.js";
 import type { PhaseInput, TextInput, WorkflowInput } from "./workflow-input.js";
 
@@ -78,10 +79,20 @@ function problemsOf(input: WorkflowInput): string[] {
     ),
   );
   for (const phase of input.phases) {
+    const about = `phase ${phase.number}`;
+    const { gate } = phase;
     // Plain JavaScript hands in anything.
-    if (phase.gate !== undefined && Object(phase.gate.evidence)["~standard"] === undefined) {
-      problems.push(`phase ${phase.number}: gate.evidence is no Standard Schema`);
+    if (gate !== undefined && Object(gate?.evidence)["~standard"] === undefined) {
+      problems.push(`${about}: gate.evidence is no Standard Schema`);
     }
+    // A key that nobody reads may be the one that was to keep the gate shut.
+    problems.push(
+      ...Object.keys(phase).flatMap((key) =>
+        key !== "gate" && /gate/i.test(key) ? unknownKey(about, key, ["gate"]) : [],
+      ),
+      ...unknownKeys(`${about}: gate`, gate, GATE_KEYS),
+      ...unknownKeys(`${about}: gate.approval`, gate?.approval, ["prompt", "approvers"]),
+    );
     const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
     problems.push(...ascending(numbers, `phase ${phase.number}: task`));
   }
@@ -90,6 +101,18 @@ function problemsOf(input: WorkflowInput): string[] {
     problems.push(`startPhase ${start} is no phase`);
   }
   return problems;
+}
+
+const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval", "reveal"];
+
+function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
+  const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
+  return keys.flatMap((key) => unknownKey(about, key, known));
+}
+
+function unknownKey(about: string, key: string, known: readonly string[]): string[] {
+  const meant = nearest(key, known);
+  return [`${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`];
 }
 
 function ascending(numbers: readonly number[], what: string): string[] {

@@ -20,6 +20,9 @@ export interface GateContext {
   readonly enforcement?: Enforcement;
 }
 
+/** For how many missing fields it is looked up which other field may have been meant. */
+const LOOKED_FOR_MAX = 100;
+
 /** A schema names each bad item of a list, of which there may be a million; the log is to stay readable. */
 const ISSUES_MAX = 1000;
 
@@ -57,8 +60,11 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
 function fieldProblems({ fields }: FieldGate, evidence: JsonObject): Problem[] {
   const problems: Problem[] = [];
   let strangers: readonly string[] | undefined;
-  // Most evidence is right, and nobody looks for what else it holds.
+  let looked = 0;
+  // Most evidence is right, and nobody looks for what else it holds; nor for more than the first missing fields.
   const findStrangers = () => {
+    looked += 1;
+    if (looked > LOOKED_FOR_MAX) return [];
     const names = new Set(fields.map(({ name }) => name));
     strangers ??= Object.keys(evidence).filter((key) => !names.has(key));
     return strangers;

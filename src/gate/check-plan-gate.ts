@@ -6,6 +6,9 @@ import { ITEMS_FIELD, itemProblems } from "./check-plan-items.js";
 import { claimedIds, numbersForIds, TASKS_FIELD } from "./claimed-ids.js";
 import type { Problem } from "./verdict.js";
 
+/** For how many tasks it is looked up what was claimed in their place. */
+const LOOKED_FOR_MAX = 100;
+
 /**
  * What is wrong with the evidence of a phase out of a plan: every task that is not claimed, every item
  * that is not, each by its name. What stands ticked in the plan's file is no claim.
@@ -29,12 +32,14 @@ function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
   // What is no list claims nothing, and every task is named all the same.
   const claimed = claimedIds(evidence);
   const numbers = numbersForIds(evidence);
-  const unknown = claimed.filter((id) => !tasks.some((task) => task.id === id));
+  const ids = new Set(tasks.map(({ id }) => id));
+  const all = new Set(claimed);
+  const unknown = claimed.filter((id) => !ids.has(id));
   const missing = required
-    .filter(({ id }) => !claimed.includes(id))
-    .map(({ id }): Problem => {
-      const number = nearest(id, numbers);
-      const similar = nearest(id, unknown);
+    .filter(({ id }) => !all.has(id))
+    .map(({ id }, index): Problem => {
+      const number = index < LOOKED_FOR_MAX ? nearest(id, numbers) : undefined;
+      const similar = index < LOOKED_FOR_MAX ? nearest(id, unknown) : undefined;
       const text = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
       const meant = number === undefined ? text : ` (you sent the number ${number}, and ids are texts: send "${id}")`;
       const message = `Task ${id} is not in '${TASKS_FIELD}'${meant}: do it, then claim it by its id`;

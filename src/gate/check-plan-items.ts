@@ -6,6 +6,9 @@ import type { Problem } from "./verdict.js";
 /** The field of evidence that claims them. */
 export const ITEMS_FIELD = "validation_gate";
 
+/** How many claims of no item are named: one is enough to refuse. */
+const STRANGERS_MAX = 100;
+
 const EXPECTED = 'an object such as {"1": true}';
 
 /** What is claimed of one item. */
@@ -33,7 +36,7 @@ function unclaimed(items: readonly string[], given: JsonObject): Problem[] {
   const strangers: Problem[] = [];
   for (const [key, value] of Object.entries(given)) {
     const meant = known.get(nameOf(key)) ?? [];
-    if (meant.length === 0 && value === false) strangers.push(stranger(key));
+    if (meant.length === 0 && value === false && strangers.length < STRANGERS_MAX) strangers.push(stranger(key));
     for (const claim of meant) {
       // Two items may have one text: what is true of one of them says nothing of the other.
       if (meant.length > 1 && value === true) claim.unsure = key;

@@ -44,6 +44,12 @@ export interface Content {
 
 /** Where definitions and their texts come from. */
 export interface ContentProvider {
+  /**
+   * The types of all workflows, for a provider whose definitions may fail one by one: where it is there, an engine lists by
+   * it and by `definition`, each under a deadline of its own, so that one that hangs or throws is broken alone. Without it the
+   * engine takes the whole of `list`, and one that hangs there keeps back all.
+   */
+  types?(): Promise<readonly string[]>;
   /** All workflows, by type: valid ones, and broken ones with their diagnostics. */
   list(): Promise<readonly WorkflowListing[]>;
   /**

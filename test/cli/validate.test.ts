@@ -107,6 +107,24 @@ describe("phasegate validate", () => {
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
   });
 
+  it("frames as many problems as anybody reads, errors before warnings, and counts the others", async () => {
+    const keys = Array.from({ length: 8000 }, (_, at) => `"zz${at}": 1`).join(",\n");
+    const whole = (SMALL["small/metadata.json"] ?? "").trimEnd().replace(/\}$/, `,\n${keys}\n}`);
+    const gate = FAULTY["small/phases/1/gate-definition.yaml"] ?? "";
+    const folder = await folderOf({
+      ...SMALL,
+      "small/metadata.json": whole,
+      "small/phases/1/gate-definition.yaml": gate,
+    });
+    const { code, stdout } = await run("validate", folder);
+    expect(code).toBe(1);
+    expect(stdout.match(/^ {2}>/gm)).toHaveLength(100);
+    expect(stdout).toContain("and 900 problems more, which --json lists; 7001 more are not listed; mend these first");
+    expect(stdout).toMatch(/: error: .*boolaen/);
+    const { stdout: json } = await run("validate", folder, "--json");
+    expect(JSON.parse(json).workflows[0].diagnostics).toHaveLength(1001);
+  });
+
   it("shows no frame of a line that nobody wrote by hand", async () => {
     const long = JSON.stringify({
       ...JSON.parse(SMALL["small/metadata.json"] ?? ""),

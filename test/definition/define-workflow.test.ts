@@ -106,6 +106,30 @@ describe("defineWorkflow", () => {
     expect(gateOf({ "~standard": odd })).not.toHaveProperty("jsonSchema");
   });
 
+  it("refuses keys of gates that nobody reads", () => {
+    const evidence = z.object({ n: z.number() });
+    // As plain JavaScript hands them in.
+    const strange: readonly (readonly [object, string])[] = [
+      [
+        { gate: { evidence, aproval: { prompt: "Good?" } } },
+        'phase 2: gate has no key "aproval"; did you mean approval?',
+      ],
+      [
+        { gate: { evidence, approval: { prompt: "Good?", aprovers: ["ann"] } } },
+        'phase 2: gate.approval has no key "aprovers"; did you mean approvers?',
+      ],
+      [{ gate: { evidence, colour: "red" } }, 'phase 2: gate has no key "colour"'],
+      [{ gates: { evidence } }, 'phase 2 has no key "gates"; did you mean gate?'],
+    ];
+    for (const [changes, said] of strange) {
+      expect(() => defineWorkflow(input({ phases: [phase(1), { ...phase(2), ...changes }] }))).toThrow(
+        expect.objectContaining({ details: expect.objectContaining({ diagnostics: [said] }) }),
+      );
+    }
+    const allowed = { evidence, "x-note": 1 };
+    expect(defineWorkflow(input({ phases: [phase(1), { ...phase(2), gate: allowed }] })).phases).toHaveLength(2);
+  });
+
   it("says of a gate without a schema what is wrong with it", () => {
     for (const evidence of [undefined, null, 1, {}, { n: 1 }]) {
       // As plain JavaScript hands it in.

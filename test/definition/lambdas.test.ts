@@ -129,12 +129,24 @@ describe("a lambda", () => {
     ["lambda x: x[0]()", '"this"', "value"],
     ["lambda x: x := 3", '":="', "value"],
     ["lambda x: x if x", "what is missing at its end", "value"],
-    [`lambda x: ${"(".repeat(100)}x${")".repeat(100)}`, "more than 20 levels", "value"],
   ])("that has no twin, %s, is an error that says where, and what to write", (python, what, instead) => {
     const said = translate(python);
     expect(said).toContain("can't be read as a rule");
     expect(said).toContain(what);
     expect(said.slice(said.lastIndexOf("Write the rule in CEL"))).toContain(instead);
+  });
+
+  it.each([
+    ["levels", `lambda x: ${"(".repeat(100)}x${")".repeat(100)}`, "more than 20 levels"],
+    ["what follows one another", `lambda x: x${"[0]".repeat(9000)} == 1`, "more than 500 parts"],
+    ["sums", `lambda x: x${" + 1".repeat(9000)} == 1`, "more than 500 parts"],
+    ["what is written twice", `lambda x: x${".get('a')".repeat(25)} == 1`, "more than 10000 characters of CEL"],
+    ["what is compared twice", `lambda x: ${"(1 < ".repeat(18)}x${" < 9)".repeat(18)}`, "more than 10000 characters"],
+    ["types", `lambda x: isinstance(x, (${"str, ".repeat(9000)}))`, "more than 20 types"],
+  ])("is refused where it becomes too large: %s", (_, python, what) => {
+    const said = translate(python);
+    expect(said).toContain(what);
+    expect(said).toContain("two rules of it");
   });
 
   it("says for a rule of the whole gate what one looks like", () => {

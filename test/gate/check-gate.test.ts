@@ -54,6 +54,18 @@ describe("a gate of fields", () => {
     expect(other?.message).toContain('(you sent "test-b")');
   });
 
+  it("looks for misspelt names among the first thousand, for the first hundred fields", () => {
+    const asked = fieldGate(Array.from({ length: 101 }, (_, at) => field({ name: `wanted_field_${at}` })));
+    const others = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`o${at}`, 1]));
+    const meant = (before: number, name: string) =>
+      problemsOf(checkGate(asked, { ...others(before), [name]: true })).filter(({ message }) =>
+        message.includes("you sent"),
+      );
+    expect(meant(999, "wanted-field-")).toHaveLength(100);
+    expect(meant(1000, "wanted-field-")).toHaveLength(0);
+    expect(meant(0, `wanted-field-${"-".repeat(2000)}`)).toHaveLength(0);
+  });
+
   it("passes without fields", () => {
     expect(checkGate(fieldGate([]), {})).toEqual({ passed: true, warnings: [] });
   });

@@ -66,6 +66,21 @@ describe("the gate of a phase out of a plan", () => {
     expect(problems({ tasks_completed: [1.1, 1.1, 3] }, tens)).toHaveLength(3);
   });
 
+  it("looks for a few of many claims that nobody knows, and names a few of many items", () => {
+    const many: PlanGate = {
+      ...gate,
+      tasks: Array.from({ length: 200 }, (_, at) => ({ id: `task-${at}`, optional: false })),
+    };
+    const evidence = {
+      tasks_completed: Array.from({ length: 200 }, (_, at) => `tosk-${at}`),
+      validation_gate: Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`no item ${at}`, false])),
+    };
+    const verdict = checkGate(many, evidence);
+    const found = verdict.passed ? [] : verdict.problems;
+    expect(found.filter(({ message }) => message.includes("you sent"))).toHaveLength(100);
+    expect(found.filter(({ message }) => message.includes("claimed as false"))).toHaveLength(100);
+  });
+
   it("takes nothing but a list and an object, and no word but true", () => {
     expect(problems({ tasks_completed: "1.1, 3", validation_gate: ["1", "2"] })).toEqual([
       "tasks_completed wrong_type",

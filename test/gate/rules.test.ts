@@ -230,6 +230,36 @@ describe("a lie", () => {
   });
 });
 
+/** A chain of names, each of which is given what the one before it is put into. */
+function chained(count: number, each: (before: string) => string): string {
+  const names = Array.from({ length: count }, (_, index) => (index === 0 ? "value" : `a${index}`));
+  return names.reduceRight((body, before, index) => `cel.bind(a${index + 1}, ${each(before)}, ${body})`, "true");
+}
+
+describe("what a rule expands to", () => {
+  it.each([
+    ["types that double with each name", chained(32, (a) => `{${a}: ${a}}`), "names of more than 10000 characters"],
+    [
+      "types that a macro doubles",
+      `[value]${".map(v, {v: v})".repeat(30)} == []`,
+      "names of more than 10000 characters",
+    ],
+    ["types below the rule's own", `[${chained(32, (a) => `{${a}: ${a}}`)}].all(b, b)`, "names of more than 10000"],
+    ["signs without end", `${"!".repeat(19_000)}true`, "can't be run"],
+    ["a text without end", `value == "${"x".repeat(20_000)}"`, "more than 20000 characters"],
+  ])("is counted before it is made: %s", async (_, rule, says) => {
+    await expect(validated("string", rule)).rejects.toThrow(says);
+  });
+
+  it.each([
+    ["of values that may be either", chained(30, (a) => `value == "" ? ${a} : ${a}`)],
+    ["of filtered lists", chained(12, (a) => `[${a}].filter(b, b != "")[0]`)],
+    ["of lists", chained(30, (a) => `[${a}, ${a}]`)],
+  ])("is no reason to refuse names %s", async (_, rule) => {
+    expect(await complaints(await validated("string", rule), { x: "x" })).toEqual([]);
+  });
+});
+
 describe("what takes too long", () => {
   const list = (length: number) => Array.from({ length }, (_, index) => index);
   const limited = async (type: string, rule: string, x: JsonValue) => {

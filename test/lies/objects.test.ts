@@ -93,6 +93,11 @@ describe("evidence that is an object with a life of its own", () => {
     await refused({ ...TRUTH, deep: nested(100_000 / 20) }, /it is nested more than 64 deep/);
   });
 
+  it("is refused where a million other fields stand in the place of those that are asked for", async () => {
+    const others = Object.fromEntries(Array.from({ length: 700_000 }, (_, at) => [`a${at}`, 1]));
+    await refused({ ...others, failures: [] }, /Required evidence 'tests_pass' not provided/);
+  });
+
   it("is refused at 10 MiB and one byte, and taken at 10 MiB", async () => {
     const limit = 10 * 2 ** 20;
     const text = "x".repeat(limit - JSON.stringify({ ...TRUTH, text: "" }).length);

@@ -3,6 +3,7 @@ import type { Workflow } from "../../definition/define-workflow.js";
 import type { ReadWorkflow } from "../../definition/folder/read-workflow.js";
 import { withoutMark } from "../../definition/folder/workflow-files.js";
 import { shown } from "../../definition/names.js";
+import { TimedReads } from "../../definition/timed-reads.js";
 import type { WorkflowDefinition } from "../../definition/workflow-definition.js";
 import { PhasegateError } from "../../errors.js";
 import type {
@@ -34,6 +35,9 @@ export class MemoryContent implements ContentProvider {
   private readonly registered = new Map<string, Map<string, RegisteredWorkflow>>();
   private readonly sources: ReadonlyMap<string, Readonly<Record<string, string>>>;
   private readonly reads = new Map<string, Promise<ReadWorkflow>>();
+  private readonly timed = new TimedReads<WorkflowListing>((type, diagnostic) => {
+    return { status: "broken", type, diagnostics: [diagnostic] };
+  });
   private readonly contents = new Map<string, Content>();
 
   /** Throws `INVALID_INPUT` for two different workflows of one type and revision. */
@@ -44,7 +48,7 @@ export class MemoryContent implements ContentProvider {
 
   async list(): Promise<readonly WorkflowListing[]> {
     const types = new Set([...this.registered.keys(), ...this.sources.keys()]);
-    return Promise.all([...types].sort().map((type) => this.listing(type)));
+    return this.timed.all([...types].sort(), (type) => this.listing(type));
   }
 
   async definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
@@ -111,8 +115,12 @@ export class MemoryContent implements ContentProvider {
     const source = this.sources.get(type);
     if (source === undefined) return undefined;
     const files = Object.entries(source).map(([path, text]) => ({ path, text }));
-    const read = this.reads.get(type) ?? readFiles(type, files);
+    const known = this.reads.get(type);
+    if (known !== undefined) return known;
+    const read = readFiles(type, files);
     this.reads.set(type, read);
+    // What reads folders may not have been loaded: the next one asks again.
+    read.catch(() => this.reads.delete(type));
     return read;
   }
 

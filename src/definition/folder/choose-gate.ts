@@ -42,7 +42,7 @@ export async function chooseGate(
   const seeds = documentSeeds(number, document, where);
   const asked = seeds.length > 0 ? seeds : names.map((name) => anyField(name, phase));
   const settings = await readSettings(asked, undefined, checkpoint, report);
-  checkpoint?.rest();
+  checkpoint?.refuseRest();
   if (seeds.length > 0 && phase !== undefined) {
     const what = "the phase's text";
     warnOtherNames(names, { what, file: where.file, fields: settings.fields }, phase, report);
@@ -133,6 +133,16 @@ function meantAsGate(folder: string, path: string): string[] {
   return isGateFile(path) ? [path] : [];
 }
 
+/** A gate file, read; one whose reading throws is an error in that file. */
+async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+  try {
+    return await readGate(file, text, report);
+  } catch (error) {
+    report.failed({ file }, error);
+    return undefined;
+  }
+}
+
 async function fileGate(
   file: string,
   names: readonly string[],
@@ -142,9 +152,9 @@ async function fileGate(
 ): Promise<GateDefinition> {
   const { files, report } = where;
   const text = files.text(file);
-  const gate = text === undefined ? undefined : await readGate(file, text, report);
+  const gate = text === undefined ? undefined : await gateOf(file, text, report);
   if (checkpoint !== undefined) warnOtherDemands(file, gate, checkpoint, report);
-  checkpoint?.rest();
+  checkpoint?.refuseRest();
   if (gate === undefined) return SHUT;
   if (phase !== undefined) warnOtherNames(names, { what: "the gate file", file, fields: gate.fields }, phase, report);
   const { requirements } = await readDocument(where, definedBy(checkpoint));

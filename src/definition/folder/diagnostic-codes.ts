@@ -9,6 +9,8 @@ export const DIAGNOSTIC_CODES = {
   DEFINITION_TOO_LARGE: "the definition as a whole is too large to be pinned to a session",
   BOM: "a file begins with a byte order mark",
   CRLF: "a file has line ends of two characters",
+  DEFINITION_UNREADABLE: "reading the definition has failed in a way that no other check names, or took too long",
+  DIAGNOSTICS_MORE: "there is more to mend than is listed",
   // syntax
   JSON_SYNTAX: "metadata.json is not strict JSON",
   YAML_SYNTAX: "a gate file is not YAML",

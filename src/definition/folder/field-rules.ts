@@ -27,10 +27,14 @@ export interface Reading {
 }
 
 /** Checks each validator that the gate defines, used or not; gives those that can be used. */
-export function checkTable(seeds: readonly FieldSeed[], { table, report, ...reading }: Reading): ReadonlySet<string> {
+export async function checkTable(
+  seeds: readonly FieldSeed[],
+  { table, report, ...reading }: Reading,
+): Promise<ReadonlySet<string>> {
   const used = new Set(seeds.flatMap(({ validators }) => validators));
   const sound = new Set<string>();
   for (const [name, rule] of table) {
+    if (!(await report.hasRoom(1, rule.place))) break;
     // Of which type the value is, and which parameters there are, is for the fields to say.
     const subject: RuleSubject = { value: "any", params: "any" };
     if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
@@ -104,13 +108,12 @@ function compiled(
 }
 
 function unknownValidator(name: string, place: SourcePosition, { table, report, fields }: Reading): [] {
-  const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
-  const isField = fields.some((field) => field.name === name);
-  const other = isField ? `evidence.${name}` : "value != 0";
-  const hint =
-    meant === undefined
-      ? `Define it below "validators:", or write a rule, such as ${other}.`
-      : `Did you mean ${meant}?`;
+  const hint = () => {
+    const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
+    if (meant !== undefined) return `Did you mean ${meant}?`;
+    const other = fields.some((field) => field.name === name) ? `evidence.${name}` : "value != 0";
+    return `Define it below "validators:", or write a rule, such as ${other}.`;
+  };
   report.error("VALIDATOR_UNKNOWN", place, `there is no validator ${shown(name)}`, hint);
   return [];
 }

@@ -23,10 +23,11 @@ export function warnOtherNames(
   report: Report,
 ): void {
   if (names.length === 0) return;
-  const asked = fields.map(({ name }) => name);
-  const onlyMetadata = names.filter((name) => !asked.includes(name));
-  const onlyFile = asked.filter((name) => !names.includes(name));
-  const free = fields.filter(({ name, required }) => !required && names.includes(name)).map(({ name }) => name);
+  const asked = new Set(fields.map(({ name }) => name));
+  const named = new Set(names);
+  const onlyMetadata = names.filter((name) => !asked.has(name));
+  const onlyFile = [...asked].filter((name) => !named.has(name));
+  const free = fields.filter(({ name, required }) => !required && named.has(name)).map(({ name }) => name);
   const parts = [
     ...(onlyMetadata.length > 0 ? [`only the metadata has ${onlyMetadata.join(", ")}`] : []),
     ...(onlyFile.length > 0 ? [`only ${what} has ${onlyFile.join(", ")}`] : []),

@@ -81,6 +81,11 @@ export class ObjectReader {
     return fields === undefined ? undefined : this.inner(fields, [key]);
   }
 
+  /** An object that was found at some keys below this one. */
+  at(keys: KeyPath, fields: JsonObject): ObjectReader {
+    return this.inner(fields, keys);
+  }
+
   /** A list of objects; elements that are none are reported and left out. */
   objects(key: string): ObjectReader[] | undefined {
     const list = this.typed(key, LIST);
@@ -126,13 +131,26 @@ export class ObjectReader {
   /** The keys that nobody has asked for, each with a warning; undefined if there are none. */
   rest(): JsonObject | undefined {
     const unknown = Object.entries(this.entries).filter(([key]) => !this.known.has(key));
-    for (const [key] of unknown) {
-      const meant = nearest(key, this.known);
-      const hint =
-        meant === undefined ? "Check its spelling, or remove it: nothing reads it." : `Did you mean ${shown(meant)}?`;
-      this.report.warn("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, hint);
-    }
+    for (const [key] of unknown) this.unknown("warn", key, "Check its spelling, or remove it: nothing reads it.");
     return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
+  }
+
+  /**
+   * Reports the keys of a gate that nobody has asked for as errors: `aproval:` would open a gate without the person that
+   * it was to ask. Keys that begin with `x-` are for others to read.
+   */
+  refuseRest(): void {
+    const hint = "Check its spelling, or remove it; if it is for other programs, begin it with x-.";
+    for (const key of Object.keys(this.entries)) {
+      if (!this.known.has(key) && !key.startsWith("x-")) this.unknown("error", key, hint);
+    }
+  }
+
+  private unknown(severity: "error" | "warn", key: string, otherwise: string): void {
+    this.report[severity]("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, () => {
+      const meant = nearest(key, this.known);
+      return meant === undefined ? otherwise : `Did you mean ${shown(meant)}?`;
+    });
   }
 
   private typed<T extends JsonValue>(key: string, kind: ValueKind<T>): T | undefined {

@@ -58,7 +58,7 @@ function readApproval(reader: ObjectReader): ApprovalDefinition | undefined {
   if (approvers?.length === 0) {
     approval?.wrong(["approvers"], approvers, "a list of at least one name", "Name somebody, or leave it out.");
   }
-  approval?.rest();
+  approval?.refuseRest();
   return prompt === undefined ? undefined : { prompt, ...(approvers === undefined ? {} : { approvers }) };
 }
 

@@ -47,7 +47,7 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
   }
   const verify = readVerify(reader).map((check) => ({ ...check, field: name }));
   refuseGateKeys(reader, report);
-  reader.rest();
+  reader.refuseRest();
   const definition = {
     name,
     type,

@@ -28,8 +28,8 @@ export async function readGateObject(gate: ObjectReader, report: Report): Promis
   const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
   const settings = await readSettings(seeds, gate, checkpoint, report);
   if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(gate, report);
-  checkpoint?.rest();
-  gate.rest();
+  checkpoint?.refuseRest();
+  gate.refuseRest();
   return { kind: "fields", ...settings, source: "gate-file" };
 }
 

@@ -30,7 +30,15 @@ export async function readPhases(claims: PhaseClaims, reading: Reading): Promise
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
   warnUnlisted(seeds, folders, claims, reading.report);
   const phases: PhaseDefinition[] = [];
-  for (const seed of seeds.sort((a, b) => a.number - b.number)) phases.push(await readPhase(seed, reading));
+  for (const seed of seeds.sort((a, b) => a.number - b.number)) {
+    const place = { file: `phases/${seed.number}` };
+    await reading.report.hasRoom(0, place);
+    try {
+      phases.push(await readPhase(seed, reading));
+    } catch (error) {
+      reading.report.failed(place, error);
+    }
+  }
   reportTwice(seeds, reading.report);
   reportStrayGates(phases, reading);
   return phases;

@@ -32,14 +32,22 @@ export async function readRules(
   const verify = seeds.flatMap(verifyOf);
   for (const seed of seeds) refuseUnverifiable(seed, report);
   if (isPlain && table.size === 0 && cross.length === 0) {
-    return { fields: settleExamples(seeds.map(withoutRules), report), rules: [], verify };
+    return { fields: await settleExamples(seeds.map(withoutRules), report), rules: [], verify };
   }
   const compiler = (await loadRuleLanguage()).forFields(bare);
   const reading = { compiler, fields: bare, table, report };
-  const sound = checkTable(seeds, reading);
-  const ruled = seeds.map((seed) => withRules(seed, fieldRules(seed, sound, reading)));
-  const rules = cross.flatMap((rule) => checked(rule, {}, "evidence", reading)).map(({ definition }) => definition);
-  return { fields: settleExamples(ruled, report), rules, verify };
+  const sound = await checkTable(seeds, reading);
+  const ruled: RuledField[] = [];
+  for (const seed of seeds) {
+    const isRead = await report.hasRoom(seed.validators.length, seed.place);
+    ruled.push(isRead ? withRules(seed, fieldRules(seed, sound, reading)) : withoutRules(seed));
+  }
+  const rules: RuleDefinition[] = [];
+  for (const rule of cross) {
+    if (!(await report.hasRoom(1, rule.place))) break;
+    rules.push(...checked(rule, {}, "evidence", reading).map(({ definition }) => definition));
+  }
+  return { fields: await settleExamples(ruled, report), rules, verify };
 }
 
 function withoutRules(seed: FieldSeed): RuledField {

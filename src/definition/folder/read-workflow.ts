@@ -43,7 +43,12 @@ export async function readWorkflow(
   unreadable: readonly Diagnostic[] = [],
 ): Promise<ReadWorkflow> {
   const report = createReport(unreadable);
-  const structure = await readStructure(type, takeFiles(files, unreadable, report), report);
+  let structure: WorkflowStructure | undefined;
+  try {
+    structure = await readStructure(type, takeFiles(files, unreadable, report), report);
+  } catch (error) {
+    report.failed({ file: METADATA_FILE }, error);
+  }
   const diagnostics = report.sorted();
   const found = report.inferred();
   const inferred = found.length === 0 ? {} : { inferred: found };

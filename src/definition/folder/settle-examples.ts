@@ -21,18 +21,29 @@ export interface RuledField {
   readonly checks: readonly VerifyDefinition[];
 }
 
-/** How many values are tried for all fields of a gate, so that reading one takes no longer than it must. */
+/** How many values are tried for all fields of a definition, so that reading it takes no longer than it must. */
 const TRIALS_MAX = 20_000;
 
+/** How many trials are left, by the report of the definition that is read. */
+const budgets = new WeakMap<Report, { left: number }>();
+
 /** The fields, each with an example that its rules take, as far as there is one. */
-export function settleExamples(fields: readonly RuledField[], report: Report): FieldDefinition[] {
-  const budget = { left: TRIALS_MAX };
-  const alone = fields.map((field) => settleAlone(field, budget, report));
+export async function settleExamples(fields: readonly RuledField[], report: Report): Promise<FieldDefinition[]> {
+  const budget = budgets.get(report) ?? { left: TRIALS_MAX };
+  budgets.set(report, budget);
+  const alone: FieldDefinition[] = [];
+  for (const field of fields) {
+    await report.hasRoom(0, field.seed.place);
+    alone.push(settleAlone(field, budget, report));
+  }
   const evidence = evidenceOf(alone);
-  return fields.map((field, index) => {
-    const settled = alone[index] ?? field.definition;
-    return settled.example === undefined ? settleTogether(field, settled, alone, evidence, budget) : settled;
-  });
+  const settled: FieldDefinition[] = [];
+  for (const [index, field] of fields.entries()) {
+    await report.hasRoom(0, field.seed.place);
+    const before = alone[index] ?? field.definition;
+    settled.push(before.example === undefined ? settleTogether(field, before, alone, evidence, budget) : before);
+  }
+  return settled;
 }
 
 /** By those of a field's rules that look at nothing else. */

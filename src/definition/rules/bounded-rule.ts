@@ -19,13 +19,13 @@ export function boundedRule(
 ): (variables: Record<string, unknown>) => RuleOutcome {
   const growth = growthOf(compiled.tree);
   return (variables) => {
-    if (growth !== undefined && !isAffordable(growth, compiled, variables, stepsMax)) {
-      return {
-        holds: false,
-        because: `was not run: on values of this size it could take more than ${stepsMax} steps`,
-      };
-    }
     try {
+      if (growth !== undefined && !isAffordable(growth, compiled, variables, stepsMax)) {
+        return {
+          holds: false,
+          because: `was not run: on values of this size it could take more than ${stepsMax} steps`,
+        };
+      }
       return compiled.run(variables) === true ? HOLDS : DOES_NOT_HOLD;
     } catch (error) {
       return { holds: false, because: `can't be worked out: ${failureInWords(error)}` };

@@ -6,10 +6,16 @@ import { keepFinite } from "./finite.js";
 import { LINEAR_MATCHES, type Patterns } from "./patterns.js";
 import { literalText, memberOf, nodesOf } from "./rule-tree.js";
 import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
+import { TYPE_SIZE_MAX, typeSize } from "./type-size.js";
 import { SESSION_TYPES } from "./values.js";
 
-/** Reads and type-checks a rule. */
+/** The longest text of a rule, in characters. The parser bounds its nodes and its depth, but not signs: `!!!!…`. */
+const TEXT_MAX = 20_000;
+
+/** Reads and type-checks a rule. Never throws for what the text holds. */
 export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): CompiledRule | RuleFault {
+  const large = tooLarge(cel, scope);
+  if (large !== undefined) return large;
   const { valid, type, error } = scope.environment.check(cel);
   if (!valid && error?.code !== "no_such_key") return explainFault(cel, error, scope);
   const parsed = scope.environment.parse(cel);
@@ -30,6 +36,19 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
     patternSteps: (pattern) => patterns.steps(pattern),
     run: (variables) => parsed(variables),
   };
+}
+
+/** Why a rule is too large to be checked; undefined where it isn't. What can't be parsed is for the check to say. */
+function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefined {
+  const hint = "Make it shorter, or two rules of it; names that cel.bind gives to maps of one another grow fastest.";
+  const fault = (why: string) => ({ ok: false, message: `the rule ${shown(cel)} can't be run: ${why}`, hint }) as const;
+  if (cel.length > TEXT_MAX) return fault(`it has more than ${TEXT_MAX} characters`);
+  try {
+    if (typeSize(environment.parse(cel).ast) <= TYPE_SIZE_MAX) return undefined;
+  } catch {
+    return undefined;
+  }
+  return fault(`the types of its values have names of more than ${TYPE_SIZE_MAX} characters`);
 }
 
 /** `has(evidence.misspelt)` passes the language's own check, and would be false for ever. */

@@ -25,7 +25,8 @@ const FOREIGN: ReadonlyMap<string, string> = new Map([
 
 /** Says what is wrong with a rule's text by the language's own finding, and what to write instead. */
 export function explainFault(cel: string, error: TypeCheckResult["error"], scope: RuleScope): RuleFault {
-  const summary = error?.summary ?? "it is none";
+  // Without a summary it is no finding of the language: its parser ran out of stack over `!!!!…`.
+  const summary = error?.summary ?? "it is nested too deeply";
   const message = `the rule ${shown(cel)} can't be run: ${inWords(summary)}`;
   return { ok: false, message, hint: hintFor(error?.code, summary, scope) };
 }

@@ -40,9 +40,11 @@ export function inside({ values, weight }: Extent, key?: string): Extent {
 
 /** Of one or the other. */
 export function eitherOf(a: Extent, b: Extent): Extent {
-  const values = a.values === undefined || b.values === undefined ? undefined : [...a.values, ...b.values];
   const bounds = { size: Math.max(a.size, b.size), weight: Math.max(a.weight, b.weight) };
-  return values === undefined ? bounds : { ...bounds, values };
+  if (a.values === undefined || b.values === undefined) return bounds;
+  // Each once: `test ? a : a` in a chain of names would double them at every link.
+  const values = [...new Set([...a.values, ...b.values])];
+  return values.length > CANDIDATES_MAX ? bounds : { ...bounds, values };
 }
 
 /** Of all of them in one. */

@@ -25,6 +25,9 @@ const INSTANCES: ReadonlyMap<string, string> = new Map([
   ["dict", "type(@) == map"],
 ]);
 
+/** The most types that a value is compared with: the value is written once for each. */
+const TYPES_MAX = 20;
+
 /** Methods of texts, each with how many arguments it takes. */
 const METHODS: ReadonlyMap<string, readonly [cel: string, count: number]> = new Map([
   ["startswith", ["startsWith", 1]],
@@ -71,7 +74,9 @@ function method(
 
 function instance(value: PythonNode, types: PythonNode, scope: PythonScope, write: Write): string {
   const cel = write.cel(value, scope);
-  const tests = (types.kind === "list" ? types.items : [types]).map((type) => {
+  const all = types.kind === "list" ? types.items : [types];
+  if (all.length > TYPES_MAX) throw new PythonFault(types.at, `more than ${TYPES_MAX} types`, true);
+  const tests = all.map((type) => {
     const test = type.kind === "name" ? INSTANCES.get(type.name) : undefined;
     if (test === undefined) throw new PythonFault(type.at, `isinstance with ${nameOf(type)}`);
     return `(${test.replace("@", () => cel)})`;

@@ -10,6 +10,8 @@ import type { Comparison, PythonLambda, PythonNode } from "./python-tree.js";
 
 /** How deep expressions may stand in one another. */
 const DEPTH_MAX = 20;
+/** How many calls, keys, attributes and sums an expression may chain: each holds all before it, as in `x[0][0][0]`. */
+const CHAINED_MAX = 500;
 /** Reads `lambda x: …`. Throws `PythonFault`. */
 export function parseLambda(text: string): PythonLambda {
   const reader = new PythonReader(text);
@@ -29,6 +31,7 @@ export function parsePython(text: string): PythonNode {
 class PythonReader {
   private readonly cursor: PythonCursor;
   private depth = 0;
+  private chained = 0;
 
   constructor(text: string) {
     this.cursor = new PythonCursor(text);
@@ -48,7 +51,7 @@ class PythonReader {
 
   expression(): PythonNode {
     this.depth += 1;
-    if (this.depth > DEPTH_MAX) throw new PythonFault(this.cursor.token.at, `more than ${DEPTH_MAX} levels`);
+    if (this.depth > DEPTH_MAX) throw new PythonFault(this.cursor.token.at, `more than ${DEPTH_MAX} levels`, true);
     const yes = this.or();
     const node = this.cursor.take("if") ? this.choice(yes) : yes;
     this.depth -= 1;
@@ -107,6 +110,7 @@ class PythonReader {
   private arithmetic(signs: readonly string[], part: () => PythonNode): PythonNode {
     let left = part();
     for (let sign = this.cursor.takeAny(signs); sign !== undefined; sign = this.cursor.takeAny(signs)) {
+      this.chain();
       left = { kind: "arithmetic", at: left.at, sign, left, right: part() };
     }
     return left;
@@ -124,13 +128,19 @@ class PythonReader {
 
   private postfix(): PythonNode {
     let node = readAtom(this.cursor, () => this.expression());
-    for (;;) {
+    for (; ; this.chain()) {
       if (this.cursor.take(".")) node = { kind: "attribute", at: node.at, of: node, name: this.cursor.name() };
       else if (this.cursor.take("[")) node = { kind: "subscript", at: node.at, of: node, key: this.key() };
       else if (this.cursor.take("("))
         node = { kind: "call", at: node.at, callee: node, args: readArguments(this.cursor, this) };
       else return node;
     }
+  }
+
+  private chain(): void {
+    this.chained += 1;
+    if (this.chained <= CHAINED_MAX) return;
+    throw new PythonFault(this.cursor.token.at, `more than ${CHAINED_MAX} parts that follow one another`, true);
   }
 
   private key(): PythonNode {

@@ -3,8 +3,20 @@ import { callToCel, type PythonScope } from "./python-calls.js";
 import { PythonFault } from "./python-tokens.js";
 import { type Comparison, nameOf, type PythonNode } from "./python-tree.js";
 
-/** An expression in CEL that says the same. Throws `PythonFault` at what has no twin. */
+/** The longest text that an expression becomes, in characters. */
+const CEL_MAX = 10_000;
+
+/**
+ * An expression in CEL that says the same. Throws `PythonFault` at what has no twin, and where the text becomes too long:
+ * CEL says `x.get('a')` with `x` written twice, so each of a chain doubles it.
+ */
 export function pythonToCel(node: PythonNode, scope: PythonScope): string {
+  const cel = written(node, scope);
+  if (cel.length > CEL_MAX) throw new PythonFault(node.at, `more than ${CEL_MAX} characters of CEL`, true);
+  return cel;
+}
+
+function written(node: PythonNode, scope: PythonScope): string {
   switch (node.kind) {
     case "name": {
       const cel = scope.names.get(node.name);

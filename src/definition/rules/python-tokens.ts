@@ -10,10 +10,13 @@ export interface PythonToken {
 /** What in a text is no Python that can be read here. Never leaves this folder's readers. */
 export class PythonFault extends Error {
   readonly at: number;
+  /** Whether it is more than is read, rather than something else. */
+  readonly isTooMuch: boolean;
 
-  constructor(at: number, message: string) {
+  constructor(at: number, message: string, isTooMuch = false) {
     super(message);
     this.at = at;
+    this.isTooMuch = isTooMuch;
   }
 }
 

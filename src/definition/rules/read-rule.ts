@@ -37,6 +37,13 @@ export function readRuleText(text: string, about: RuleAbout, fields: readonly Ru
   } catch (error) {
     if (!(error instanceof PythonFault)) throw error;
     const what = error.message;
+    if (error.isTooMuch) {
+      return {
+        ok: false,
+        message: `the lambda can't be read as a rule: it comes to ${what}, at its character ${error.at + 1}`,
+        hint: "Make it shorter, or two rules of it; or write the rule in CEL, where cel.bind gives a value a name.",
+      };
+    }
     const twin = TWINS.find(([pattern]) => pattern.test(what))?.[1] ?? USUAL;
     return {
       ok: false,

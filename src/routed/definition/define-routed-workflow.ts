@@ -89,6 +89,9 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
     if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
     if (step.gate !== undefined) problems.push(...readStepGate(step.gate).problems.map((one) => `${about}: ${one}`));
+    // A gate under another name would be an open one.
+    const strange = Object.keys(step).filter((key) => key !== "gate" && /gate/i.test(key));
+    for (const key of strange) problems.push(`${about} has no key ${shown(key)}; did you mean gate?`);
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
       if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which there isn't`);

@@ -2,13 +2,31 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Report } from "../../definition/folder/report.js";
 import { keptBack } from "../../definition/kept-back.js";
 import { shown } from "../../definition/names.js";
+import type { SourcePosition } from "../../errors.js";
 import { type ExpandedText, joinPieces, type TextPiece } from "./expanded-text.js";
 import { resolvePath } from "./resolve-path.js";
 
 /** How deep files may include one another. */
 const DEPTH_MAX = 10;
 /** How much all texts of a workflow may come to, in bytes, each counted as often as it is included. */
-export const INCLUDED_MAX = 1024 * 1024;
+const BYTES_MAX = 1024 * 1024;
+/** How many includes all texts of a workflow may come to, each counted as often as its file is included. */
+const INCLUDES_MAX = 1000;
+
+/** What is left for the texts of a workflow. It is spent while they are expanded. */
+export interface IncludeBudget {
+  bytes: number;
+  includes: number;
+  /** Whether it was said that one of the two is used up. */
+  isTold: boolean;
+  /** Where an include was found to lead back into a circle, or too deep: said once, not once for each way there. */
+  readonly refused: Set<string>;
+}
+
+/** The budget of a workflow that is about to be read. */
+export function newBudget(): IncludeBudget {
+  return { bytes: BYTES_MAX, includes: INCLUDES_MAX, isTold: false, refused: new Set() };
+}
 
 const INCLUDE = /\{\{file:([^{}\n]*)\}\}/g;
 
@@ -20,7 +38,7 @@ export interface IncludeOptions {
   isAllowed(path: string): boolean;
   readonly report: Report;
   /** Shared by all texts of a workflow. */
-  readonly budget: { bytes: number };
+  readonly budget: IncludeBudget;
 }
 
 /**
@@ -29,16 +47,19 @@ export interface IncludeOptions {
  */
 export async function expandIncludes(file: string, text: string, options: IncludeOptions): Promise<ExpandedText> {
   spend(options, { file, line: 1 }, text);
-  return joinPieces(await piecesOf(file, text, [file], options), file);
+  const pieces: TextPiece[] = [];
+  await takePieces(file, text, [file], options, pieces);
+  return joinPieces(pieces, file);
 }
 
-async function piecesOf(
+/** Adds the pieces of a text to those before it. One list for all: a million of them can't be handed on as arguments. */
+async function takePieces(
   file: string,
   text: string,
   chain: readonly string[],
   options: IncludeOptions,
-): Promise<TextPiece[]> {
-  const pieces: TextPiece[] = [];
+  pieces: TextPiece[],
+): Promise<void> {
   let line = 1;
   let from = 0;
   const take = (to: number) => {
@@ -48,52 +69,62 @@ async function piecesOf(
   };
   for (const match of text.matchAll(INCLUDE)) {
     take(match.index);
-    pieces.push(...(await included({ file, line }, (match[1] ?? "").trim(), chain, options)));
+    await include({ file, line }, (match[1] ?? "").trim(), chain, options, pieces);
     from = match.index + match[0].length;
+    if (options.budget.isTold) return;
   }
   take(text.length);
-  return pieces;
 }
 
-async function included(
+async function include(
   place: { readonly file: string; readonly line: number },
   named: string,
   chain: readonly string[],
   options: IncludeOptions,
-): Promise<TextPiece[]> {
-  const { report } = options;
+  pieces: TextPiece[],
+): Promise<void> {
+  const { report, budget } = options;
+  budget.includes -= 1;
+  if (budget.includes < 0) {
+    const hint = "Include less: the includes of a file count as often as it is included itself.";
+    exhausted(options, place, `the texts of this workflow come to more than ${INCLUDES_MAX} includes`, hint);
+    return;
+  }
   const resolved = resolvePath(place.file, named);
   const reason = "reason" in resolved ? resolved.reason : refusal(resolved.path, options);
   if ("reason" in resolved || reason !== undefined) {
     const hint = "Name a file of this workflow, relative to the file that includes it.";
     report.error("PATH_REFUSED", place, `the include ${shown(named)} is refused: ${reason}`, hint);
-    return [];
+    return;
   }
   const { path } = resolved;
-  if (chain.includes(path)) {
-    const circle = [...chain, path].join(" → ");
-    report.error(
-      "INCLUDE_CIRCULAR",
-      place,
-      `files include one another in a circle: ${circle}`,
-      "Take one of them out.",
-    );
-    return [];
-  }
-  if (chain.length > DEPTH_MAX) {
-    const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
-    report.error("INCLUDE_TOO_DEEP", place, `the include ${shown(named)} is nested too deeply`, hint);
-    return [];
+  const isCircle = chain.includes(path);
+  if (isCircle || chain.length > DEPTH_MAX) {
+    const here = `${place.file}:${place.line}:${path}`;
+    if (!budget.refused.has(here)) refuseWay(place, named, isCircle ? [...chain, path] : undefined, report);
+    budget.refused.add(here);
+    return;
   }
   const text = await options.read(path);
   if (text === undefined) {
     const hint = "Write the file, or correct the path: it is relative to the file that includes it.";
     report.error("INCLUDE_MISSING", place, `there is no file ${shown(path)} to include`, hint);
-    return [];
+    return;
   }
-  if (!spend(options, place, text)) return [];
+  if (!spend(options, place, text)) return;
   // The line end at the end of a file ends the file, not the line that it is included in.
-  return piecesOf(path, text.replace(/\r?\n$/, ""), [...chain, path], options);
+  await takePieces(path, text.replace(/\r?\n$/, ""), [...chain, path], options, pieces);
+}
+
+/** Reports an include that leads into a circle, or too deep. */
+function refuseWay(place: SourcePosition, named: string, circle: readonly string[] | undefined, report: Report): void {
+  if (circle === undefined) {
+    const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
+    report.error("INCLUDE_TOO_DEEP", place, `the include ${shown(named)} is nested too deeply`, hint);
+    return;
+  }
+  const message = `files include one another in a circle: ${circle.join(" → ")}`;
+  report.error("INCLUDE_CIRCULAR", place, message, "Take one of them out.");
 }
 
 function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
@@ -101,14 +132,23 @@ function refusal(path: string, { isAllowed }: IncludeOptions): string | undefine
   return keptBack(path);
 }
 
-/** Whether there was still room; the first text without it is reported. */
-function spend({ budget, report }: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
-  const had = budget.bytes;
+/** Whether there was still room for a text. */
+function spend(options: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
+  const { budget } = options;
   budget.bytes -= utf8ToBytes(text).length;
   if (budget.bytes >= 0) return true;
-  if (had >= 0) {
-    const message = `the texts of this workflow come to more than ${INCLUDED_MAX} bytes`;
-    report.error("FOLDER_TOO_LARGE", place, message, "Include less, or split the workflow.");
-  }
+  const message = `the texts of this workflow come to more than ${BYTES_MAX} bytes`;
+  exhausted(options, place, message, "Include less, or split the workflow.");
   return false;
+}
+
+/** Reports the first text or include that there is no room for; the others would say the same. */
+function exhausted(
+  { budget, report }: IncludeOptions,
+  place: { file: string; line: number },
+  message: string,
+  hint: string,
+): void {
+  if (!budget.isTold) report.error("FOLDER_TOO_LARGE", place, message, hint);
+  budget.isTold = true;
 }

@@ -1,17 +1,20 @@
 import { canonicalJson } from "../../definition/canonical-json.js";
-import { type Diagnostic, hasErrors } from "../../definition/diagnostic.js";
+import { type Diagnostic, hasErrors, unreadable } from "../../definition/diagnostic.js";
 import { revisionOf } from "../../definition/digest.js";
 import { createReport, type Report } from "../../definition/folder/report.js";
-import { withoutMark } from "../../definition/folder/workflow-files.js";
+import { FILE_MAX, withoutMark } from "../../definition/folder/workflow-files.js";
 import { isWorkflowType, shown } from "../../definition/names.js";
 import type { RoutedDefinition } from "../../definition/routed-definition.js";
 import type { TextSource } from "../../ports/text-source.js";
 import { checkNames } from "./check-names.js";
 import { checkReferences } from "./check-references.js";
 import { checkWays } from "./check-ways.js";
-import { expandIncludes, INCLUDED_MAX } from "./expand-includes.js";
+import { expandIncludes, newBudget } from "./expand-includes.js";
 import { type IndexEntry, readIndex } from "./read-index.js";
 import { type FoundStep, readStep, type StepOptions, stepPath } from "./read-step.js";
+
+/** How many paths below a workflow's folder are looked at. */
+const PATHS_MAX = 10_000;
 
 /** What came of reading a routed workflow: a definition, unless there is an error among the diagnostics. */
 export interface ReadRoutedWorkflow {
@@ -30,18 +33,68 @@ export async function readRoutedWorkflow(
   includeRoots: readonly string[] = [],
 ): Promise<ReadRoutedWorkflow> {
   const report = createReport();
+  const file = `${name}/index.md`;
+  try {
+    const definition = await readBounded(name, source, includeRoots, report);
+    const diagnostics = relativeTo(name, report);
+    return definition === undefined || hasErrors(diagnostics) ? { diagnostics } : { definition, diagnostics };
+  } catch (error) {
+    report.failed({ file }, error);
+    return { diagnostics: relativeTo(name, report) };
+  }
+}
+
+async function readBounded(
+  name: string,
+  source: TextSource,
+  includeRoots: readonly string[],
+  report: Report,
+): Promise<RoutedDefinition | undefined> {
   const roots = [name, ...includeRoots].map((root) => (root === "" || root === "." ? "" : `${root}/`));
+  const paths = await listPaths(name, source, report);
   const options: StepOptions = {
     folder: name,
-    paths: await source.list(name),
-    read: (path) => source.read(path),
+    paths,
+    read: (path) => readText(path, source, report),
     isAllowed: (path) => roots.some((root) => path.startsWith(root)),
     report,
-    budget: { bytes: INCLUDED_MAX },
+    budget: newBudget(),
   };
-  const definition = await readDefinition(name, options);
-  const diagnostics = report.sorted().map((found) => ({ ...found, file: relative(found.file, name) }));
-  return definition === undefined || hasErrors(diagnostics) ? { diagnostics } : { definition, diagnostics };
+  return readDefinition(name, options);
+}
+
+/** A text; undefined, with an error at its path, where the source throws. Of what a host's source throws only the name is told. */
+async function readText(path: string, source: TextSource, report: Report): Promise<string | undefined> {
+  let text: unknown;
+  try {
+    text = await source.read(path);
+  } catch (error) {
+    return tellUnreadable(error, path, report);
+  }
+  if (text === undefined) return undefined;
+  if (typeof text !== "string") return tellUnreadable(new TypeError(), path, report);
+  if (text.length <= FILE_MAX) return text;
+  report.error("FILE_TOO_LARGE", { file: path }, `the file is larger than ${FILE_MAX} bytes`, "Split it.");
+  return undefined;
+}
+
+/** The paths below a workflow's folder: none, with an error, where the source throws or gives something else. */
+async function listPaths(name: string, source: TextSource, report: Report): Promise<readonly string[]> {
+  try {
+    return (await source.list(name)).filter((path) => typeof path === "string").slice(0, PATHS_MAX);
+  } catch (error) {
+    tellUnreadable(error, `${name}/index.md`, report);
+    return [];
+  }
+}
+
+function tellUnreadable(error: unknown, path: string, report: Report): undefined {
+  const { code, file, message, hint = "" } = unreadable(error, path);
+  report.error(code, { file }, message, hint);
+}
+
+function relativeTo(name: string, report: Report): Diagnostic[] {
+  return report.sorted().map((found) => ({ ...found, file: relative(found.file, name) }));
 }
 
 async function readDefinition(name: string, options: StepOptions): Promise<RoutedDefinition | undefined> {
@@ -65,7 +118,11 @@ async function readDefinition(name: string, options: StepOptions): Promise<Route
   checkNames(entries, report);
   const steps = await readSteps(entries, options);
   checkUnlisted(steps, entries.length, options);
-  const led = new Map(steps.map((found) => [found, checkReferences(found, steps, options)]));
+  const led = new Map<FoundStep, ReadonlySet<string>>();
+  for (const found of steps) {
+    await report.hasRoom(0, found.entry.place);
+    led.set(found, checkReferences(found, steps, options));
+  }
   // A step that could not be read may be the one that leads on.
   if (steps.length === entries.length) checkWays(steps, led, report);
   const [first, ...rest] = steps.map(({ step }) => step);

@@ -1,6 +1,8 @@
 import { formatDiagnostic, hasErrors } from "../../definition/diagnostic.js";
+import type { DiagnosticCode } from "../../definition/folder/diagnostic-codes.js";
 import { isWorkflowType } from "../../definition/names.js";
 import type { RoutedDefinition } from "../../definition/routed-definition.js";
+import { TimedReads } from "../../definition/timed-reads.js";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/routed-source.js";
 import type { TextSource } from "../../ports/text-source.js";
@@ -30,6 +32,9 @@ export class RoutedFolders implements RoutedSource {
   readonly #source: TextSource;
   readonly #includeRoots: readonly string[];
   readonly #kept = new Map<string, Kept>();
+  readonly #timed = new TimedReads<RoutedListing>((name, diagnostic) => {
+    return { status: "broken", name, diagnostics: [diagnostic] };
+  });
 
   constructor({ source, includeRoots = [] }: RoutedFoldersOptions) {
     this.#source = source;
@@ -39,7 +44,7 @@ export class RoutedFolders implements RoutedSource {
   async list(): Promise<readonly RoutedListing[]> {
     const names = new Set((await this.#source.list("")).flatMap(folderOf));
     for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
-    return Promise.all([...names].sort().map(async (name) => listingOf(name, await this.read(name))));
+    return this.#timed.all([...names].sort(), async (name) => listingOf(name, await this.read(name)));
   }
 
   async definition(name: string): Promise<RoutedDefinition | undefined> {
@@ -74,7 +79,9 @@ export class RoutedFolders implements RoutedSource {
       },
     };
     const read = await readRoutedWorkflow(name, source, this.#includeRoots);
-    this.#kept.set(name, { paths, texts, read });
+    const hasFailed = read.diagnostics.some(({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode));
+    // What has failed may work the next time.
+    if (!hasFailed) this.#kept.set(name, { paths, texts, read });
     return read;
   }
 

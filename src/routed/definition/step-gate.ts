@@ -3,7 +3,7 @@ import { fieldGateSchema } from "../../definition/gate-structure.js";
 
 const { shape } = fieldGateSchema;
 const field = shape.fields.element;
-const rule = shape.rules.unwrap().element;
+const rule = shape.rules.unwrap().element.strict();
 const check = shape.verify.unwrap().element;
 const rules = z.array(z.union([z.string().transform((cel) => ({ source: cel, cel })), rule]));
 
@@ -19,6 +19,8 @@ const stepGateSchema = fieldGateSchema
         .strict(),
     ),
     rules: rules.optional(),
+    // A key that is misspelt here would let anybody answer.
+    approval: shape.approval.unwrap().strict().optional(),
     verify: z.array(check.extend({ params: z._default(check.shape.params, {}) }).strict()).optional(),
   })
   .strict();

@@ -58,9 +58,9 @@ async function readOne(wall: Wall, file: string) {
     const found = report.sorted();
     return hasErrors(found) ? { diagnostics: found } : { bundle, diagnostics: found };
   } catch (error) {
-    if (!isPhasegateError(error)) throw error;
     const report = createReport();
-    report.error("FILE_UNREADABLE", { file }, error.message, error.remedy);
+    if (isPhasegateError(error)) report.error("FILE_UNREADABLE", { file }, error.message, error.remedy);
+    else report.failed({ file }, error);
     return { diagnostics: report.sorted() };
   }
 }

@@ -2,7 +2,6 @@ import { splitFrontMatter } from "../../definition/folder/front-matter.js";
 import { readYaml } from "../../definition/folder/read-yaml.js";
 import { createReport } from "../../definition/folder/report.js";
 import { isJsonObject, type JsonValue } from "../../definition/json.js";
-import { isPhasegateError } from "../../errors.js";
 import { allWorkflows } from "./find-workflow.js";
 import { folderOf, nameOf } from "./load-context.js";
 import type { SkillPlaces } from "./open-skill.js";
@@ -42,10 +41,9 @@ async function descriptionOf(
     const source =
       shape === "classic" ? await readYaml(path, text, report) : (await splitFrontMatter(path, text, report)).source;
     return textOf(source?.value);
-  } catch (error) {
-    // Whoever loads it is told what is wrong with it.
-    if (isPhasegateError(error)) return undefined;
-    throw error;
+  } catch {
+    // Whatever it is: whoever loads it is told, and the others are listed.
+    return undefined;
   }
 }
 

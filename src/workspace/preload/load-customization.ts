@@ -1,4 +1,5 @@
 /** The layers of a skill's customization: its own defaults, the team's file, and one person's. */
+import { unreadable } from "../../definition/diagnostic.js";
 import { isPhasegateError } from "../../errors.js";
 import type { Location } from "../roots/location.js";
 import { folderOf, inFolder, nameOf } from "./load-context.js";
@@ -8,6 +9,9 @@ import { type FileSource, readWhole } from "./source.js";
 
 const NOT_OPEN =
   "the project's customizations are not read: the host must give {project-root}/_bmad/custom as a root to read";
+
+/** How deep tables may be nested. */
+const DEPTH_MAX = 64;
 
 /** A layer that was read. */
 interface Layer {
@@ -67,12 +71,24 @@ async function readLayer(source: FileSource, place: () => Location): Promise<Lay
   }
 }
 
+/** Whether tables and arrays are nested no deeper than what merges them and writes them may go: `a.a.a.a = 1` nests, too. */
+function isFlatEnough(table: TomlTable): boolean {
+  let level: unknown[] = [table];
+  for (let depth = 0; depth <= DEPTH_MAX; depth += 1) {
+    level = level.flatMap((value) => (typeof value === "object" && value !== null ? Object.values(value) : []));
+    if (level.length === 0) return true;
+  }
+  return false;
+}
+
 async function parsed(text: string): Promise<TomlTable | string> {
   const { parse, TomlError } = await import("smol-toml");
   try {
-    return parse(text);
+    const table = parse(text);
+    if (isFlatEnough(table)) return table;
+    return `1:1: the customization is not read: its tables are nested more than ${DEPTH_MAX} deep`;
   } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
+    if (!(error instanceof TomlError)) return `1:1: the customization is not read: ${unreadable(error).message}`;
     const [reason = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
     return `${error.line}:${error.column}: the customization is not read, it is not TOML: ${reason}`;
   }

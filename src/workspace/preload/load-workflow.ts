@@ -12,6 +12,9 @@ import { remember } from "./remember.js";
 import { readWhole } from "./source.js";
 import { createVariables, type Variables } from "./variables.js";
 
+/** How many files of those that a workflow.yaml names are loaded. */
+const NAMED_MAX = 200;
+
 /** A workflow.yaml, read. */
 interface Opened {
   readonly file: Location;
@@ -78,7 +81,11 @@ async function loadNamed(
   trail: readonly string[],
 ): Promise<Parts> {
   const resolved = Object.fromEntries(Object.entries(own).map(([key, value]) => [key, variables.resolveAll(value)]));
-  const { files, onDemand } = componentsOf(resolved, context.definitionRoots, (path) => leadsIn(context, path, file));
+  const { files: all, onDemand } = componentsOf(resolved, context.definitionRoots, (path) =>
+    leadsIn(context, path, file),
+  );
+  const files = all.slice(0, NAMED_MAX);
+  const others = all.length - files.length;
   const parts = await Promise.all([
     ...files.map(async ({ path, role }) => {
       const part = await readPart(context.source, path, { role, workflow }, file);
@@ -87,8 +94,11 @@ async function loadNamed(
     }),
     context.engine(),
   ]);
-  const later = onDemand.map((path) => `named, not loaded: ${path} (read it if the instructions choose it)`);
-  return joinParts([...parts, warned(...later)]);
+  const left = others === 0 ? [] : [`${others} more files are named, and not loaded: ${NAMED_MAX} are`];
+  const later = onDemand
+    .slice(0, NAMED_MAX)
+    .map((path) => `named, not loaded: ${path} (read it if the instructions choose it)`);
+  return joinParts([...parts, warned(...left, ...later)]);
 }
 
 /** Whether a path leads into a root of workflows, though by another name: `{project-root}/…` in most real files. */

@@ -1,3 +1,4 @@
+import { unreadable } from "../../definition/diagnostic.js";
 import { isPhasegateError } from "../../errors.js";
 import type { Location } from "../roots/location.js";
 import { type FileSource, readWhole } from "./source.js";
@@ -89,7 +90,7 @@ export async function readPart(source: FileSource, path: string, wanted: Wanted,
   }
 }
 
-/** A file that can't be read, as a part; what is no refusal of the workspace is thrown on. */
+/** A file that can't be read, as a part, whatever the reason is. */
 export async function missingPart(
   source: FileSource,
   location: Location | undefined,
@@ -97,11 +98,11 @@ export async function missingPart(
   { role, workflow }: Wanted,
   error: unknown,
 ): Promise<Parts> {
-  if (!isPhasegateError(error)) throw error;
+  const reason = isPhasegateError(error) ? error.message : unreadable(error).message;
   const near =
     location !== undefined && isPhasegateError(error, "FILE_NOT_FOUND") ? await source.nearest(location) : [];
   const nearest = near.map((one) => source.show(one));
   const owner = workflow === undefined ? {} : { workflow };
   const shownPath = location === undefined ? path : source.show(location);
-  return { files: [], missing: [{ path: shownPath, role, ...owner, reason: error.message, nearest }], warnings: [] };
+  return { files: [], missing: [{ path: shownPath, role, ...owner, reason, nearest }], warnings: [] };
 }

@@ -42,8 +42,8 @@ const textsOf = remember(async (text: string): Promise<readonly string[]> => {
 /** A document with its strings replaced, one by one. */
 const written = remember(async (text: string, others: string): Promise<string> => {
   const values: unknown = JSON.parse(others);
-  const left = Array.isArray(values) ? values.map(String) : [];
-  return (await visitTexts(text, (value) => left.shift() ?? value)).toString({ lineWidth: 0 });
+  const left = (Array.isArray(values) ? values.map(String) : []).values();
+  return (await visitTexts(text, (value) => left.next().value ?? value)).toString({ lineWidth: 0 });
 });
 
 async function visitTexts(text: string, change: (value: string) => string) {

@@ -14,6 +14,12 @@ export interface Variables {
 
 /** The longest that a resolved text may be, in characters: values may name each other many times. */
 const RESOLVED_MAX = 65_536;
+/** How many characters are put into all texts of one workflow. */
+const INSERTED_MAX = 4_194_304;
+/** How many values may name one another in a chain. */
+const CHAIN_MAX = 100;
+/** How many faults are told. */
+const FAULTS_MAX = 100;
 /** What a workflow writes for a value that the model makes up as it needs it: today's date. */
 const BY_THE_MODEL = "system-generated";
 /** A key of the configuration in the first group, or a name in the second. Double braces are the template's own. */
@@ -21,6 +27,19 @@ const REFERENCE = /(?<!\{)\{(?:config_source\}:([\w-]+(?:\.[\w-]+)*)|([A-Za-z_][
 
 /** The names of a scope, and what they stand for: own keys with a text, a number or a flag. */
 type Scope = ReadonlyMap<string, string>;
+
+/** A value by the reference that names it. */
+interface Named {
+  readonly id: string;
+  readonly text: string;
+  readonly scope: Scope;
+}
+
+/** A value that is being resolved: those that it names come first. */
+interface Open extends Named {
+  readonly references: readonly RegExpExecArray[];
+  next: number;
+}
 
 /**
  * The variables of a workflow: its own top-level values, then those of the configuration that it names. Names of roots
@@ -31,53 +50,91 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
   const configScope = scopeOf(flat(config ?? {}), roots);
   const faults = new Set<string>();
   const known = new Map<string, string>();
+  let inserted = 0;
 
-  function value(key: string, scope: Scope, trail: readonly string[]): string | undefined {
-    const text = scope.get(key);
-    if (text === undefined) return undefined;
-    const name = scope === configScope ? `{config_source}:${key}` : `{${key}}`;
-    const done = known.get(name);
-    if (done !== undefined) return done;
-    if (trail.includes(name)) {
-      faults.add(`values name each other in a circle: ${[...trail.slice(trail.indexOf(name)), name].join(" → ")}`);
-      return undefined;
-    }
-    const resolved = replaced(text, scope, [...trail, name]);
-    known.set(name, resolved);
-    return resolved;
+  function fault(text: () => string): void {
+    if (faults.size < FAULTS_MAX) faults.add(text());
   }
 
-  function replaced(text: string, scope: Scope, trail: readonly string[]): string {
+  /** What a reference may stand for, the likeliest first. The configuration knows nothing of the workflow. */
+  function candidates({ 1: key, 2: name = "" }: RegExpExecArray, scope: Scope): Named[] {
+    const inOwn = key === undefined && scope === ownScope ? ownScope.get(name) : undefined;
+    const inConfig = configScope.get(key ?? name);
+    return [
+      ...(inOwn === undefined ? [] : [{ id: `{${name}}`, text: inOwn, scope: ownScope }]),
+      ...(inConfig === undefined ? [] : [{ id: `{config_source}:${key ?? name}`, text: inConfig, scope: configScope }]),
+    ];
+  }
+
+  /** Resolves the values that a text names, the innermost first; a list of open ones takes the place of a recursion. */
+  function settle(text: string): void {
+    const open = [opened({ id: "", text, scope: ownScope })];
+    for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {
+      const reference = last.references[last.next];
+      last.next += 1;
+      if (reference === undefined) {
+        if (last.id !== "") known.set(last.id, replaced(last));
+        open.pop();
+        continue;
+      }
+      const target = candidates(reference, last.scope).find((one) => !isCircle(one, open));
+      if (target === undefined || known.has(target.id)) continue;
+      if (open.length <= CHAIN_MAX) open.push(opened(target));
+      else fault(() => `${target.id} is left as it is: more than ${CHAIN_MAX} values name each other in a chain`);
+    }
+  }
+
+  function isCircle({ id }: Named, open: readonly Open[]): boolean {
+    const at = open.findIndex((one) => one.id === id);
+    if (at === -1) return false;
+    fault(() => `values name each other in a circle: ${[...open.slice(at).map((one) => one.id), id].join(" → ")}`);
+    return true;
+  }
+
+  /** A text with what it names put in, as far as that is resolved and there is room for it. */
+  function replaced({ text, scope, references }: Omit<Open, "next">): string {
+    const parts: string[] = [];
     let room = RESOLVED_MAX;
-    return text.replace(REFERENCE, (whole, key: string | undefined, name: string | undefined) => {
-      const found =
-        key === undefined
-          ? (value(name ?? "", scope, trail) ?? otherwise(name ?? "", scope, trail))
-          : (value(key, configScope, trail) ?? unknownKey(key));
-      if (found === undefined) return whole;
-      room -= found.length;
-      if (room >= 0) return found;
-      faults.add(`${shown(whole)} is left as it is: the text would be longer than ${RESOLVED_MAX} characters`);
-      return whole;
+    let from = 0;
+    for (const reference of references) {
+      const [whole] = reference;
+      const target = candidates(reference, scope).find(({ id }) => known.has(id));
+      const value = target === undefined ? undefined : known.get(target.id);
+      if (value === undefined) {
+        unknownKey(reference[1]);
+        continue;
+      }
+      room -= value.length;
+      inserted += value.length;
+      if (room < 0 || inserted > INSERTED_MAX) {
+        const [what, limit] = room < 0 ? ["the text", RESOLVED_MAX] : ["all texts together", INSERTED_MAX];
+        fault(() => `${shown(whole)} is left as it is: ${what} would be longer than ${limit} characters`);
+        continue;
+      }
+      parts.push(text.slice(from, reference.index), value);
+      from = reference.index + whole.length;
+    }
+    return [...parts, text.slice(from)].join("");
+  }
+
+  function unknownKey(key: string | undefined): void {
+    // Of a circle, and of a chain that is too long, it was told already.
+    if (key === undefined || config === undefined || configScope.has(key)) return;
+    fault(() => {
+      const meant = nearest(key, configScope.keys());
+      return `the configuration has no ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
     });
   }
 
-  /** A name that its own scope lacks; the configuration knows nothing of the workflow. */
-  function otherwise(name: string, scope: Scope, trail: readonly string[]): string | undefined {
-    return scope === ownScope ? value(name, configScope, trail) : undefined;
-  }
-
-  function unknownKey(key: string): undefined {
-    // A circle was told already.
-    if (configScope.has(key)) return undefined;
-    const meant = nearest(key, configScope.keys());
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    if (config !== undefined) faults.add(`the configuration has no ${shown(key)}${hint}`);
-    return undefined;
-  }
-
-  const resolve = (text: string) => replaced(text, ownScope, []);
+  const resolve = (text: string) => {
+    settle(text);
+    return replaced(opened({ id: "", text, scope: ownScope }));
+  };
   return { resolve, resolveAll: (any) => mapTexts(any, resolve), faults };
+}
+
+function opened(named: Named): Open {
+  return { ...named, references: [...named.text.matchAll(REFERENCE)], next: 0 };
 }
 
 function scopeOf(values: JsonObject, roots: readonly string[]): Scope {

@@ -70,6 +70,10 @@ describe("a routed workflow in code", () => {
     for (const gate of [
       { evidence_schema: { depth: { type: "integer" } } },
       { fields: [{ type: "integer" }] },
+      { fields: [{ name: "depth", requird: false }] },
+      { fields: [{ name: "depth", rules: [{ source: "a", cel: "true", mesage: "b" }] }] },
+      { fields: [{ name: "depth" }], aproval: { prompt: "Good?" } },
+      { fields: [{ name: "depth" }], approval: { prompt: "Good?", aprovers: ["ann"] } },
       "deep",
     ]) {
       // As plain JavaScript hands it in.
@@ -78,6 +82,13 @@ describe("a routed workflow in code", () => {
         expect.objectContaining({ code: "DEFINITION_INVALID", message: expect.stringMatching(/step "Dig": gate/) }),
       );
     }
+  });
+
+  it("is refused with a gate under another name", () => {
+    const step = { name: "Dig", guidance: "g", instructions: "i", gates: { fields: [{ name: "depth" }] } };
+    expect(() => defineRoutedWorkflow({ name: "GARDEN", steps: [step] })).toThrow(
+      expect.objectContaining({ message: expect.stringContaining('has no key "gates"; did you mean gate?') }),
+    );
   });
 
   it("is had by name", async () => {

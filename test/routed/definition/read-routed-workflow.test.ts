@@ -339,13 +339,30 @@ describe("included files", () => {
     expect(await diagnosed({ ...dig, ...chain(11) })).toContainEqual(["INCLUDE_TOO_DEEP", "10.md", 1, "error"]);
   });
 
+  it("may be a thousand in all, each counted as often as its file is included", async () => {
+    const next = (at: number) => (at === 9 ? "" : `{{file:${at + 1}.md}}`);
+    const tiny = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`GARDEN/${at}.md`, next(at).repeat(4)]));
+    const found = await diagnosed({ ...tiny, "GARDEN/steps/dig.md": stepText("Go on.\n{{file:../0.md}}") });
+    expect(found.filter(([code]) => code === "FOLDER_TOO_LARGE")).toHaveLength(1);
+    const flat = { "GARDEN/steps/dig.md": stepText("{{file:../a.md}}".repeat(900)), "GARDEN/a.md": "a" };
+    expect(await diagnosed(flat)).toEqual([]);
+  });
+
+  it("that all include one another are told once for each place", async () => {
+    const all = Array.from({ length: 10 }, (_, at) => `{{file:${at}.md}}\n`).join("");
+    const tiny = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`GARDEN/${at}.md`, all]));
+    const found = await diagnosed({ ...tiny, "GARDEN/steps/dig.md": stepText("{{file:../0.md}}") });
+    const places = found.filter(([code]) => code === "INCLUDE_CIRCULAR").map((one) => one.join());
+    expect(places).not.toEqual([]);
+    expect(new Set(places).size).toBe(places.length);
+  });
+
   it("may not multiply: 1 MiB in all, and it is told once", async () => {
     const many = (file: string) => `{{file:${file}}}`.repeat(20);
     const found = await diagnosed({
       "GARDEN/steps/dig.md": stepText(many("../a.md")),
       "GARDEN/a.md": many("b.md"),
-      "GARDEN/b.md": many("c.md"),
-      "GARDEN/c.md": "x".repeat(1000),
+      "GARDEN/b.md": "x".repeat(10_000),
     });
     expect(found.filter(([code]) => code === "FOLDER_TOO_LARGE")).toHaveLength(1);
   });

@@ -296,6 +296,40 @@ describe("workflows that invoke others", () => {
     expect(loaded.filesLoaded).not.toContain("{bundle-root}/workflows/w6/i.md");
   });
 
+  it("may all invoke one another, and are loaded so often and no more", async () => {
+    const names = Array.from({ length: 10 }, (_, index) => `w${index}`);
+    const paths = names.map((name) => `{bundle-root}/workflows/${name}`);
+    const office = await makeOffice(Object.assign({}, ...names.map((name) => invoking(name, ...paths))));
+    const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "w0" }));
+    expect(loaded.warnings).toContain("workflows are invoked more than 100 times: the others are not loaded");
+    expect(loaded.filesLoaded).toContain("{bundle-root}/workflows/w9/i.md");
+  });
+
+  it("may name files without end, of which so many are loaded", async () => {
+    const lines = Array.from({ length: 5000 }, (_, index) => `f${index}: ./none-${index}.md`);
+    const office = await makeOffice({ "bundle/workflows/many/workflow.yaml": lines.join("\n") });
+    const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "many" }));
+    expect(loaded.warnings).toContain("4800 more files are named, and not loaded: 200 are");
+    expect(loaded.missing.length).toBeLessThan(201);
+  });
+
+  it("may come to so many files and no more", async () => {
+    const texts = (group: number) =>
+      Array.from({ length: 100 }, (_, index) => [`bundle/workflows/g${group}/d${index}.md`, "text"] as const);
+    const groups = Array.from({ length: 6 }, (_, group) => ({
+      ...Object.fromEntries(texts(group)),
+      [`bundle/workflows/g${group}/workflow.yaml`]: texts(group)
+        .map((_, index) => `f${index}: ./d${index}.md`)
+        .join("\n"),
+    }));
+    const all = groups.map((_, group) => `{bundle-root}/workflows/g${group}`);
+    const office = await makeOffice(Object.assign(invoking("top", ...all), ...groups));
+    const loaded = done(await (await office.open()).preloadWorkflow({ workflow: "top" }));
+    expect(loaded.missing.map(({ reason }) => reason)).toContain(
+      "not loaded: the workflow comes to more than 500 files",
+    );
+  });
+
   it("may be missing, broken, or skills with steps", async () => {
     const office = await makeOffice({
       ...invoking(

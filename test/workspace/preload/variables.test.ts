@@ -89,4 +89,32 @@ describe("variables of a workflow", () => {
     expect(resolve("{v0}").length).toBeLessThan(200_000);
     expect([...faults].join()).toContain("longer than 65536 characters");
   });
+
+  it("may be a chain of any length, of which a hundred are followed at once", () => {
+    const chain = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, at) => [`v${at}`, at + 1 === length ? "end" : `{v${at + 1}}`]));
+    const short = createVariables(chain(100), undefined, ROOTS);
+    expect(short.resolve("{v0}")).toBe("end");
+    expect([...short.faults]).toEqual([]);
+    const long = createVariables(chain(20_000), undefined, ROOTS);
+    expect(long.resolve("{v0}")).toBe("{v100}");
+    expect([...long.faults]).toEqual(["{v100} is left as it is: more than 100 values name each other in a chain"]);
+  });
+
+  it("take the configuration's value for one that names itself", () => {
+    const { resolve } = createVariables({ title: "The {title}" }, { title: "Harbour" }, ROOTS);
+    expect(resolve("{title}")).toBe("The Harbour");
+  });
+
+  it("don't let many texts grow without bound, and tell no more faults than anybody reads", () => {
+    const names = Array.from({ length: 200 }, (_, at) => `v${at}`);
+    const own = Object.fromEntries(names.map((name) => [name, "{long} {config_source}:no{long}"]));
+    const { resolveAll, faults } = createVariables({ ...own, long: "x".repeat(60_000) }, { a: "b" }, ROOTS);
+    const all = JSON.stringify(resolveAll(names.map((name) => `{${name}}`)));
+    expect(all.length).toBeLessThan(5_000_000);
+    expect([...faults].join()).toContain("longer than 4194304 characters");
+    const lost = createVariables({}, { a: "b" }, ROOTS);
+    lost.resolve(names.map((name) => `{config_source}:${name}`).join(" "));
+    expect(lost.faults.size).toBe(100);
+  });
 });

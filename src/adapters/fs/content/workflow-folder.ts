@@ -1,3 +1,4 @@
+import type { DiagnosticCode } from "../../../definition/folder/diagnostic-codes.js";
 import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../../../definition/folder/read-workflow.js";
 import { FILE_MAX, withoutMark } from "../../../definition/folder/workflow-files.js";
 import { isPhasegateError } from "../../../errors.js";
@@ -84,7 +85,10 @@ export class WorkflowFolder {
         continue;
       }
       // Only what was the same before and after: else files of two workflows could be pinned as one.
-      if (state.changedAt < readAt - SETTLED) this.workflow = { key: state.key, value };
+      const hasFailed = value.diagnostics.some(
+        ({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode),
+      );
+      if (state.changedAt < readAt - SETTLED && !hasFailed) this.workflow = { key: state.key, value };
       return value;
     }
     return state === undefined ? undefined : { diagnostics: [unsettledFolder()] };

@@ -2,6 +2,7 @@ import type { Diagnostic } from "../../../definition/diagnostic.js";
 import type { DiagnosticCode } from "../../../definition/folder/diagnostic-codes.js";
 import { METADATA_FILE, type ReadWorkflow } from "../../../definition/folder/read-workflow.js";
 import { secretIn } from "../../../definition/kept-back.js";
+import { TimedReads } from "../../../definition/timed-reads.js";
 import { isPhasegateError, PhasegateError } from "../../../errors.js";
 import { openWall } from "../../../walls/open-wall.js";
 import type { Wall } from "../../../walls/wall.js";
@@ -31,21 +32,24 @@ interface Place {
 export class WorkflowRoots {
   private readonly roots: readonly string[];
   private readonly walls = new Map<string, Wall>();
+  private readonly reads = new TimedReads<Pick<FoundFolder, "type" | "read">>((type, diagnostic) => ({
+    type,
+    read: { diagnostics: [{ ...diagnostic, file: METADATA_FILE }] },
+  }));
   private readonly folders = new WeakMap<Wall, Map<string, WorkflowFolder>>();
 
   constructor(roots: readonly string[]) {
     this.roots = [...roots];
   }
 
-  /** All workflows, by type. */
-  async all(): Promise<readonly FoundFolder[]> {
+  /** All workflows, by type, each read on its own. */
+  async all(): Promise<readonly Pick<FoundFolder, "type" | "read">[]> {
     const places = await this.places();
-    const found: FoundFolder[] = [];
-    for (const type of [...new Set(places.flatMap(({ names }) => [...names]))].sort()) {
-      const workflow = await this.findIn(places, type, readWhole);
-      if (workflow !== undefined) found.push(workflow);
-    }
-    return found;
+    const types = [...new Set(places.flatMap(({ names }) => [...names]))].sort();
+    return this.reads.all(types, async (type) => {
+      const found = await this.findIn(places, type, readWhole);
+      return found === undefined ? undefined : { type, read: found.read };
+    });
   }
 
   /** The workflow of a type; undefined if there is none. */
