@@ -10,6 +10,7 @@ import { announce } from "./announce.js";
 import { auditSession } from "./approval/audit-session.js";
 import { decide } from "./approval/decide.js";
 import { ApprovalGuard } from "./approval/guard.js";
+import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { listApprovals } from "./approval/list-approvals.js";
 import { viewRequest } from "./approval/view-awaited.js";
 import { ArtifactNames } from "./artifact-names.js";
@@ -18,6 +19,7 @@ import { cleanup } from "./cleanup.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
+import { isBelieved, listSessions } from "./list-sessions.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { viewPhase, viewTask } from "./phase-view.js";
@@ -35,7 +37,9 @@ export const phased = {
   decide,
   deleteSession,
   gateFailures,
+  isBelieved,
   listApprovals,
+  listSessions,
   loadSession,
   migrate,
   movePast,
@@ -75,6 +79,6 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   });
   const pinned = new Pinned(kernel, options.content);
   const artifactNames = new ArtifactNames(kernel);
-  const approvalGuard = new ApprovalGuard(kernel, options.approvals);
+  const approvalGuard = new ApprovalGuard(kernel, options.approvals, PHASED_APPROVALS);
   return { options, kernel, pinned, artifactNames, approvalGuard, notifications };
 }

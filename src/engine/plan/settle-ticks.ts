@@ -26,6 +26,8 @@ export async function settleTicks(
   let ticks: TickReport = { ticked: [], unticked: [], missing: [], unwritable: [] };
   for (let round = 1; session.head.due !== undefined && round <= ROUNDS_MAX; round += 1) {
     const structure = await context.pinned.structure(session);
+    // A tick would say that a person has approved the phase.
+    if ((await context.approvalGuard.unapproved(session, structure)) !== undefined) return { session, ticks };
     try {
       const written = await writeTicks(context, session, structure, session.head.due, recent);
       session = await record(context, session, structure, session.head.due, written);
