@@ -7,7 +7,7 @@ export interface BrokenSession {
   readonly sessionId: string;
   /**
    * `TAMPERED`: its log was changed or damaged. `FORMAT_TOO_NEW`: a newer version wrote it. `APPROVAL_REFUSED`: it passed a
-   * gate on an approval that this host does not believe.
+   * gate on an approval that this host does not believe. `UNSUPPORTED`: it is of a kind that can't be read here.
    */
   readonly code: ErrorCode;
   readonly message: string;
@@ -26,7 +26,7 @@ export interface SessionPage extends Omit<Page<SessionSummary>, "damaged"> {
 export type LookAt = (id: SessionId, listed: SessionSummary | undefined) => Promise<SessionSummary | undefined>;
 
 /** What is wrong with one session alone. */
-const BROKEN: ReadonlySet<ErrorCode> = new Set(["TAMPERED", "FORMAT_TOO_NEW", "APPROVAL_REFUSED"]);
+const BROKEN: ReadonlySet<ErrorCode> = new Set(["TAMPERED", "FORMAT_TOO_NEW", "APPROVAL_REFUSED", "UNSUPPORTED"]);
 /** So many sessions are read at once. */
 const AT_ONCE = 16;
 

@@ -9,10 +9,10 @@ import type { SessionHead } from "../session/head.js";
 import { phaseOutOfRange } from "../session/refusals.js";
 import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
-import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./phased-machine.js";
 import type { PhasedSession } from "./pinned.js";
 import { loadPlanned } from "./plan/load-planned.js";
+import { reportFailure } from "./report-failure.js";
 import { begunBy, withBegun } from "./verify/begun-by.js";
 
 /**
@@ -159,21 +159,22 @@ export function requirePhase(structure: WorkflowStructure, number: number): Phas
 }
 
 /** For a hint: that the list can't be had says nothing about the session that was asked for. */
-async function newestSessions({ storage }: ResolvedOptions): Promise<readonly string[]> {
+async function newestSessions({ options, notifications }: EngineContext): Promise<readonly string[]> {
   try {
-    return (await storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
+    return (await options.storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
   } catch (error) {
-    if (isPhasegateError(error)) return [];
-    throw error;
+    if (!isPhasegateError(error)) throw error;
+    reportFailure(notifications, "list sessions", error);
+    return [];
   }
 }
 
 /** There is no such session; the nearest of the newest ones may have been meant. */
 export async function sessionNotFound(
-  { options }: EngineContext,
+  context: EngineContext,
   sessionId: SessionId,
 ): Promise<PhasegateError<"SESSION_NOT_FOUND">> {
-  const similar = nearest(sessionId, await newestSessions(options));
+  const similar = nearest(sessionId, await newestSessions(context));
   return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId}`, {
     remedy: similar === undefined ? "List the sessions, or start one." : `Did you mean ${similar}?`,
     details: { sessionId, ...(similar === undefined ? {} : { nearest: similar }) },

@@ -5,14 +5,14 @@ import { notBelieved } from "./approval/ledger.js";
 import { checkedPage, type SessionPage } from "./checked-page.js";
 import type { EngineContext } from "./engine-context.js";
 import type { PhasedCommit, PhasedSession } from "./pinned.js";
-import { reportSecurity } from "./report-security.js";
+import { reportFailure } from "./report-failure.js";
 
 /** A page of phased sessions, each as its log has it; of those that can't be shown the host is told. */
 export async function listSessions(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
   const { options, notifications } = context;
   const page = await options.storage.list({ ...query, kind: "phased" });
   const lookAt = (id: SessionId) => lookAtSession(context, id);
-  return checkedPage(page, query, lookAt, (error) => reportSecurity(notifications, "listSessions", error));
+  return checkedPage(page, query, lookAt, (error) => reportFailure(notifications, "listSessions", error));
 }
 
 /** How a session stands, out of its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
@@ -32,7 +32,7 @@ export async function isBelieved(context: EngineContext, commit: PhasedCommit): 
     await requireBelieved(context, commit);
     return true;
   } catch (error) {
-    if (isPhasegateError(error, "APPROVAL_REFUSED")) reportSecurity(context.notifications, "watch", error);
+    if (isPhasegateError(error, "APPROVAL_REFUSED")) reportFailure(context.notifications, "watch", error);
     else if (!isPhasegateError(error, "TAMPERED") || (await context.kernel.newest(commit.sessionId)) !== undefined)
       throw error;
     return false;

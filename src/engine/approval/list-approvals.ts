@@ -2,7 +2,7 @@ import type { SessionId } from "../../definition/names.js";
 import { isPhasegateError } from "../../errors.js";
 import { believed } from "../context.js";
 import type { EngineContext } from "../engine-context.js";
-import { reportSecurity } from "../report-security.js";
+import { reportFailure } from "../report-failure.js";
 import type { AwaitedApproval } from "./awaited.js";
 import { notBelieved } from "./ledger.js";
 import { viewAwaited } from "./view-awaited.js";
@@ -40,7 +40,7 @@ async function awaitedIn(context: EngineContext, sessionId: SessionId): Promise<
     return await viewAwaited(context, session);
   } catch (error) {
     if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
-    reportSecurity(context.notifications, "approvals", error);
+    reportFailure(context.notifications, "approvals", error);
     return undefined;
   }
 }

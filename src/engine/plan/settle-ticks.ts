@@ -5,7 +5,7 @@ import type { EventOf } from "../../session/events.js";
 import type { DueTicks } from "../../session/head.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
-import { reportSecurity } from "../report-security.js";
+import { hearerOf, reportFailure } from "../report-failure.js";
 import { reasonOf } from "./read-source.js";
 import { type Written, writeTicks } from "./write-ticks.js";
 
@@ -97,7 +97,8 @@ function pendingReason(
 ): string {
   const at = new Date(options.clock.now()).toISOString();
   const reason = reasonOf(error);
-  if (isPhasegateError(error)) reportSecurity(notifications, "write plan", error);
+  // All else is told as `planTicksPending`, with the error.
+  if (isPhasegateError(error) && hearerOf(error) === "guard") reportFailure(notifications, "write plan", error);
   notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
   return reason;
 }

@@ -1,27 +1,13 @@
 import { isJsonObject } from "../../definition/json.js";
 import { authenticate } from "../../engine/approval/authenticate.js";
 import type { ApprovalOptions } from "../../engine/options.js";
-import { type ErrorDetails, isPhasegateError } from "../../errors.js";
+import { isPhasegateError } from "../../errors.js";
 import { hashEvidence } from "../../session/approval-message.js";
 import type { RoutedEventOf } from "../session/events.js";
 import { type RoutedStructure, stepOf } from "../session/structure.js";
 import { questionIn } from "./question-in.js";
 import type { RoutedCommit } from "./routed-session.js";
-
-/** A step's gate that passed on a person's yes, and whether this host believes that it was one. */
-export interface RoutedPass {
-  readonly step: string;
-  /** The version of the commit that the yes stands in; of the decision, where the log has none. */
-  readonly version: number;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  /** Whose yes it was; missing where the log has none. */
-  readonly by?: string;
-  /** Whether the log says that it was signed. */
-  readonly authenticated: boolean;
-  /** Why this host does not believe it; missing where it does. */
-  readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
-}
+import type { RoutedPass } from "./types.js";
 
 /** What a log says of approvals up to a commit. */
 export interface RoutedLedger {
