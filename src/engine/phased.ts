@@ -3,7 +3,7 @@
  * call of an engine. Who only defines workflows, reads plans or checks gates never needs it.
  */
 import { Kernel } from "../kernel/kernel.js";
-import { readCommit, recordedOf } from "../kernel/read-commit.js";
+import { readWhole } from "../kernel/read-commit.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import { gateFailures, phaseHistory } from "../session/history.js";
 import { announce } from "./announce.js";
@@ -60,9 +60,9 @@ export const phased = {
   viewTask,
 };
 
-/** A commit that comes out of a store by itself, checked against its own hash. */
+/** A commit that comes out of a store by itself, checked against its own hash, with a summary that says what its head says. */
 function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedCommit {
-  return recordedOf(readCommit(phasedMachine, commit.sessionId, commit, hashKey));
+  return readWhole(phasedMachine, commit, hashKey);
 }
 
 /** What can be done with sessions, as an engine has it when it is loaded. */

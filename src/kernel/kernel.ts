@@ -147,7 +147,10 @@ export class Kernel<Command, Event, Head> {
     return this.#log.all(id, after);
   }
 
-  /** Checks a whole log and its payloads, against a receipt kept elsewhere if there is one, and what the store hints at. */
+  /**
+   * Checks a whole log with its summaries and payloads, against a receipt kept elsewhere if there is one, and what the store
+   * hints at.
+   */
   audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
     return this.#log.audit(id, receipt);
   }

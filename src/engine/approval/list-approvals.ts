@@ -1,4 +1,4 @@
-import type { SessionId } from "../../definition/names.js";
+import { isSessionId, type SessionId } from "../../definition/names.js";
 import { isPhasegateError } from "../../errors.js";
 import { believed } from "../context.js";
 import type { EngineContext } from "../engine-context.js";
@@ -16,10 +16,15 @@ export async function listApprovals(context: EngineContext): Promise<readonly Aw
   const found: AwaitedApproval[] = [];
   let cursor: string | undefined;
   do {
-    const query = { status: ["active"], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) } as const;
+    const query = {
+      kind: "phased",
+      status: ["active"],
+      limit: PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    } as const;
     const page = await options.storage.list(query);
-    for (const { sessionId, kind } of page.items) {
-      const awaited = kind === "phased" ? await awaitedIn(context, sessionId) : undefined;
+    for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
+      const awaited = isSessionId(id) ? await awaitedIn(context, id) : undefined;
       if (awaited !== undefined) found.push(awaited);
     }
     cursor = page.cursor;

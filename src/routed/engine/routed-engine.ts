@@ -6,7 +6,7 @@ import { type WatchQuery, watchKind } from "../../engine/watch-commits.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Receipt } from "../../kernel/audit.js";
 import type { Listener } from "../../kernel/notifier.js";
-import { readCommit, recordedOf } from "../../kernel/read-commit.js";
+import { readWhole } from "../../kernel/read-commit.js";
 import type { RoutedListing } from "../../ports/routed-source.js";
 import type { SessionQuery } from "../../ports/storage-adapter.js";
 import { type RoutedEntry, withCommit, withReveal } from "../session/entries.js";
@@ -159,7 +159,7 @@ export class RoutedEngine {
         for (;;) {
           const commit = await next();
           if (commit === undefined) return undefined;
-          const read = recordedOf(readCommit(routedMachine, commit.sessionId, commit, hashKey));
+          const read = readWhole(routedMachine, commit, hashKey);
           if (await this.#isBelieved(read)) return read;
         }
       } catch (error) {
