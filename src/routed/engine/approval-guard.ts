@@ -30,9 +30,14 @@ export class RoutedApprovals extends ApprovalGuard<RoutedEvent, RoutedHead, Rout
   async audit(sessionId: RoutedSession["sessionId"], receipt?: Receipt): Promise<RoutedAudit> {
     const report = await this.#kernel.audit(sessionId, receipt);
     if (!report.intact) return { ...report, approvals: [] };
+    const approvals: RoutedPass[] = [];
     let ledger = NO_LEDGER;
-    for await (const commit of this.#kernel.log(sessionId)) ledger = await withApprovals(ledger, commit, this.#options);
-    return { ...report, approvals: [...ledger.passes, ...(ledger.yes === undefined ? [] : [ledger.yes])] };
+    for await (const commit of this.#kernel.log(sessionId)) {
+      const { left } = ledger;
+      ledger = await withApprovals(ledger, commit, this.#options);
+      if (ledger.left !== undefined && ledger.left !== left) approvals.push(ledger.left);
+    }
+    return { ...report, approvals: ledger.yes === undefined ? approvals : [...approvals, ledger.yes] };
   }
 }
 
@@ -45,11 +50,11 @@ const READING: ApprovalReading<RoutedEvent, RoutedHead, RoutedStructure, RoutedL
   refusal: notBelieved,
 };
 
-/** What was left so far, and what a pending report would be left on. */
+/** The first step that was left wrongly, and the one that a pending report would be left on. */
 function passesOf(ledger: RoutedLedger, { version, at, head }: RoutedSession): readonly RoutedPass[] {
   const isPassed = head.pending !== undefined && head.pending.awaiting === undefined;
   const next = isPassed ? passed(ledger, head.step, { version, at }) : undefined;
-  return next === undefined ? ledger.passes : [...ledger.passes, next];
+  return [ledger.unapproved, next].filter((pass) => pass !== undefined);
 }
 
 /** The refusal to show or do anything behind a step whose approval this host does not believe. */

@@ -16,12 +16,14 @@ export interface RoutedLedger {
   readonly asked?: RoutedCommit;
   /** What was said to it, if that was a yes. */
   readonly yes?: RoutedPass;
-  /** Steps that were left. */
-  readonly passes: readonly RoutedPass[];
+  /** The step that was left last. */
+  readonly left?: RoutedPass;
+  /** The first step that was left on an approval that this host does not believe. */
+  readonly unapproved?: RoutedPass;
 }
 
 /** Nothing was read yet. */
-export const NO_LEDGER: RoutedLedger = { passes: [] };
+export const NO_LEDGER: RoutedLedger = {};
 
 /**
  * The ledger after one more commit. Another process may have written it, with other keys or with none: so each yes is
@@ -56,7 +58,9 @@ async function withEvent(
     case "decided": {
       // What was said of a step holds until it is left, or until a client is left on it.
       const pass = passed(ledger, event.from, commit);
-      return pass === undefined ? kept : { ...kept, passes: [...kept.passes, pass] };
+      if (pass === undefined) return kept;
+      const isFirst = kept.unapproved === undefined && pass.distrust !== undefined;
+      return { ...kept, left: pass, ...(isFirst ? { unapproved: pass } : {}) };
     }
     default:
       return ledger;

@@ -9,7 +9,7 @@ import type { Listener } from "../../kernel/notifier.js";
 import { readWhole } from "../../kernel/read-commit.js";
 import type { RoutedListing } from "../../ports/routed-source.js";
 import type { SessionQuery } from "../../ports/storage-adapter.js";
-import { type RoutedEntry, withCommit, withReveal } from "../session/entries.js";
+import { type RoutedEntry, RoutedHistory, withReveal } from "../session/entries.js";
 import { routedMachine } from "../session/routed-machine.js";
 import { advance, resume } from "./advance.js";
 import type { RoutedAudit } from "./approval-guard.js";
@@ -81,13 +81,13 @@ export class RoutedEngine {
   history(instanceId: string): Promise<readonly RoutedEntry[]> {
     return this.#run("history", async (context) => {
       const { session } = await believed(context, await requireInstance(context, instanceId));
-      let entries: RoutedEntry[] = [];
+      const history = new RoutedHistory();
       for await (const commit of context.kernel.log(session.sessionId)) {
         if (commit.version > session.version) break;
-        entries = withCommit(entries, commit);
+        history.add(commit);
       }
       const structure = await context.pinned.structure(session);
-      return entries.map((entry) => withReveal(entry, structure));
+      return history.entries.map((entry) => withReveal(entry, structure));
     });
   }
 
