@@ -31,7 +31,6 @@ export type { ReadRoutedWorkflow } from "./routed/definition/read-routed-workflo
 export { RoutedFolders, type RoutedFoldersOptions } from "./routed/definition/routed-folders.js";
 export type { StepGateInput } from "./routed/definition/step-gate.js";
 export type { RoutedAudit } from "./routed/engine/approval-guard.js";
-export type { RoutedPass } from "./routed/engine/approval-ledger.js";
 export type { RoutedApproval } from "./routed/engine/approve.js";
 export type { RoutedMove } from "./routed/engine/moves.js";
 export type {
@@ -47,11 +46,13 @@ export type {
   GateRefusal,
   ResumeRequest,
   RoutedKeyed,
+  RoutedPass,
   RoutedQuestion,
   RoutedResult,
   RoutedView,
   StartRoutedRequest,
   StepView,
+  UnapprovedStep,
 } from "./routed/engine/types.js";
 export type { RoutedDecision, RoutedEntry } from "./routed/session/entries.js";
 export type { RoutedEvent } from "./routed/session/events.js";

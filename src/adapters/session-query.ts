@@ -2,9 +2,9 @@
  * What every adapter's `list` shares: the filters, the order, the cursor. A cursor is a position, not an offset,
  * so that it stays valid while sessions come and go. Without `node:`.
  */
-import { isSessionId, shown } from "../definition/names.js";
+import { isSessionId, type SessionId, shown } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
-import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
+import { type Page, SESSION_STATUSES, type SessionQuery, type SessionSummary } from "../ports/storage-adapter.js";
 
 /** Where a session stands in a list. */
 export interface ListPosition {
@@ -31,7 +31,7 @@ export function isIsoTime(value: unknown): value is string {
 }
 
 /** A position as an opaque text that may stand in a URL. */
-export function encodeCursor(position: ListPosition): string {
+export function encodeCursor(position: Pick<ListPosition, "createdAt"> & { readonly sessionId: string }): string {
   const text = btoa(`${position.createdAt}~${position.sessionId}`);
   return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
@@ -77,10 +77,58 @@ export function matchesQuery(summary: SessionSummary, query: SessionQuery): bool
   );
 }
 
-/** A page of at most `limit` of the sessions found; one found beyond the limit says that there is a next page. */
-export function pageOf(found: readonly SessionSummary[], limit: number): Page<SessionSummary> {
-  const items = found.slice(0, limit);
-  const last = items.at(-1);
-  if (last === undefined || found.length <= limit) return { items };
-  return { items, cursor: encodeCursor(last) };
+/** A session in a list whose summary can't be read: where it stands is told by an index. */
+export interface DamagedSession {
+  readonly createdAt: string;
+  readonly sessionId: string;
+  readonly damaged: true;
 }
+
+/** A page of at most `limit` of the sessions found; one found beyond the limit says that there is a next page. */
+export function pageOf(found: readonly (SessionSummary | DamagedSession)[], limit: number): Page<SessionSummary> {
+  const here = found.slice(0, limit);
+  const items = here.filter((one): one is SessionSummary => !isDamaged(one));
+  const damaged = here.filter(isDamaged).map(({ sessionId }) => sessionId);
+  const last = here.at(-1);
+  const more = last !== undefined && found.length > limit ? { cursor: encodeCursor(last) } : {};
+  return { items, ...more, ...(damaged.length === 0 ? {} : { damaged }) };
+}
+
+function isDamaged(one: SessionSummary | DamagedSession): one is DamagedSession {
+  return "damaged" in one;
+}
+
+/** All sessions that a list leaves out, page by page. */
+export async function* damagedIn(
+  list: (query: SessionQuery) => Page<SessionSummary> | Promise<Page<SessionSummary>>,
+): AsyncGenerator<SessionId> {
+  let cursor: string | undefined;
+  do {
+    const page = await list({ limit: MAX_LIMIT, ...(cursor === undefined ? {} : { cursor }) });
+    yield* (page.damaged ?? []).filter(isSessionId);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Whether a value out of a store is a summary, as far as lists go by it. */
+export function isSummary(value: unknown): value is SessionSummary {
+  if (typeof value !== "object" || value === null) return false;
+  const { sessionId, kind, workflowType, target, status, current, createdAt, updatedAt, activeSince } = {
+    ...NO_SUMMARY,
+    ...value,
+  };
+  return (
+    isSessionId(sessionId) &&
+    [kind, workflowType, target].every((text) => typeof text === "string") &&
+    SESSION_STATUSES.some((known) => known === status) &&
+    (typeof current === "number" || typeof current === "string") &&
+    isIsoTime(createdAt) &&
+    typeof updatedAt === "string" &&
+    Number.isSafeInteger(activeSince)
+  );
+}
+
+const NO_SUMMARY: Readonly<Record<Exclude<keyof SessionSummary, "total" | "completedAt">, unknown>> = {
+  ...{ sessionId: undefined, kind: undefined, workflowType: undefined, target: undefined, status: undefined },
+  ...{ current: undefined, createdAt: undefined, updatedAt: undefined, activeSince: undefined },
+};

@@ -5,7 +5,7 @@ import type { SessionAudit } from "../engine/approval/audit-session.js";
 import type { ApprovedPass } from "../engine/approval/ledger.js";
 import type { Receipt } from "../kernel/audit.js";
 import type { RoutedAudit } from "../routed/engine/approval-guard.js";
-import type { RoutedPass } from "../routed/engine/approval-ledger.js";
+import type { RoutedPass } from "../routed/engine/types.js";
 import { readTrust, type TrustOptions, trustOptions } from "./approval-options.js";
 import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
 import { type OpenedSession, openSession } from "./open-sessions.js";

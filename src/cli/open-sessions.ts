@@ -1,9 +1,18 @@
 import { contentUnavailable } from "../adapters/content-answers.js";
-import { parseSessionId } from "../definition/names.js";
+import { parseSessionId, type SessionId, shown } from "../definition/names.js";
+import type { LookAt } from "../engine/checked-page.js";
 import { createEngine, type Engine } from "../engine/engine.js";
-import type { EngineOptions } from "../engine/options.js";
+import { lookAtSession } from "../engine/list-sessions.js";
+import { Notifications } from "../engine/notifications.js";
+import { type EngineOptions, resolveOptions } from "../engine/options.js";
+import { createContext } from "../engine/phased.js";
 import { PhasegateError } from "../errors.js";
 import type { ContentProvider } from "../ports/content-provider.js";
+import type { SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import { lookAtInstance } from "../routed/engine/believed.js";
+import { RoutedNotifications } from "../routed/engine/notifications.js";
+import { resolveRoutedOptions } from "../routed/engine/resolve-options.js";
+import { createRoutedContext } from "../routed/engine/routed-context.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine/routed-engine.js";
 import { routedMachine } from "../routed/session/routed-machine.js";
 import { recordedMachine } from "../workspace/session/recorded-machine.js";
@@ -32,8 +41,39 @@ export async function openSession(state: string, sessionId: string, trust: Trust
   if (kind !== routedMachine.kind) {
     return { kind: "phased", engine: createEngine({ storage, content: NO_WORKFLOWS, ...trust }) };
   }
-  const workflows = { list: async () => [], definition: async () => undefined };
-  return { kind: "routed", engine: createRoutedEngine({ storage, workflows, decider: NO_DECIDER, ...trust }) };
+  return {
+    kind: "routed",
+    engine: createRoutedEngine({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, ...trust }),
+  };
+}
+
+/** Looks at sessions of any kind for a list, each out of its log, as far as it is believed. */
+export function createLooker(storage: StorageAdapter, trust: Trust): LookAt {
+  const { hashKey } = trust;
+  const phased = createContext(resolveOptions({ storage, content: NO_WORKFLOWS, ...trust }), new Notifications());
+  const resolved = resolveRoutedOptions({ storage, workflows: NO_ROUTED, decider: NO_DECIDER, ...trust });
+  const routed = createRoutedContext(resolved, new RoutedNotifications());
+  const recorded = new RecordedReader(storage, hashKey);
+  const looks: Readonly<Record<string, (id: SessionId) => Promise<SessionSummary | undefined>>> = {
+    phased: (id) => lookAtSession(phased, id),
+    [routedMachine.kind]: (id) => lookAtInstance(routed, id),
+    [recordedMachine.kind]: (id) => recorded.lookAt(id),
+  };
+  return async (id, listed) => {
+    // Which kind it is is told where no hash covers it: under another kind's machine, a log is none that holds together.
+    const kind = (listed ?? (await storage.read(id))?.summary)?.kind;
+    if (kind === undefined) return undefined;
+    const look = Object.hasOwn(looks, kind) ? looks[kind] : undefined;
+    if (look === undefined) throw unknownKind(kind);
+    return look(id);
+  };
+}
+
+function unknownKind(kind: string): PhasegateError<"UNSUPPORTED"> {
+  return new PhasegateError("UNSUPPORTED", `sessions of the kind ${shown(kind)} can't be read here`, {
+    remedy: "Use the program that made the session.",
+    details: { operation: "list" },
+  });
 }
 
 const NO_WORKFLOWS: ContentProvider = {
@@ -43,6 +83,8 @@ const NO_WORKFLOWS: ContentProvider = {
     throw contentUnavailable(type, part, "texts are not shown here");
   },
 };
+
+const NO_ROUTED = { list: async () => [], definition: async () => undefined };
 
 const NO_DECIDER = {
   decide: async () => {

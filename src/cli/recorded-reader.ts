@@ -1,7 +1,8 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import type { SessionId } from "../definition/names.js";
 import type { SessionAudit } from "../engine/approval/audit-session.js";
 import type { Receipt } from "../kernel/audit.js";
-import type { StorageAdapter } from "../ports/storage-adapter.js";
+import type { SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { type RecordedEntry, recordedEntries } from "../workspace/session/recorded-entries.js";
 import type { RecordedHead } from "../workspace/session/recorded-machine.js";
 import { Recorder } from "../workspace/session/recorder.js";
@@ -31,6 +32,11 @@ export class RecordedReader {
       head = commit.head;
     }
     return { sessionId, ...head, entries };
+  }
+
+  /** How a session stands, for a list; undefined if it is gone. */
+  lookAt(id: SessionId): Promise<SessionSummary | undefined> {
+    return this.#recorder.lookAt(id);
   }
 
   /** Nobody approves anything in a recorded session. */

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { RoutedView } from "../routed/engine/types.js";
+import type { RoutedView, UnapprovedStep } from "../routed/engine/types.js";
 import type { RoutedEntry } from "../routed/session/entries.js";
 import { resultLines } from "./session-tree.js";
 import { printable, styled } from "./terminal.js";
@@ -40,7 +40,7 @@ export function routedLines(report: RoutedReport, stream: Writable): string[] {
 }
 
 function headLines(report: RoutedReport, stream: Writable): string[] {
-  const { sessionId, workflow, revision, status, currentStep, reason, pending, awaiting } = report;
+  const { sessionId, workflow, revision, status, currentStep, reason, pending, awaiting, unapproved } = report;
   const at = status === "COMPLETED" || currentStep === undefined ? "" : `, at ${printable(currentStep)}`;
   const whom = awaiting?.approvers?.map((name) => printable(name)).join(" or ") ?? "an approver";
   const fields: readonly (readonly [string, string])[] = [
@@ -49,11 +49,17 @@ function headLines(report: RoutedReport, stream: Writable): string[] {
     ["created", timeText(report.createdAt)],
     ["updated", timeText(report.updatedAt)],
     ...(reason === undefined ? [] : [["reason", printable(reason)] as const]),
+    ...(unapproved === undefined ? [] : [["approval", unapprovedText(unapproved)] as const]),
     ...(pending === undefined ? [] : [["pending", "a report that is not decided yet"] as const]),
     ...(awaiting === undefined ? [] : [["waits", `for ${whom}: ${printable(awaiting.prompt)}`] as const]),
     ...(awaiting === undefined ? [] : [["evidence", awaiting.evidenceHash] as const]),
   ];
   return [styled(stream, "bold", sessionId), ...fields.map(([key, value]) => `  ${key.padEnd(9)} ${value}`)];
+}
+
+function unapprovedText({ step, by, distrust }: UnapprovedStep): string {
+  const whose = by === undefined ? "without any approval" : `on an approval by ${printable(by)}`;
+  return `${printable(step)} was passed ${whose} that is not believed (${distrust})`;
 }
 
 function entryLines(entry: RoutedEntry, stream: Writable): string[] {

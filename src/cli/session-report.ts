@@ -1,4 +1,5 @@
 import type { AwaitedApproval } from "../engine/approval/awaited.js";
+import type { UnapprovedPass } from "../engine/approval/ledger.js";
 import type { StateView } from "../engine/state-view.js";
 import type { PhaseAttempt } from "../session/history.js";
 
@@ -26,6 +27,8 @@ export interface SessionReport {
     readonly approvers?: readonly string[];
     readonly evidenceHash: string;
   };
+  /** The gate that the log has as passed on an approval by nobody who was named as an approver: this is the session before that. */
+  readonly unapproved?: UnapprovedPass;
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly phases: readonly PhaseReport[];
@@ -33,7 +36,13 @@ export interface SessionReport {
 
 /** Brings a session's state and its history together, phase by phase. */
 export function sessionReport(view: StateView, history: readonly PhaseAttempt[]): SessionReport {
-  const { sessionId, head, structure, updatedAt, awaiting } = view;
+  const { sessionId, head, structure, updatedAt, awaiting, unapproved } = view;
+  const attempts = new Map<number, PhaseAttempt[]>();
+  for (const attempt of history) {
+    const others = attempts.get(attempt.phase);
+    if (others === undefined) attempts.set(attempt.phase, [attempt]);
+    else others.push(attempt);
+  }
   const note = head.status === "paused" ? head.note : undefined;
   return {
     sessionId,
@@ -45,13 +54,14 @@ export function sessionReport(view: StateView, history: readonly PhaseAttempt[])
     phase: head.phase,
     ...(note === undefined ? {} : { note }),
     ...(awaiting === undefined ? {} : { awaiting: awaitingReport(awaiting) }),
+    ...(unapproved === undefined ? {} : { unapproved }),
     createdAt: head.createdAt,
     updatedAt,
     phases: structure.phases.map(({ number, name }) => ({
       number,
       name,
       status: phaseStatus(view, number),
-      attempts: history.filter(({ phase }) => phase === number),
+      attempts: attempts.get(number) ?? [],
     })),
   };
 }

@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { notBelieved } from "../engine/approval/ledger.js";
 import type { PhaseAttempt } from "../session/history.js";
 import type { Verification } from "../session/verification.js";
 import type { PhaseReport, SessionReport } from "./session-report.js";
@@ -38,6 +39,7 @@ export function sessionTree(report: SessionReport, stream: Writable): string[] {
 function headLines(report: SessionReport, stream: Writable): string[] {
   const { sessionId, name, workflowType, revision, target, status, phase, note, awaiting, createdAt, updatedAt } =
     report;
+  const { unapproved } = report;
   const fields: readonly (readonly [string, string])[] = [
     ["workflow", `${printable(name)} (${workflowType}, revision ${printable(revision)})`],
     ["target", printable(target)],
@@ -45,6 +47,7 @@ function headLines(report: SessionReport, stream: Writable): string[] {
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
     ...(note === undefined ? [] : [["note", printable(note)] as const]),
+    ...(unapproved === undefined ? [] : [["approval", printable(notBelieved(unapproved).message)] as const]),
     ...(awaiting === undefined ? [] : [["waits", waitsText(awaiting)] as const]),
     ...(awaiting === undefined ? [] : [["evidence", awaiting.evidenceHash] as const]),
   ];

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { hashKeyOption, readHashKey } from "./approval-options.js";
+import { readTrust, type TrustOptions, trustOptions } from "./approval-options.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { type OpenedSession, openSession } from "./open-sessions.js";
 import { jsonOption, logLevelOption, stateOption } from "./option-values.js";
@@ -9,32 +9,37 @@ import { sessionReport } from "./session-report.js";
 import { sessionTree } from "./session-tree.js";
 import { print, printJson, type Terminal } from "./terminal.js";
 
-interface ShowOptions {
+interface ShowOptions extends TrustOptions {
   readonly state: string;
   readonly json?: true;
-  readonly hashKeyFile?: string;
 }
+
+const HELP = `
+Where the approvers are given, what comes after an approval by anybody else is not shown: the session is
+shown as it was before, with exit code 1. Without approvers, the log is shown as it is.`;
 
 /** `phasegate show`. */
 export function showCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
-  return new Command("show")
+  const command = new Command("show")
     .summary("show one session: its phases or steps, attempts and problems")
     .description("Shows one session: its phases as a tree, or its steps as they were gone, with times and problems.")
     .argument("<session>", "id of the session, as `phasegate sessions` lists it")
-    .addOption(stateOption().makeOptionMandatory())
-    .addOption(hashKeyOption())
+    .addOption(stateOption().makeOptionMandatory());
+  for (const option of trustOptions()) command.addOption(option);
+  return command
     .addOption(jsonOption())
     .addOption(logLevelOption())
+    .addHelpText("after", HELP)
     .action(async (sessionId: string, { state, json, ...trust }: ShowOptions) => {
-      const opened = await openSession(state, sessionId, await readHashKey(trust));
+      const opened = await openSession(state, sessionId, await readTrust(trust));
       try {
         const { report, lines } = await shown(opened, sessionId, terminal);
         if (json) printJson(terminal, report);
         else for (const line of lines) print(terminal, line);
+        setExitCode("unapproved" in report ? EXIT.problems : EXIT.ok);
       } finally {
         await opened.engine.close();
       }
-      setExitCode(EXIT.ok);
     });
 }
 

@@ -38,7 +38,9 @@ export async function appendStart(
         return prepare(id);
       });
     } catch (error) {
-      if (!(error instanceof TakenError) && !isPhasegateError(error, "CONFLICT")) throw error;
+      // A session that can't be read has its id all the same.
+      const isTaken = isPhasegateError(error, "CONFLICT") || isPhasegateError(error, "TAMPERED");
+      if (!(error instanceof TakenError) && !isTaken) throw error;
     }
   }
 }

@@ -5,6 +5,7 @@ import { artifacts } from "../session/artifacts.js";
 import type { RecordedEvent } from "../session/history.js";
 import type { EvidenceRef, ValueRef } from "../session/refs.js";
 import type { EngineContext } from "./engine-context.js";
+import type { PhasedSession } from "./pinned.js";
 import type { VerifyContext } from "./verify/verify-context.js";
 
 /** Accepted evidence of one phase, with its payload. */
@@ -20,18 +21,20 @@ export interface ArtifactView {
   readonly commandsExecuted?: JsonValue;
 }
 
-/** Every event of a session, oldest first. Reads the whole log. */
-export async function readEvents({ kernel }: EngineContext, sessionId: SessionId): Promise<RecordedEvent[]> {
+/** Every event of a session up to where it stands, oldest first. Reads the whole log. */
+export async function readEvents({ kernel }: EngineContext, session: PhasedSession): Promise<RecordedEvent[]> {
   const recorded: RecordedEvent[] = [];
-  for await (const { events, at, version } of kernel.log(sessionId)) {
+  for await (const { events, at, version } of kernel.log(session.sessionId)) {
+    if (version > session.version) break;
     for (const event of events) recorded.push({ event, at, version });
   }
   return recorded;
 }
 
 /** The artifacts of the phases that count as completed, in the order of their phases. */
-export async function loadArtifacts(context: EngineContext, sessionId: SessionId): Promise<ArtifactView[]> {
-  const found = artifacts(await readEvents(context, sessionId));
+export async function loadArtifacts(context: EngineContext, session: PhasedSession): Promise<ArtifactView[]> {
+  const { sessionId } = session;
+  const found = artifacts(await readEvents(context, session));
   const views: ArtifactView[] = [];
   for (const { phase, at, version, evidence, output } of found.values()) {
     const object = await loadEvidence(context, { sessionId, version }, evidence);

@@ -1,8 +1,9 @@
-import type { SessionId } from "../definition/names.js";
+import { isSessionId, type SessionId } from "../definition/names.js";
 import { isPhasegateError } from "../errors.js";
-import type { SessionQuery, SessionStatus, SessionSummary } from "../ports/storage-adapter.js";
+import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
+import { reportFailure } from "./report-failure.js";
 import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./retention.js";
 
 /** Which sessions a cleanup deletes. */
@@ -30,13 +31,14 @@ export async function cleanup(context: EngineContext, request: CleanupRequest): 
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
   // Deletions that were interrupted, whatever their age: those sessions are gone for everybody already.
-  for await (const { sessionId } of phasedSessions(context, { status: ["deleted"] })) {
+  for await (const sessionId of phasedSessions(context, { status: ["deleted"] })) {
+    if (!(await context.kernel.isTombstone(sessionId).catch(asLeft(context)))) continue;
     await context.kernel.remove(sessionId);
     removed.push(sessionId);
   }
   for (const [olderThan, status] of ages) {
     const stale = { status, updatedBefore: new Date(Math.max(0, now - olderThan)).toISOString() };
-    for await (const { sessionId } of phasedSessions(context, stale)) {
+    for await (const sessionId of phasedSessions(context, stale)) {
       if (!(await bury(context, sessionId, stale))) continue;
       await context.kernel.remove(sessionId);
       removed.push(sessionId);
@@ -60,11 +62,13 @@ function agesFor(request: CleanupRequest, retention: Retention | undefined): Map
   return ages;
 }
 
-async function* phasedSessions({ options }: EngineContext, query: SessionQuery): AsyncGenerator<SessionSummary> {
+/** The ids of those that a list finds, and of those that it can't show. */
+async function* phasedSessions({ options }: EngineContext, query: SessionQuery): AsyncGenerator<SessionId> {
   let cursor: string | undefined;
   do {
     const page = await options.storage.list({ ...query, kind: "phased", ...(cursor === undefined ? {} : { cursor }) });
-    yield* page.items;
+    for (const { sessionId } of page.items) yield sessionId;
+    yield* (page.damaged ?? []).filter(isSessionId);
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
@@ -82,8 +86,17 @@ async function bury(
     return true;
   } catch (error) {
     if (error instanceof TouchedError || isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
-    throw error;
+    return asLeft(context)(error);
   }
+}
+
+/** One session that can't be read keeps no other one from being deleted: it is left as it is, and the host is told. */
+function asLeft({ notifications }: EngineContext): (error: unknown) => false {
+  return (error) => {
+    if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "FORMAT_TOO_NEW")) throw error;
+    reportFailure(notifications, "cleanup", error);
+    return false;
+  };
 }
 
 /** Somebody has gone on with the session meanwhile. */

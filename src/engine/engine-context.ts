@@ -2,7 +2,7 @@ import type { WorkflowStructure } from "../definition/structure.js";
 import type { Executed } from "../kernel/recorded.js";
 import type { SessionEvent } from "../session/events.js";
 import type { SessionHead } from "../session/head.js";
-import type { ApprovalGuard } from "./approval/guard.js";
+import type { PhasedGuard, UnapprovedPass } from "./approval/ledger.js";
 import type { ArtifactNames } from "./artifact-names.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
@@ -16,8 +16,8 @@ export interface EngineContext {
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;
   readonly beginnings: VerifyContext["beginnings"];
-  /** To be asked before an agent sees, or submits to, what lies behind a gate. */
-  readonly approvalGuard: ApprovalGuard;
+  /** Asked before anything is shown of a session, or done in it, that lies behind a gate which asks a person. */
+  readonly approvalGuard: PhasedGuard;
   readonly notifications: Notifications;
   /** The workflow that sessions must be on, where the host has said so. */
   readonly workflowType?: string;
@@ -43,10 +43,14 @@ export interface PhasedOutcome extends Executed<SessionEvent, SessionHead> {
   readonly ticks?: TickReport;
 }
 
-/** A session with the structure that it is bound to. */
+/**
+ * A session with the structure that it is bound to, as far as this host believes its log: where it was let past a gate on
+ * an approval that this host does not believe, it is the session before that, and `unapproved` says which gate it was.
+ */
 export interface LoadedSession {
   readonly session: PhasedSession;
   readonly structure: WorkflowStructure;
+  readonly unapproved?: UnapprovedPass;
   /** What was written into its plan before it was loaded. */
   readonly ticks?: TickReport;
 }

@@ -2,12 +2,13 @@ import type { EvidenceOf, PhaseNumberOf, Workflow } from "../definition/define-w
 import type { JsonObject } from "../definition/json.js";
 import type { Receipt } from "../kernel/audit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
-import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
+import type { SessionQuery } from "../ports/storage-adapter.js";
 import type { Actor } from "../session/commands.js";
 import type { GateFailure, PhaseAttempt } from "../session/history.js";
 import type { SessionAudit } from "./approval/audit-session.js";
 import type { ApprovalRequest, AwaitedApproval } from "./approval/awaited.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
+import type { SessionPage } from "./checked-page.js";
 import type { CleanupRequest, CleanupResult } from "./cleanup.js";
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
@@ -83,15 +84,20 @@ export class Engine {
     return this.#operations.run("start", (phased, context) => phased.startSession(context, request));
   }
 
-  /** Sessions by creation time, newest first, in pages. */
-  listSessions(query: SessionQuery = {}): Promise<Page<SessionSummary>> {
-    return this.#operations.run("listSessions", () => this.#options.storage.list(query));
+  /**
+   * Phased sessions by creation time, newest first, in pages. Each is read, and shown as its log has it. One that can't be
+   * read, or that passed a gate on an approval that this host does not believe, is named in `broken` and told to `security`
+   * listeners; the others are listed.
+   */
+  listSessions(query: SessionQuery = {}): Promise<SessionPage> {
+    return this.#operations.run("listSessions", (phased, context) => phased.listSessions(context, query));
   }
 
   /**
    * Commits of sessions as any process appends them, from the call on: each at least once, a session's in their order,
    * each checked against its hash. Ends when the signal aborts, and with `break`. Throws `UNSUPPORTED` where the storage
-   * can't be watched; a commit that isn't what was written ends it with `TAMPERED`.
+   * can't be watched; a commit that isn't what was written ends it with `TAMPERED`. Commits of a session that passed a gate
+   * on an approval that this host does not believe are left out, and told to `security` listeners.
    */
   watch(
     query: WatchQuery = {},

@@ -71,7 +71,10 @@ export interface EngineNotifications {
   conflict: { readonly sessionId: SessionId; readonly version: number };
   /** A refusal that touches security: a path that leads out, a log that was changed, unsafe evidence, a forged approval. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
-  /** A failure that nobody expected, in the engine, a port of the host's or a listener. */
+  /**
+   * A failure of what the engine runs on, which no caller can mend: of the storage, of the workflows' files, of a port of the
+   * host's or a listener, too many operations at once, or one that nobody expected. Its caller may have been told as well.
+   */
   internalError: { readonly operation: string; readonly error: unknown };
 }
 

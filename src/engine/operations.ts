@@ -5,7 +5,7 @@ import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Phased } from "./phased.js";
-import { reportSecurity } from "./report-security.js";
+import { reportFailure } from "./report-failure.js";
 
 interface Loaded {
   readonly phased: Phased;
@@ -40,7 +40,7 @@ export class Operations {
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
     const limit = this.#options.limits.maxConcurrent;
-    if (this.#running >= limit) throw busy(this.#running, limit);
+    if (this.#running >= limit) throw this.#known(operation, busy(this.#running, limit));
     this.#running += 1;
     const begun = performance.now();
     let success = false;
@@ -84,8 +84,7 @@ export class Operations {
         cause: error,
       });
     }
-    if (error.code === "INTERNAL") this.#notifications.notify("internalError", { operation, error });
-    reportSecurity(this.#notifications, operation, error);
+    reportFailure(this.#notifications, operation, error);
     return error;
   }
 }

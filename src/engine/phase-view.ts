@@ -5,6 +5,7 @@ import { RecentMap } from "../kernel/recent-map.js";
 import type { Content } from "../ports/content-provider.js";
 import { readingRefusal } from "../session/refusals.js";
 import type { AwaitedApproval } from "./approval/awaited.js";
+import { notBelieved } from "./approval/ledger.js";
 import { viewAwaited } from "./approval/view-awaited.js";
 import { requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
@@ -48,7 +49,8 @@ const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
 
 /** The current phase or one that is done. Throws `PHASE_LOCKED` for one that lies ahead. */
 export async function viewPhase(context: EngineContext, loaded: LoadedSession, number: number): Promise<PhaseView> {
-  const { session, structure } = loaded;
+  const { session, structure, unapproved } = loaded;
+  if (unapproved !== undefined) throw notBelieved(unapproved);
   const { head } = session;
   const refusal = readingRefusal(head, number, structure);
   if (refusal !== undefined) throw refusal;
@@ -74,7 +76,8 @@ export async function viewTask(
   phaseNumber: number,
   taskNumber: number,
 ): Promise<TaskView> {
-  const { session, structure } = loaded;
+  const { session, structure, unapproved } = loaded;
+  if (unapproved !== undefined) throw notBelieved(unapproved);
   const refusal = readingRefusal(session.head, phaseNumber, structure);
   if (refusal !== undefined) throw refusal;
   await context.approvalGuard.check(session, structure);

@@ -3,7 +3,7 @@
  * call of an engine. Who only defines workflows, reads plans or checks gates never needs it.
  */
 import { Kernel } from "../kernel/kernel.js";
-import { readCommit, recordedOf } from "../kernel/read-commit.js";
+import { readWhole } from "../kernel/read-commit.js";
 import type { Commit } from "../ports/storage-adapter.js";
 import type { SessionHead } from "../session/head.js";
 import { gateFailures, phaseHistory } from "../session/history.js";
@@ -11,6 +11,7 @@ import { announce } from "./announce.js";
 import { auditSession } from "./approval/audit-session.js";
 import { decide } from "./approval/decide.js";
 import { ApprovalGuard } from "./approval/guard.js";
+import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { listApprovals } from "./approval/list-approvals.js";
 import { viewRequest } from "./approval/view-awaited.js";
 import { ArtifactNames } from "./artifact-names.js";
@@ -19,6 +20,7 @@ import { cleanup } from "./cleanup.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
+import { isBelieved, listSessions } from "./list-sessions.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { viewPhase, viewTask } from "./phase-view.js";
@@ -37,7 +39,9 @@ export const phased = {
   decide,
   deleteSession,
   gateFailures,
+  isBelieved,
   listApprovals,
+  listSessions,
   loadSession,
   migrate,
   movePast,
@@ -58,9 +62,9 @@ export const phased = {
   viewTask,
 };
 
-/** A commit that comes out of a store by itself, checked against its own hash. */
+/** A commit that comes out of a store by itself, checked against its own hash, with a summary that says what its head says. */
 function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedCommit {
-  return recordedOf(readCommit(phasedMachine, commit.sessionId, commit, hashKey));
+  return readWhole(phasedMachine, commit, hashKey);
 }
 
 /** What can be done with sessions, as an engine has it when it is loaded. */
@@ -77,7 +81,7 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   });
   const pinned = new Pinned(kernel, options.content);
   const artifactNames = new ArtifactNames(kernel);
-  const approvalGuard = new ApprovalGuard(kernel, options.approvals);
+  const approvalGuard = new ApprovalGuard(kernel, options.approvals, PHASED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
   return { options, kernel, pinned, artifactNames, beginnings, approvalGuard, notifications };
 }

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SessionId } from "../definition/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../definition/structure.js";
 import { PhasegateError } from "../errors.js";
+import { tampered } from "../kernel/commit-body.js";
 import type { Kernel } from "../kernel/kernel.js";
 import { RecentMap } from "../kernel/recent-map.js";
 import type { Current, Recorded } from "../kernel/recorded.js";
@@ -54,7 +55,9 @@ export class Pinned {
     const { structureVersion } = session.head;
     const { events } = await this.#kernel.at(session.sessionId, structureVersion);
     const pinning = events.find(isPinning);
-    if (pinning === undefined) throw new Error(`commit ${structureVersion} pins no structure`);
+    if (pinning === undefined) {
+      throw tampered({ sessionId: session.sessionId, version: structureVersion }, "it has no workflow in it");
+    }
     this.remember(session, pinning.structure);
     return pinning.structure;
   }

@@ -42,10 +42,10 @@ function asksFor(name: string, gate: GateDefinition): boolean {
 
 async function artifactsBefore(
   context: EngineContext,
-  { sessionId, head }: PhasedSession,
+  session: PhasedSession,
   { phases }: WorkflowStructure,
 ): Promise<Record<string, JsonValue>> {
-  const earlier = new Set(phases.slice(0, head.position).map(({ number }) => number));
-  const found = (await loadArtifacts(context, sessionId)).filter(({ phase }) => earlier.has(phase));
+  const earlier = new Set(phases.slice(0, session.head.position).map(({ number }) => number));
+  const found = (await loadArtifacts(context, session)).filter(({ phase }) => earlier.has(phase));
   return Object.fromEntries(found.map(({ phase, artifact }) => [String(phase), artifact]));
 }

@@ -4,6 +4,7 @@ import { isPhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Actor } from "../session/commands.js";
 import type { EventOf, SessionEvent } from "../session/events.js";
+import { type ApprovedPass, notBelieved } from "./approval/ledger.js";
 import { executeCommand, loadSession, requirePhase, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
@@ -154,7 +155,8 @@ export async function migrate(
   id: string,
   { by, idempotencyKey }: Keyed & { readonly by: string },
 ): Promise<StateView> {
-  const { session, structure: pinned } = await loadSession(context, id);
+  const { session, structure: pinned, unapproved } = await loadSession(context, id);
+  if (unapproved !== undefined) throw notBelieved(unapproved);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const structure = await withPlan(context, session, pinned, newest);
   requireVerifiers(structure, context.options.verifiers);
@@ -200,12 +202,15 @@ export async function deleteSession(
  * then fail. A phase that there is not is left to the transition to refuse.
  */
 async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
-  const { session, structure } = await loadSession(context, id);
+  const { session, structure, unapproved } = await loadSession(context, id);
   const number = phase ?? session.head.phase;
-  const position = structure.phases.findIndex((candidate) => candidate.number === number);
-  const found = structure.phases[position];
+  const place = structure.phases.findIndex((candidate) => candidate.number === number);
+  const found = structure.phases[place];
   if (found === undefined) return;
-  await context.approvalGuard.check(session, structure, phase === undefined ? undefined : position);
+  // What a rollback takes back need not be believed.
+  const counts = ({ position }: ApprovedPass) => phase === undefined || position < place;
+  if (unapproved !== undefined && counts(unapproved)) throw notBelieved(unapproved);
+  await context.approvalGuard.check(session, structure, counts);
   await viewText(context, structure, found);
 }
 

@@ -76,7 +76,7 @@ export class Session<
   /** What a person is asked, with the evidence that it is about; undefined while nothing waits for one. */
   approval(): Promise<ApprovalRequest | undefined> {
     return this.#run("getApproval", async (phased, context) =>
-      phased.viewRequest(context, (await phased.loadSession(context, this.id)).session),
+      phased.viewRequest(context, await phased.loadSession(context, this.id)),
     );
   }
 
@@ -198,7 +198,7 @@ export class Session<
 
   async #events(phased: Phased, context: EngineContext) {
     const { session } = await phased.loadSession(context, this.id);
-    return phased.readEvents(context, session.sessionId);
+    return phased.readEvents(context, session);
   }
 
   /** An operation on this session, which must be on the workflow that the host has said. */

@@ -11,6 +11,7 @@ import type { SessionSummary } from "../ports/storage-adapter.js";
 import { appendStart, keyedId } from "./append-start.js";
 import { sessionNow } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
+import { listSessions } from "./list-sessions.js";
 import type { ResolvedOptions } from "./options.js";
 import { type PhaseView, viewPhase, viewText } from "./phase-view.js";
 import { loadPlanned } from "./plan/load-planned.js";
@@ -70,7 +71,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const first = structure.phases.find(({ number }) => number === structure.startPhase);
   if (first !== undefined) await viewText(context, structure, first);
   await checkSessionLimit(context, structure.type, target, keyed);
-  const others = await openSessionsOn(options, structure.type, target);
+  const others = await openSessionsOn(context, structure.type, target);
   const started = await appendStart(context, structure, target, settings, keyed);
   if (!started.replayed) context.pinned.remember(started, structure);
   const session = await sessionNow(context, started);
@@ -144,8 +145,8 @@ async function checkSessionLimit(
 const OTHERS_MAX = 10;
 
 /** Asked for before anything is written, so that a failure of the list fails the start and leaves nothing. */
-async function openSessionsOn({ storage }: ResolvedOptions, workflowType: string, target: string) {
+async function openSessionsOn(context: EngineContext, workflowType: string, target: string) {
   const idPrefix = sessionIdPrefix(workflowType, target);
   const status = ["active", "paused", "failed"] as const;
-  return (await storage.list({ status, workflowType, target, idPrefix, limit: OTHERS_MAX + 1 })).items;
+  return (await listSessions(context, { status, workflowType, target, idPrefix, limit: OTHERS_MAX + 1 })).items;
 }

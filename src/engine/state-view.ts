@@ -5,6 +5,7 @@ import { approvalOf } from "../session/approval.js";
 import type { SessionHead } from "../session/head.js";
 import { inRanges, type Ranges } from "../session/ranges.js";
 import type { AwaitedApproval, Denial } from "./approval/awaited.js";
+import type { UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/view-awaited.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
@@ -28,6 +29,12 @@ export interface StateView extends Standing {
   readonly awaiting?: AwaitedApproval;
   /** The person's no to the last submission, where that was its end. */
   readonly denied?: Denial;
+  /**
+   * The gate that the log has as passed on an approval that this host does not believe. All else here is the session
+   * before that: what comes after it in the log does not count. Missing where there is none, and at hosts that know no
+   * approvers.
+   */
+  readonly unapproved?: UnapprovedPass;
 }
 
 /** A session with what its log holds. */
@@ -39,7 +46,8 @@ export interface FullStateView extends StateView {
 
 /** Where a session stands, from its head, and its plan, alone: costs the same however long its log is. */
 export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
-  const { structure, session } = loaded;
+  const { structure, session, unapproved } = loaded;
+  if (unapproved !== undefined) return { ...stateOf(context, loaded), awaitingApproval: false, unapproved };
   const asksPerson = approvalOf(structure.phases[session.head.position]?.gate) !== undefined;
   if (structure.plan === undefined && !asksPerson) return stateOf(context, loaded);
   return withMore(context, loaded);
@@ -77,11 +85,11 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
 
 /** Where a session stands, with artifacts and options out of its log. */
 export async function viewFullState(context: EngineContext, loaded: LoadedSession): Promise<FullStateView> {
-  const { sessionId } = loaded.session;
+  const { session } = loaded;
   return {
     ...(await viewState(context, loaded)),
-    artifacts: await loadArtifacts(context, sessionId),
-    options: await startOptions(context, sessionId),
+    artifacts: await loadArtifacts(context, session),
+    options: await startOptions(context, session.sessionId),
   };
 }
 

@@ -33,9 +33,13 @@ export function watchCommits(
   signal: AbortSignal | undefined,
 ): AsyncIterableIterator<SessionCommit, undefined> {
   return watchKind(storage, { ...query, kind: "phased" }, signal, (next) =>
-    operations.guard("watch", async (phased, { options }) => {
-      const commit = await next();
-      return commit === undefined ? undefined : phased.readCommit(options, commit);
+    operations.guard("watch", async (phased, context) => {
+      for (;;) {
+        const commit = await next();
+        if (commit === undefined) return undefined;
+        const read = phased.readCommit(context.options, commit);
+        if (await phased.isBelieved(context, read)) return read;
+      }
     }),
   );
 }

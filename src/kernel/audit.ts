@@ -35,9 +35,12 @@ export async function audit(
     return { intact: false, versions: last.version, reason: error.message };
   }
   if (!found) return { intact: false, versions: last.version, reason: "the commit of the receipt is not in the log" };
-  if (hinted > last.version) {
-    const reason = `the store names commit ${hinted} as one of the session's, and it is missing`;
-    return { intact: false, versions: last.version, reason };
-  }
+  const reason = shortened(last.version, hinted);
+  if (reason !== undefined) return { intact: false, versions: last.version, reason };
   return { intact: true, versions: last.version, receipt: last };
+}
+
+/** What is wrong with a log that ends with a version although the store hints at a later one; undefined if nothing is. */
+export function shortened(newest: number, hinted: number): string | undefined {
+  return hinted > newest ? `the store names commit ${hinted} as one of the session's, and it is missing` : undefined;
 }

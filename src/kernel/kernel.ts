@@ -76,6 +76,11 @@ export class Kernel<Command, Event, Head> {
     return newest === undefined || newest.summary.status === "deleted" ? undefined : newest;
   }
 
+  /** Where a session stands, also one that was deleted and whose removal is not finished. */
+  newest(id: SessionId): Promise<Current<Head> | undefined> {
+    return this.#newest(id);
+  }
+
   /** Whether a session was deleted, and its removal is not finished. */
   async isTombstone(id: SessionId): Promise<boolean> {
     return (await this.#newest(id))?.summary.status === "deleted";
@@ -151,7 +156,10 @@ export class Kernel<Command, Event, Head> {
     return this.#log.all(id, after);
   }
 
-  /** Checks a whole log and its payloads, against a receipt kept elsewhere if there is one, and what the store hints at. */
+  /**
+   * Checks a whole log with its summaries and payloads, against a receipt kept elsewhere if there is one, and what the store
+   * hints at.
+   */
   audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
     return this.#log.audit(id, receipt);
   }

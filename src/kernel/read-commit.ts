@@ -33,7 +33,7 @@ export function readCommit<Event, Head>(
   if (commit.sessionId !== sessionId) throw tampered({ sessionId, version }, "it belongs to another session");
   const { keys, ...stored } = readBody(commit, machine.schema, hashKey);
   const { events, head } = parse(machine, commit, stored);
-  const summary = summaryOf(machine, { sessionId, head, at }, commit.summary.activeSince);
+  const summary = summaryOf(machine, { sessionId, head, at }, activeSinceOf(commit));
   return { newest: { sessionId, version, at, hash, summary, body, keys, head: freeze(head) }, events };
 }
 
@@ -44,6 +44,30 @@ export function summaryOf<Head>(
   activeSince: number,
 ): SessionSummary {
   return { sessionId, kind: machine.kind, ...machine.summarize(head), updatedAt: at, activeSince };
+}
+
+/** Since which version a session is active stands in no body: what can't be a version before this one is not gone by. */
+function activeSinceOf({ version, summary: { activeSince } }: Commit): number {
+  return Number.isInteger(activeSince) && activeSince >= 1 && activeSince <= version ? activeSince : version;
+}
+
+/** What lists filter on and show: a summary that lies in one of these would show a session in the wrong place. */
+const LISTED = ["kind", "workflowType", "target", "status", "current", "createdAt", "updatedAt"] as const;
+/** What a summary may leave out. */
+const OPTIONAL = ["total", "completedAt"] as const;
+
+/**
+ * Checks the summary beside a commit's body against the one that was made of the head in it: no hash covers the one beside
+ * the body, and lists filter by it. Throws `TAMPERED`.
+ */
+export function checkSummary(commit: Commit, made: SessionSummary): void {
+  const { summary } = commit;
+  const differs =
+    LISTED.some((field) => summary[field] !== made[field]) ||
+    OPTIONAL.some((field) => summary[field] !== undefined && summary[field] !== made[field]);
+  if (summary.sessionId !== made.sessionId || differs || summary.activeSince !== made.activeSince) {
+    throw tampered(commit, "its summary is not that of its body");
+  }
 }
 
 /** A commit as it is handed out. */
@@ -65,4 +89,15 @@ function parse<Event, Head>(
     error.cause = cause;
     throw error;
   }
+}
+
+/** Checks and reads a commit that comes by itself, with its summary. Throws `TAMPERED` or `FORMAT_TOO_NEW`. */
+export function readWhole<Event, Head>(
+  machine: Machine<never, Event, Head>,
+  commit: Commit,
+  hashKey: Uint8Array | undefined,
+): Recorded<Event, Head> {
+  const made = readCommit(machine, commit.sessionId, commit, hashKey);
+  checkSummary(commit, made.newest.summary);
+  return recordedOf(made);
 }

@@ -2,6 +2,7 @@ import type { ListResourcesResult, McpServer } from "@modelcontextprotocol/serve
 import type { Engine } from "../engine/engine.js";
 import type { StateView } from "../engine/state-view.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
+import { unapprovedNews } from "../tool/approval-on-wire.js";
 import { pageItems } from "../tool/paging.js";
 import { historyEntry } from "../tool/wire.js";
 import { compact, type WireObject } from "../tool/wire-object.js";
@@ -45,7 +46,14 @@ function sessionResource(session: SessionSummary) {
   };
 }
 
-function sessionBody({ sessionId, head, updatedAt, completedPhases, skippedPhases }: StateView): WireObject {
+function sessionBody({
+  sessionId,
+  head,
+  updatedAt,
+  completedPhases,
+  skippedPhases,
+  unapproved,
+}: StateView): WireObject {
   return compact({
     session_id: sessionId,
     workflow_type: head.workflowType,
@@ -57,6 +65,7 @@ function sessionBody({ sessionId, head, updatedAt, completedPhases, skippedPhase
     skipped_phases: skippedPhases.length === 0 ? undefined : skippedPhases,
     created_at: head.createdAt,
     last_updated: updatedAt,
+    ...unapprovedNews(unapproved),
     completed_at: head.status === "completed" ? head.completedAt : undefined,
   });
 }

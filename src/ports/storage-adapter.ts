@@ -75,6 +75,8 @@ export interface Page<T> {
   readonly cursor?: string;
   /** How many there are in all, where the adapter knows it without a scan. */
   readonly total?: number;
+  /** Ids of sessions in the place of this page that are not among its items, since what it would show can't be read. */
+  readonly damaged?: readonly string[];
 }
 
 /** How much a session takes. */
@@ -141,7 +143,10 @@ export interface StorageAdapter {
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
   /** A payload of the session by its digest; undefined if there is none. */
   payload(id: SessionId, hash: string): Promise<string | undefined>;
-  /** By creation time, newest first, then by id; a cursor stays valid while sessions come and go. */
+  /**
+   * By creation time, newest first, then by id; a cursor stays valid while sessions come and go. A session whose summary
+   * can't be read is named as damaged, and the others are listed.
+   */
   list(query: SessionQuery): Promise<Page<SessionSummary>>;
   /**
    * How many sessions are active, counted no further than `upTo`: from an index, without a scan of all
@@ -166,8 +171,8 @@ export interface StorageAdapter {
    */
   hint?(id: SessionId): Promise<number>;
   /**
-   * Sessions that `list` leaves out, as what it would show of them can't be read; reading one tells why. An adapter
-   * whose lists fail instead has none. Only what goes through all sessions asks, as to copy them.
+   * All sessions that `list` leaves out, as what it would show of them can't be read; reading one tells why. An adapter in
+   * which none can be damaged has no such method. Only what goes through all sessions asks, as to copy them.
    */
   damaged?(): AsyncIterable<SessionId>;
   /** How much a session takes, without its commits being read; undefined if there is none. */

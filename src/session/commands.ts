@@ -30,7 +30,13 @@ export type SessionCommand =
   | { readonly type: "pause"; readonly note?: string }
   | { readonly type: "resume" }
   | { readonly type: "retryPhase"; readonly phase: number; readonly resetEvidence: boolean; readonly by: Actor }
-  | { readonly type: "rollback"; readonly to: number; readonly by: Actor }
+  | {
+      readonly type: "rollback";
+      readonly to: number;
+      readonly by: Actor;
+      /** Also out of a session that is completed or paused: this host believes none of the approvals that it got there by. */
+      readonly reopens?: boolean;
+    }
   | { readonly type: "overrideGate"; readonly phase: number; readonly by: string; readonly reason: string }
   | { readonly type: "skipPhase"; readonly phase: number; readonly by: string; readonly reason: string }
   | { readonly type: "migrate"; readonly structure: WorkflowStructure; readonly by: string }

@@ -24,7 +24,8 @@ export function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, 
 /** Phases from there on are no longer done. */
 export function rollback(head: SessionHead, command: CommandOf<"rollback">, context: TransitionContext): Decided {
   const { structure } = context;
-  if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, "rollback");
+  const isOpen = head.status === "failed" || head.status === "active" || command.reopens === true;
+  if (!isOpen) return invalidTransition(head, structure, "rollback");
   const targets = rollbackTargets(head, structure);
   if (!targets.includes(command.to)) return rollbackRange(command.to, head.phase, targets);
   const position = structure.phases.findIndex(({ number }) => number === command.to);

@@ -44,11 +44,11 @@ type Said = Pick<PhaseAttempt, "problems" | "verification">;
 
 /** Every try at every phase, in the order in which they began; the last one may still be under way. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
-  const done: PhaseAttempt[] = [];
+  const attempts = new Attempts();
   let open: Open | undefined;
   let structure: WorkflowStructure | undefined;
   const close = (at: string, status: PhaseAttempt["status"], said: Said = {}) => {
-    if (open !== undefined) done.push(closed(open, at, status, { ...said, ...hidden(structure, open.phase) }));
+    if (open !== undefined) attempts.add(closed(open, at, status, { ...said, ...hidden(structure, open.phase) }));
     open = undefined;
   };
   for (const { event, at } of events) {
@@ -71,7 +71,7 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
         open = undefined;
         break;
       case "retried":
-        open = { phase: event.phase, attempt: open?.attempt ?? nextAttempt(done, event.phase), startedAt: at };
+        open = { phase: event.phase, attempt: open?.attempt ?? attempts.next(event.phase), startedAt: at };
         break;
       case "gate_passed":
         close(at, "completed", found(event));
@@ -79,16 +79,16 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
       case "gate_overridden":
       case "phase_skipped":
         // Where the session had failed, nobody was trying: the host's word is an attempt of its own.
-        open ??= { phase: event.phase, attempt: nextAttempt(done, event.phase), startedAt: at };
+        open ??= { phase: event.phase, attempt: attempts.next(event.phase), startedAt: at };
         close(at, event.type === "gate_overridden" ? "overridden" : "skipped");
         break;
       case "rolled_back":
-        markRolledBack(done, event.to);
+        attempts.rollBack(event.to);
         close(at, "rolled_back");
         break;
     }
   }
-  return open === undefined ? done : [...done, { ...open, status: "active" }];
+  return open === undefined ? attempts.done : [...attempts.done, { ...open, status: "active" }];
 }
 
 /** Every failure at a gate, oldest first. */
@@ -120,13 +120,37 @@ function hidden(structure: WorkflowStructure | undefined, phase: number): Pick<P
   return reveal === "fields" ? {} : { reveal };
 }
 
-function nextAttempt(done: readonly PhaseAttempt[], phase: number): number {
-  return (done.findLast((attempt) => attempt.phase === phase)?.attempt ?? 0) + 1;
-}
+/**
+ * Attempts that have ended. What a rollback takes back is found without a look at all others: a session may go back as often
+ * as it likes.
+ */
+class Attempts {
+  readonly done: PhaseAttempt[] = [];
+  /** By phase: how often it was tried. */
+  readonly #tries = new Map<number, number>();
+  /** Where those are that a rollback may take back, by phase in ascending order. */
+  readonly #standing: { readonly attempt: PhaseAttempt; readonly index: number }[] = [];
 
-/** Completed phases from `to` on have to be done again, and say so. */
-function markRolledBack(done: PhaseAttempt[], to: number): void {
-  for (const [index, attempt] of done.entries()) {
-    if (attempt.phase >= to && attempt.status !== "failed") done[index] = { ...attempt, status: "rolled_back" };
+  add(attempt: PhaseAttempt): void {
+    const { phase, status } = attempt;
+    const index = this.done.push(attempt) - 1;
+    this.#tries.set(phase, attempt.attempt);
+    if (status === "failed" || status === "rolled_back") return;
+    // Nearly always the last one: only a plan that was synced may have given a phase a lower number.
+    const place = this.#standing.findLastIndex((other) => other.attempt.phase <= phase) + 1;
+    this.#standing.splice(place, 0, { attempt, index });
+  }
+
+  /** The number of the next attempt at a phase. */
+  next(phase: number): number {
+    return (this.#tries.get(phase) ?? 0) + 1;
+  }
+
+  /** Completed phases from one on have to be done again, and say so. */
+  rollBack(to: number): void {
+    const kept = this.#standing.findLastIndex(({ attempt }) => attempt.phase < to) + 1;
+    for (const { attempt, index } of this.#standing.splice(kept)) {
+      this.done[index] = { ...attempt, status: "rolled_back" };
+    }
   }
 }

@@ -27,10 +27,11 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
   }
 }
 
-/** The numbers of the phases that a rollback may go to. */
+/** The numbers of the phases that a rollback may go to; where a session is completed, all of them are behind it. */
 export function rollbackTargets(head: SessionHead, structure: WorkflowStructure): number[] {
   const first = structure.phases.findIndex(({ number }) => number === structure.startPhase);
-  return structure.phases.slice(Math.max(first, 0), head.position).map(({ number }) => number);
+  const end = head.status === "completed" ? head.position + 1 : head.position;
+  return structure.phases.slice(Math.max(first, 0), end).map(({ number }) => number);
 }
 
 /** The session's state doesn't allow the command. With limits, no retry is offered that an agent would be refused. */

@@ -1,4 +1,5 @@
 import type { AwaitedApproval, Denial } from "../engine/approval/awaited.js";
+import type { UnapprovedPass } from "../engine/approval/ledger.js";
 import { brief, compact, type WireObject } from "./wire-object.js";
 
 /** As much of what a person is asked, or has said, as an agent needs to know. */
@@ -35,4 +36,12 @@ export function denialNews(denied: Denial | undefined): WireObject {
       authenticated: authenticated ? undefined : false,
     }),
   };
+}
+
+/** That the session got further on an approval that this host does not believe. */
+export function unapprovedNews(unapproved: UnapprovedPass | undefined): WireObject {
+  if (unapproved === undefined) return {};
+  const { phase, by, distrust, at } = unapproved;
+  const whose = by === undefined ? undefined : brief(by, 80);
+  return { approval_not_believed: compact({ phase, by: whose, reason: distrust, at }) };
 }

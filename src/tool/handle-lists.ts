@@ -1,11 +1,12 @@
 import { formatDiagnostic } from "../definition/diagnostic.js";
 import { shown } from "../definition/names.js";
+import type { BrokenSession } from "../engine/checked-page.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { ParametersOf } from "./actions.js";
 import { pageItems } from "./paging.js";
 import type { ToolContext } from "./tool-context.js";
 import { sessionEntry } from "./wire.js";
-import { compact, type WireObject } from "./wire-object.js";
+import { brief, compact, type WireObject } from "./wire-object.js";
 
 /** How many sessions a page asks for; fewer where they would not fit. */
 const SESSIONS_A_PAGE = 25;
@@ -57,12 +58,14 @@ export async function listSessions(
       ...(cursor === undefined ? {} : { cursor }),
     });
     const sessions = page.items.map(sessionEntry);
-    if (limit > 1 && JSON.stringify(sessions).length > context.room - ENVELOPE) continue;
+    const broken = page.broken?.map(brokenEntry);
+    if (limit > 1 && JSON.stringify([sessions, broken]).length > context.room - ENVELOPE) continue;
     const first = page.items[0];
     return compact({
       status: "success",
       action: "list_sessions",
       sessions,
+      broken,
       count: sessions.length,
       total: page.total,
       has_more: page.total === undefined || page.cursor !== undefined ? page.cursor !== undefined : undefined,
@@ -75,6 +78,11 @@ export async function listSessions(
             : { action: "get_state", session_id: first.sessionId, brief: true },
     });
   }
+}
+
+/** A session that can't be shown, and why. */
+function brokenEntry({ sessionId, code, message }: BrokenSession): WireObject {
+  return { session_id: brief(sessionId, 200), code, error: brief(message, 400) };
 }
 
 /** The plan of a workflow that has one may be told by an option; its target may also be the plan itself. */

@@ -1,6 +1,6 @@
 import type { StateView } from "../engine/state-view.js";
 import type { ParametersOf } from "./actions.js";
-import { approvalNews, denialNews } from "./approval-on-wire.js";
+import { approvalNews, denialNews, unapprovedNews } from "./approval-on-wire.js";
 import { blockedBy, nextCall, phaseCall } from "./next-call.js";
 import { planNews, planNewsInShort } from "./plan-on-wire.js";
 import { rangesText } from "./ranges-text.js";
@@ -26,8 +26,9 @@ export async function getState(context: ToolContext, params: ParametersOf<"get_s
     attempts: head.attempts,
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
+    ...unapprovedNews(state.unapproved),
     ...planNews(context, state.sessionId, state.plan),
-    resume_capable: head.status === "active" || head.status === "paused",
+    resume_capable: state.unapproved === undefined && (head.status === "active" || head.status === "paused"),
     blocked: blockedBy(state),
     next: next(state),
   });
@@ -40,6 +41,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   const { head } = state;
   const session = compact({
     ...approvalNews(state.awaiting),
+    ...unapprovedNews(state.unapproved),
     session_id: state.sessionId,
     workflow_type: head.workflowType,
     target_file: head.target,
@@ -55,7 +57,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
     phase_history: history.map(historyEntry),
     options,
   });
-  return { status: "success", action: "get_session", session, next: next(state) };
+  return compact({ status: "success", action: "get_session", session, blocked: blockedBy(state), next: next(state) });
 }
 
 /** Where am I, what is done, what is next: all that is needed after a context was compacted. */
@@ -73,6 +75,7 @@ function briefState(context: ToolContext, state: StateView): WireObject {
     attempts: head.attempts === 0 ? undefined : head.attempts,
     ...approvalNews(state.awaiting),
     ...denialNews(state.denied),
+    ...unapprovedNews(state.unapproved),
     ...planNewsInShort(context, state.sessionId, state.plan),
     blocked: blockedBy(state),
     note: head.status === "paused" && head.note !== undefined ? brief(head.note, 200) : undefined,

@@ -1,4 +1,5 @@
 import type { PhaseDefinition } from "../definition/structure.js";
+import { notBelieved, type UnapprovedPass } from "../engine/approval/ledger.js";
 import { evidenceNames } from "../gate/required-format.js";
 import { revealOf } from "../gate/reveal.js";
 import type { SessionHead } from "../session/head.js";
@@ -16,6 +17,8 @@ export interface Standing {
   readonly exhausted: boolean;
   /** Whether complete evidence waits for a person's word. */
   readonly awaitingApproval: boolean;
+  /** The gate that was passed on an approval that this host does not believe. */
+  readonly unapproved?: UnapprovedPass;
 }
 
 /**
@@ -23,7 +26,8 @@ export interface Standing {
  * call that gets it going again. Null where no call of the agent's would: it must ask a person.
  */
 export function nextCall(standing: Standing, whenActive: () => NextCall): NextCall | null {
-  const { sessionId, status, currentPhase, exhausted, awaitingApproval } = standing;
+  const { sessionId, status, currentPhase, exhausted, awaitingApproval, unapproved } = standing;
+  if (unapproved !== undefined) return null;
   switch (status) {
     case "paused":
       return { action: "resume", session_id: sessionId };
@@ -37,8 +41,12 @@ export function nextCall(standing: Standing, whenActive: () => NextCall): NextCa
   }
 }
 
-/** What an agent must be told where it has no attempt left. */
-export function blockedBy({ exhausted, currentPhase, status }: Standing): string | undefined {
+/** What an agent must be told where nothing that it can call leads on. */
+export function blockedBy({ exhausted, currentPhase, status, unapproved }: Standing): string | undefined {
+  if (unapproved !== undefined) {
+    const { message, remedy } = notBelieved(unapproved);
+    return `${message}. ${remedy}`;
+  }
   if (!exhausted || status === "completed") return undefined;
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }

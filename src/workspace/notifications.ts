@@ -11,7 +11,7 @@ export interface WorkspaceNotificationMap {
   sessionCompleted: { readonly sessionId: string; readonly status: "completed" | "failed" };
   /** A refusal that touches security: a path that leads out, somebody else's session, a log that was changed. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
-  /** A failure that nobody expected, in the workspace, its storage or a listener. */
+  /** A failure of what the workspace runs on, which no caller can mend: of its storage or a listener, or an unexpected one. */
   internalError: { readonly operation: string; readonly error: unknown };
 }
 

@@ -1,6 +1,7 @@
 import { shown } from "../definition/names.js";
 import { nearest } from "../definition/nearest.js";
 import type { Metrics } from "../engine/metrics.js";
+import { hearerOf, reportFailure } from "../engine/report-failure.js";
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Connection } from "./connection.js";
 import type { WorkspaceNotifications } from "./notifications.js";
@@ -111,12 +112,8 @@ export class ToolConnection implements Connection {
         details: {},
       });
     }
-    const { code, message } = error;
-    if (code === "INTERNAL" || code === "STORAGE_FAILED") notifications.notify("internalError", { operation, error });
-    if (code === "PATH_REFUSED" || code === "TAMPERED") {
-      violated();
-      notifications.notify("security", { operation, code, message });
-    }
+    if (hearerOf(error) === "guard") violated();
+    reportFailure(notifications, operation, error);
     return error;
   }
 }

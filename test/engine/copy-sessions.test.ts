@@ -1,7 +1,10 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { type CopyProgress, copySessions, MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { commitChain, makeCommit } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
+import { StoreLayout } from "../../src/adapters/fs/storage/store-layout.js";
 import { AlteredStorage } from "../kernel/altered-storage.js";
 import { failure } from "../support/failure.js";
 import { livedIn, logOf } from "../support/house.js";
@@ -204,6 +207,25 @@ describe("copySessions", () => {
       expect([name, refused[0]?.reason]).toEqual([name, name === "kind" ? "unknown_kind" : "unreadable"]);
       expect([name, commits, (await logOf(to, ids.odd)).length]).toEqual([name, 0, copied]);
     }
+  });
+
+  it("refuses a session whose newest commits were cut off, as an audit does, and copies the others", async () => {
+    const root = await temporaryFolder();
+    const from = await FileStorage.open(root);
+    const { ids } = await livedIn(from);
+    const folder = new StoreLayout(root).session(parseSessionId(ids.odd));
+    const { version = 0 } = (await from.read(parseSessionId(ids.odd))) ?? {};
+    await from.close();
+    await rm(join(folder, `${version}.json`));
+    const cut = await FileStorage.open(root);
+    const reason = expect.stringContaining(`names commit ${version} as one of the session's, and it is missing`);
+    expect(await makeEngine({ storage: cut }).engine.audit(ids.odd)).toMatchObject({ intact: false, reason });
+    const to = new MemoryStorage();
+    const { refused, sessions } = await copySessions(cut, to);
+    expect(refused).toMatchObject([{ sessionId: ids.odd, reason: "unreadable", message: reason }]);
+    expect(sessions).toBe(3);
+    expect(await logOf(to, ids.odd)).toEqual([]);
+    await cut.close();
   });
 
   it("refuses a session with a payload that is missing or another one", async () => {

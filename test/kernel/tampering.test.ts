@@ -129,6 +129,39 @@ describe("the summary beside a body", () => {
   });
 });
 
+describe("the summary beside a body, audited", () => {
+  const edits: [string, Partial<Commit["summary"]>][] = [
+    ["status", { status: "completed" }],
+    ["place", { current: 99 }],
+    ["total", { total: 99 }],
+    ["kind", { kind: "other" }],
+    ["workflow", { workflowType: "other" }],
+    ["target", { target: "other" }],
+    ["times", { createdAt: "2020-01-01T00:00:00.000Z" }],
+    ["end", { completedAt: "2020-01-01T00:00:00.000Z" }],
+    ["id", { sessionId: OTHER_ID }],
+    ["beginning", { activeSince: 99 }],
+  ];
+  for (const [name, parts] of edits) {
+    it(`must have the ${name} that the head has, with a key and without one`, async () => {
+      for (const key of [undefined, KEY]) {
+        const { storage, fresh, commits } = await five(key);
+        expect(await fresh().audit(ID)).toMatchObject({ intact: true });
+        storage.edit(3, { summary: { ...commits.third.summary, ...parts } });
+        const reason = expect.stringContaining("commit 3");
+        expect(await fresh().audit(ID)).toMatchObject({ intact: false, versions: 2, reason });
+      }
+    });
+  }
+
+  it("passes on no version that can't be: what is appended after it can be stored", async () => {
+    const { storage, fresh, commits } = await five();
+    storage.edit(5, { summary: { ...commits.fifth.summary, activeSince: 1.5 } });
+    expect((await fresh().find(ID))?.summary.activeSince).toBe(5);
+    expect((await fresh().newest(ID))?.summary.activeSince).toBe(5);
+  });
+});
+
 describe("a format that is newer", () => {
   it("is refused before anything else is read, and is no finding of an audit", async () => {
     const { storage, fresh } = await five();

@@ -13,6 +13,30 @@ const host = { by: "ann", reason: "because" } as const;
 /** Phase, attempt and status of every try. */
 const tries = (run: Run) => phaseHistory(run.log).map(({ phase, attempt, status }) => `${phase}.${attempt} ${status}`);
 
+/** How often phases are compared while the history of so many rollbacks is read. */
+function comparisonsOf(rollbacks: number): number {
+  let compared = 0;
+  class Counted extends Number {
+    override valueOf(): number {
+      compared += 1;
+      return super.valueOf();
+    }
+  }
+  // To the compiler it is a number: what comes out of JSON may be one.
+  const counted = (number: number): number => Object.assign(JSON.parse("{}"), { number: new Counted(number) }).number;
+  const log: RecordedEvent[] = [];
+  const add = (event: SessionEvent) => log.push({ event, at: "2026-01-01T00:00:00.000Z", version: log.length + 1 });
+  const [one, two] = [counted(1), counted(2)];
+  for (let round = 0; round < rollbacks; round += 1) {
+    add({ type: "phase_entered", phase: one, position: 0 });
+    add({ type: "gate_passed", phase: one, position: 0, attempt: 1, evidence: { inline: {} } });
+    add({ type: "phase_entered", phase: two, position: 1 });
+    add({ type: "rolled_back", from: two, to: one, position: 0, cleared: [1], by: "host" });
+  }
+  expect(phaseHistory(log)).toHaveLength(2 * rollbacks);
+  return compared;
+}
+
 describe("phaseHistory", () => {
   it("has every try with its times, and the one under way without an end", () => {
     const run = Run.started(structure).wait(9).do(submit(1, false)).wait(89).do(submit(1));
@@ -33,6 +57,12 @@ describe("phaseHistory", () => {
     expect(phaseHistory([])).toEqual([]);
     const run = Run.started(structure).do(submit(1), submit(2), submit(3));
     expect(tries(run)).toEqual(["1.1 completed", "2.1 completed", "3.1 completed"]);
+  });
+
+  it("costs as much more as there is more history, however often the session has gone back", () => {
+    const few = comparisonsOf(500);
+    expect(few).toBeGreaterThan(0);
+    expect(comparisonsOf(2000)).toBeLessThan(few * 5);
   });
 
   it("goes on counting after a retry, and has no try under way while the session has failed", () => {

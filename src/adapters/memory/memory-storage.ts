@@ -1,12 +1,12 @@
 import type { SessionId } from "../../definition/names.js";
 import { PhasegateError } from "../../errors.js";
-import type {
-  Commit,
-  Page,
-  SessionQuery,
-  SessionStatus,
-  SessionSummary,
-  StorageAdapter,
+import {
+  type Commit,
+  type Page,
+  SESSION_STATUSES,
+  type SessionQuery,
+  type SessionSummary,
+  type StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import { comparePositions, decodeCursor, isIsoTime, matchesQuery, pageLimit, pageOf } from "../session-query.js";
 import { MemoryWatchers } from "./memory-watchers.js";
@@ -29,8 +29,8 @@ export class MemoryStorage implements StorageAdapter {
   readonly #sessions = new Map<SessionId, StoredSession>();
   readonly #removed = new Set<SessionId>();
   readonly #watchers = new MemoryWatchers();
-  /** How many sessions stand how. */
-  readonly #counts = new Map<SessionStatus, number>();
+  /** How many sessions stand how, in all and of each kind. */
+  readonly #counts = new Map<string, number>();
   /** The first summaries of all sessions, in the order of a list backwards, so that a new one goes to the end. */
   readonly #order: SessionSummary[] = [];
 
@@ -52,8 +52,8 @@ export class MemoryStorage implements StorageAdapter {
     const { commits, payloads: texts } = session ?? this.#begin(id, summary);
     for (const { hash, body } of payloads) texts.set(hash, body);
     commits.push(Object.freeze({ ...rest, summary }));
-    if (newest !== undefined) this.#count(newest.summary.status, -1);
-    this.#count(summary.status, 1);
+    if (newest !== undefined) this.#count(newest.summary, -1);
+    this.#count(summary, 1);
     this.#watchers.tell(commits);
   }
 
@@ -93,7 +93,7 @@ export class MemoryStorage implements StorageAdapter {
     const [first, newest] = [commits[0], commits.at(-1)];
     if (first === undefined || newest === undefined) return;
     this.#sessions.delete(id);
-    this.#count(newest.summary.status, -1);
+    this.#count(newest.summary, -1);
     this.#removed.add(id);
     this.#order.splice(this.#place(first.summary), 1);
   }
@@ -110,15 +110,15 @@ export class MemoryStorage implements StorageAdapter {
     return session;
   }
 
-  #count(status: SessionStatus, difference: number): void {
-    this.#counts.set(status, (this.#counts.get(status) ?? 0) + difference);
+  #count({ status, kind }: SessionSummary, difference: number): void {
+    for (const key of [status, `${status} ${kind}`]) this.#counts.set(key, (this.#counts.get(key) ?? 0) + difference);
   }
 
   /** How many sessions a query finds, where the counts tell. */
   #total({ status, workflowType, target, kind, idPrefix, updatedBefore }: SessionQuery): number | undefined {
-    if ((workflowType ?? target ?? kind ?? idPrefix ?? updatedBefore) !== undefined) return undefined;
-    if (status === undefined) return this.#sessions.size;
-    return [...new Set(status)].reduce((total, one) => total + (this.#counts.get(one) ?? 0), 0);
+    if ((workflowType ?? target ?? idPrefix ?? updatedBefore) !== undefined) return undefined;
+    const keys = [...new Set(status ?? SESSION_STATUSES)].map((one) => (kind === undefined ? one : `${one} ${kind}`));
+    return keys.reduce((total, key) => total + (this.#counts.get(key) ?? 0), 0);
   }
 
   #newestAt(index: number): SessionSummary | undefined {

@@ -1,5 +1,6 @@
 import { PhasegateError } from "../../errors.js";
-import { type Commit, SESSION_STATUSES, type SessionSummary } from "../../ports/storage-adapter.js";
+import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
+import { isSummary } from "../session-query.js";
 import { decodeText, encodeText } from "./encode-text.js";
 
 /** What a statement that reads commits gives. Numbers that may be large come as texts. */
@@ -19,7 +20,8 @@ export const COMMIT_COLUMNS = "c.session_id, c.version, c.at, c.schema, c.previo
 
 /** A row as the commit that was appended; `TAMPERED` if its summary isn't one. */
 export function commitOf(row: CommitRow): Commit {
-  const summary = readSummary(row.session_id, row.version, row.summary);
+  const summary = readSummary(row.session_id, row.summary);
+  if (summary === undefined) throw damaged(row.session_id, row.version);
   return {
     sessionId: summary.sessionId,
     version: Number(row.version),
@@ -56,11 +58,14 @@ export function valuesOf(commit: Commit): unknown[] {
   ];
 }
 
-/** A summary out of its JSON; `TAMPERED` if it is none of this session. */
-export function readSummary(sessionId: string, version: string, json: string): SessionSummary {
+/** A summary out of its JSON; undefined if it is none of this session. */
+export function readSummary(sessionId: string, json: string): SessionSummary | undefined {
   const value = parse(json);
-  if (isSummary(value) && value.sessionId === sessionId) return value;
-  throw new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: its summary is none`, {
+  return isSummary(value) && value.sessionId === sessionId ? value : undefined;
+}
+
+function damaged(sessionId: string, version: string): PhasegateError<"TAMPERED"> {
+  return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: its summary is none`, {
     remedy: "Restore the session from a backup, or remove it.",
     details: { sessionId, version: Number(version), reason: "its summary is none" },
   });
@@ -72,14 +77,4 @@ function parse(json: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isSummary(value: unknown): value is SessionSummary {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "sessionId" in value &&
-    "status" in value &&
-    SESSION_STATUSES.some((status) => status === value.status)
-  );
 }

@@ -7,6 +7,7 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
+import { damagedIn } from "../session-query.js";
 import { Asking } from "./asking.js";
 import { Channel } from "./channel.js";
 import { checkRowCommit } from "./check-row-commit.js";
@@ -114,6 +115,11 @@ export class PostgresStorage implements StorageAdapter {
 
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return this.#lister.list(query);
+  }
+
+  /** Sessions whose newest summary can't be read: reading one tells why. */
+  damaged(): AsyncGenerator<SessionId> {
+    return damagedIn((query) => this.#lister.list(query));
   }
 
   async countActive(upTo: number): Promise<number> {

@@ -2,11 +2,13 @@ import type { Page, SessionQuery, SessionStatus, SessionSummary } from "../../po
 import { decodeCursor, pageLimit, pageOf } from "../session-query.js";
 import type { Asking } from "./asking.js";
 import { readSummary } from "./commit-row.js";
-import { encodeText } from "./encode-text.js";
+import { decodeText, encodeText } from "./encode-text.js";
 import type { PgQuery } from "./pg-types.js";
 
 /** Behind every session id that begins with what stands before it. */
 const LAST_CHARACTER = "\u{10ffff}";
+
+type ListRow = { readonly session_id: string; readonly created_at: string; readonly summary: string };
 
 /** Lists sessions: each filter has an index in the order of the list, and a page begins where its cursor says. */
 export class SessionLister {
@@ -22,11 +24,13 @@ export class SessionLister {
     const limit = pageLimit(query);
     const statement = listStatement(this.#schema, query, limit + 1);
     if (statement === undefined) return { items: [] };
-    const rows = await this.#asking.rows<{ session_id: string; version: string; summary: string }>("list", statement);
-    return pageOf(
-      rows.map((row) => readSummary(row.session_id, row.version, row.summary)),
-      limit,
-    );
+    const rows = await this.#asking.rows<ListRow>("list", statement);
+    const found = rows.map(({ session_id: sessionId, created_at: createdAt, summary }) => {
+      return (
+        readSummary(sessionId, summary) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const)
+      );
+    });
+    return pageOf(found, limit);
   }
 }
 
@@ -46,7 +50,7 @@ function listStatement(schema: string, query: SessionQuery, limit: number): PgQu
     return `(SELECT session_id, version, created_at FROM "${schema}".sessions WHERE ${where} ${ORDER} LIMIT $1)`;
   });
   if (branches.length === 0) return undefined;
-  const text = `SELECT c.session_id, c.version, c.summary
+  const text = `SELECT c.session_id, page.created_at, c.summary
     FROM (SELECT * FROM (${branches.join(" UNION ALL ")}) AS each ${ORDER} LIMIT $1) AS page
     JOIN "${schema}".commits c USING (session_id, version) ORDER BY page.created_at DESC, page.session_id`;
   return { text, values };

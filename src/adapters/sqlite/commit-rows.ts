@@ -1,6 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import { parseSessionId } from "../../definition/names.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
+import { isSummary } from "../session-query.js";
 import { tampered } from "./sqlite-failure.js";
 import { numberIn, type Row, storedText, textIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
@@ -22,7 +23,10 @@ export function storeCommit(commit: Commit): SQLInputValue[] {
 
 /** The commit in a row. Throws `TAMPERED` if its summary is none. */
 export function commitIn(row: Row): Commit {
-  const summary = summaryIn(row);
+  const summary = storedSummary(row);
+  if (summary === undefined) {
+    throw tampered(textIn(row, "session_id"), numberIn(row, "version"), "its summary can't be read");
+  }
   return {
     sessionId: summary.sessionId,
     version: numberIn(row, "version"),
@@ -35,17 +39,21 @@ export function commitIn(row: Row): Commit {
   };
 }
 
-/** The summary in a row. It is believed: what matters of it stands in the body, under a hash. */
-export function summaryIn(row: Row): SessionSummary {
-  const sessionId = parseSessionId(row.session_id);
+/** The summary in a row; undefined if lists can't go by it. Whether it is true is told by the body, which is under a hash. */
+export function summaryIn(row: Row): SessionSummary | undefined {
+  const stored = storedSummary(row);
+  return isSummary(stored) ? stored : undefined;
+}
+
+/** What stands in place of a summary, with what stands beside it; undefined if that is no JSON. */
+function storedSummary(row: Row): SessionSummary | undefined {
   const stored = parseSummary(textIn(row, "summary"));
-  if (stored === undefined) throw tampered(sessionId, numberIn(row, "version"), "its summary can't be read");
-  return { updatedAt: textIn(row, "at"), ...stored, sessionId };
+  return stored && { updatedAt: textIn(row, "at"), ...stored, sessionId: parseSessionId(row.session_id) };
 }
 
 function parseSummary(json: string): Omit<SessionSummary, "sessionId" | "updatedAt"> | undefined {
   try {
-    return JSON.parse(json);
+    return JSON.parse(json) ?? undefined;
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { decodeCursor, pageLimit, pageOf } from "../session-query.js";
 import { summaryIn } from "./commit-rows.js";
 import type { Connection } from "./connection.js";
 import { type Condition, conditionsOf } from "./list-conditions.js";
-import { numberIn } from "./stored-text.js";
+import { numberIn, textIn } from "./stored-text.js";
 import type { TableNames } from "./table-names.js";
 
 /** What leaves fewer sessions than this is sorted; from then on an index that has the order is walked. */
@@ -38,7 +38,11 @@ export class SessionLister {
     const sql = `${selects.map((select) => `SELECT * FROM (${select.sql})`).join(" UNION ALL ")}
       ORDER BY created_at DESC, session_id LIMIT ?`;
     const rows = this.#connection.prepare(sql).all(...selects.flatMap((select) => select.values), limit + 1);
-    return pageOf(rows.map(summaryIn), limit);
+    const found = rows.map((row) => {
+      const at = { createdAt: textIn(row, "created_at"), sessionId: textIn(row, "session_id") };
+      return summaryIn(row) ?? ({ ...at, damaged: true } as const);
+    });
+    return pageOf(found, limit);
   }
 
   countActive(upTo: number): number {

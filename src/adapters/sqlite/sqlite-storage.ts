@@ -10,6 +10,7 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import { checkCommit } from "../check-commit.js";
+import { damagedIn } from "../session-query.js";
 import { CommitFeed } from "./commit-feed.js";
 import { CommitReader } from "./commit-reader.js";
 import { CommitWriter } from "./commit-writer.js";
@@ -148,6 +149,11 @@ export class SqliteStorage implements StorageAdapter {
 
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return this.#connection.patiently("list", () => this.#lister.list(query));
+  }
+
+  /** Sessions whose newest summary can't be read: reading one tells why. */
+  damaged(): AsyncGenerator<SessionId> {
+    return damagedIn((query) => this.list(query));
   }
 
   async countActive(upTo: number): Promise<number> {

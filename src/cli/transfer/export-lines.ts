@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { SessionId } from "../../definition/names.js";
-import { checkCommit, withPayloads } from "../../engine/logs/check-log.js";
+import { checkCommit, newestVersion, withPayloads } from "../../engine/logs/check-log.js";
 import { chosenSessions, type SessionChoice, unlistedSessions } from "../../engine/logs/chosen-sessions.js";
 import { asRefusal, LogRefusal } from "../../engine/logs/log-refusal.js";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
@@ -28,7 +28,7 @@ export async function* exportLines(storage: StorageAdapter, options: ExportOptio
   };
   yield hashed(headerLine());
   for await (const sessionId of chosenSessions(storage, options)) {
-    const newest = await lastOf(checked(storage, sessionId, options)).catch(asRefusal);
+    const newest = await lastOf(storage, sessionId, options).catch(asRefusal);
     if (newest instanceof LogRefusal) {
       options.onRefused(sessionId, newest);
       continue;
@@ -68,9 +68,11 @@ function removedMeanwhile(version: number): LogRefusal {
   return new LogRefusal("not_found", `it was removed while it was exported${there}`);
 }
 
-async function lastOf(log: AsyncIterable<Commit>): Promise<Commit> {
+/** The newest commit of a session whose log holds, with nothing cut off. */
+async function lastOf(storage: StorageAdapter, sessionId: SessionId, options: ExportOptions): Promise<Commit> {
+  await newestVersion(storage, sessionId);
   let last: Commit | undefined;
-  for await (const commit of log) last = commit;
+  for await (const commit of checked(storage, sessionId, options)) last = commit;
   if (last !== undefined) return last;
   throw new LogRefusal("not_found", "there is no such session");
 }

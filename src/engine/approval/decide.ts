@@ -93,12 +93,13 @@ async function commandFor(
 /** Of two who decide at once, the other one is told who was first. */
 async function explained<E extends Error>(
   context: EngineContext,
-  { sessionId, head }: PhasedSession,
+  session: PhasedSession,
   evidenceHash: string,
   refusal: E,
 ): Promise<E | PhasegateError<"APPROVAL_REFUSED">> {
+  const { head } = session;
   if (head.status === "deleted" || head.awaiting !== undefined) return refusal;
-  const events = await readEvents(context, sessionId);
+  const events = await readEvents(context, session);
   const last = events.findLast(({ event }) => event.type === "approved" || event.type === "denied")?.event;
   if (last?.type !== "approved" && last?.type !== "denied") return refusal;
   return last.evidenceHash === evidenceHash

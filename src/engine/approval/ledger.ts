@@ -1,13 +1,14 @@
 import { canonicalJson } from "../../definition/canonical-json.js";
 import type { WorkflowStructure } from "../../definition/structure.js";
-import type { ErrorDetails } from "../../errors.js";
-import { isPhasegateError } from "../../errors.js";
-import { approvalOf } from "../../session/approval.js";
-import type { EventOf } from "../../session/events.js";
+import { type ErrorDetails, isPhasegateError, type PhasegateError } from "../../errors.js";
+import { approvalOf, approvalRefused } from "../../session/approval.js";
+import type { EventOf, SessionEvent } from "../../session/events.js";
+import type { SessionHead } from "../../session/head.js";
 import type { ApprovalOptions } from "../options.js";
 import { isPinning, type PhasedCommit } from "../pinned.js";
 import { authenticate } from "./authenticate.js";
 import { awaitedBy } from "./awaited.js";
+import type { ApprovalGuard, ApprovalReading, Unapproved } from "./guard.js";
 
 /** A gate that passed on a person's yes, and whether this host believes that it was one. */
 export interface ApprovedPass {
@@ -25,6 +26,9 @@ export interface ApprovedPass {
   /** Why this host does not believe it; missing where it does. */
   readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
 }
+
+/** A gate that passed on an approval that this host does not believe: what comes after it does not count here. */
+export type UnapprovedPass = Unapproved<ApprovedPass>;
 
 /** What a log says of approvals up to a commit. */
 export interface Ledger {
@@ -92,4 +96,27 @@ async function distrustOf(
     if (isPhasegateError(error, "APPROVAL_REFUSED")) return error.details.reason;
     throw error;
   }
+}
+
+/** The approvals of phased sessions, as a guard reads them. */
+export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass> = {
+  beginning: { passes: new Map() },
+  add: addToLedger,
+  asks: ({ phases }) => phases.some(({ gate }) => approvalOf(gate) !== undefined),
+  isNew: ({ completed }) => completed.length === 0,
+  passes: ({ passes }) => passes.values(),
+  refusal: notBelieved,
+};
+
+/** The guard of phased sessions. */
+export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass>;
+
+/** The refusal to show or do anything behind a gate whose approval this host does not believe. */
+export function notBelieved({ phase, by, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
+  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
+  return approvalRefused(
+    `phase ${phase} was passed ${whose} that this host does not believe (${reason})`,
+    `Ask the person who runs this: the host must know the approver's key, or phase ${phase} must be done again.`,
+    { phase, reason },
+  );
 }

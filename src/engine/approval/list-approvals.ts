@@ -1,7 +1,10 @@
-import type { SessionId } from "../../definition/names.js";
+import { isSessionId, type SessionId } from "../../definition/names.js";
 import { isPhasegateError } from "../../errors.js";
+import { believed } from "../context.js";
 import type { EngineContext } from "../engine-context.js";
+import { reportFailure } from "../report-failure.js";
 import type { AwaitedApproval } from "./awaited.js";
+import { notBelieved } from "./ledger.js";
 import { viewAwaited } from "./view-awaited.js";
 
 /** How many sessions are asked for at once. */
@@ -13,10 +16,15 @@ export async function listApprovals(context: EngineContext): Promise<readonly Aw
   const found: AwaitedApproval[] = [];
   let cursor: string | undefined;
   do {
-    const query = { status: ["active"], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) } as const;
+    const query = {
+      kind: "phased",
+      status: ["active"],
+      limit: PAGE,
+      ...(cursor === undefined ? {} : { cursor }),
+    } as const;
     const page = await options.storage.list(query);
-    for (const { sessionId, kind } of page.items) {
-      const awaited = kind === "phased" ? await awaitedIn(context, sessionId) : undefined;
+    for (const id of [...page.items.map(({ sessionId }) => sessionId), ...(page.damaged ?? [])]) {
+      const awaited = isSessionId(id) ? await awaitedIn(context, id) : undefined;
       if (awaited !== undefined) found.push(awaited);
     }
     cursor = page.cursor;
@@ -24,16 +32,20 @@ export async function listApprovals(context: EngineContext): Promise<readonly Aw
   return found;
 }
 
-/** A session whose log was changed waits for nobody's word, and hides nobody else's: the host is told of it. */
+/**
+ * A session whose log was changed, or that got where it is on an approval that this host does not believe, waits for
+ * nobody's word, and hides nobody else's: the host is told of it.
+ */
 async function awaitedIn(context: EngineContext, sessionId: SessionId): Promise<AwaitedApproval | undefined> {
   try {
     const session = await context.kernel.find(sessionId);
     if (session?.head.awaiting === undefined) return undefined;
+    const { unapproved } = await believed(context, session);
+    if (unapproved !== undefined) throw notBelieved(unapproved);
     return await viewAwaited(context, session);
   } catch (error) {
-    if (!isPhasegateError(error, "TAMPERED")) throw error;
-    const { code, message } = error;
-    context.notifications.notify("security", { operation: "approvals", code, message });
+    if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
+    reportFailure(context.notifications, "approvals", error);
     return undefined;
   }
 }

@@ -1,8 +1,9 @@
 import type { EventOf } from "../../session/events.js";
 import { loadEvidence } from "../artifacts.js";
-import type { EngineContext } from "../engine-context.js";
+import type { EngineContext, LoadedSession } from "../engine-context.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
 import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial } from "./awaited.js";
+import { notBelieved } from "./ledger.js";
 
 /** The commit that asked, and its question. */
 export interface Asked {
@@ -28,11 +29,12 @@ export async function viewAwaited(
   return asked === undefined ? undefined : awaitedBy(asked.commit, asked.event);
 }
 
-/** The same with its evidence. */
+/** The same with its evidence. Throws `APPROVAL_REFUSED` where the session got there on an approval that doesn't count. */
 export async function viewRequest(
   context: EngineContext,
-  session: PhasedSession,
+  { session, unapproved }: LoadedSession,
 ): Promise<ApprovalRequest | undefined> {
+  if (unapproved !== undefined) throw notBelieved(unapproved);
   const asked = await loadAsked(context, session);
   if (asked === undefined) return undefined;
   const { commit, event } = asked;

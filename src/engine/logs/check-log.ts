@@ -1,7 +1,7 @@
 import type { SessionId } from "../../definition/names.js";
-import type { Receipt } from "../../kernel/audit.js";
+import { type Receipt, shortened } from "../../kernel/audit.js";
 import { checkPayload, tampered } from "../../kernel/commit-body.js";
-import type { Commit, Payload } from "../../ports/storage-adapter.js";
+import type { Commit, Payload, StorageAdapter } from "../../ports/storage-adapter.js";
 import { phasedMachine } from "../phased-machine.js";
 import { LogRefusal } from "./log-refusal.js";
 import { type SessionKind, sessionKind } from "./session-kind.js";
@@ -27,6 +27,19 @@ export function checkCommit(
   const known = [PHASED, ...kinds].find(({ name }) => name === kind);
   if (known !== undefined) return known.check(sessionId, commit, hashKey);
   throw new LogRefusal("unknown_kind", `sessions of the kind ${kind} can't be read here`);
+}
+
+/**
+ * Reads the version of the newest commit of a session, of which nothing may have been cut off; 0 if there is no such session.
+ * Throws `TAMPERED`.
+ */
+export async function newestVersion(storage: StorageAdapter, sessionId: SessionId): Promise<number> {
+  // Asked first: a commit that is made meanwhile is in the log then, and not before it.
+  const hinted = (await storage.hint?.(sessionId)) ?? 0;
+  const version = (await storage.read(sessionId))?.version ?? 0;
+  const reason = version === 0 ? undefined : shortened(version, hinted);
+  if (reason !== undefined) throw tampered({ sessionId, version: hinted }, reason);
+  return version;
 }
 
 /** A commit with the texts of all payloads that it names, each checked against its digest. */

@@ -2,7 +2,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { SessionId } from "../../definition/names.js";
 import type { Commit, StorageAdapter } from "../../ports/storage-adapter.js";
 import { type Appended, appendLog } from "./append-log.js";
-import { checkCommit, withPayloads } from "./check-log.js";
+import { checkCommit, newestVersion, withPayloads } from "./check-log.js";
 import { chosenSessions, unlistedSessions } from "./chosen-sessions.js";
 import type { CopyOptions, CopyReport, RefusedSession } from "./copy-report.js";
 import { asRefusal, LogRefusal } from "./log-refusal.js";
@@ -66,18 +66,17 @@ async function copyOne(
 ): Promise<Appended> {
   signal?.throwIfAborted();
   const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
-  const newest = await from.read(id);
-  if (newest === undefined) throw gone();
+  const newest = await newestVersion(from, id);
+  if (newest === 0) throw gone();
   // No further than to what is there now: a session that grows all the time keeps no other one waiting.
-  const read = (version: number) =>
-    from.log(id, { after: version - 1, limit: Math.max(0, newest.version - version + 1) });
+  const read = (version: number) => from.log(id, { after: version - 1, limit: Math.max(0, newest - version + 1) });
   const prepare = async (commit: Commit, previous: Commit | undefined) => {
     signal?.throwIfAborted();
     const hashes = checkCommit(id, commit, previous, key, kinds);
     return withPayloads(commit, hashes, (session, hash) => from.payload(session, hash));
   };
   const appended = await appendLog(id, read, prepare, to);
-  const mayBeGone = appended.commits > 0 || appended.version < newest.version;
+  const mayBeGone = appended.commits > 0 || appended.version < newest;
   if (mayBeGone && (await from.read(id)) === undefined) throw gone();
   return appended;
 }

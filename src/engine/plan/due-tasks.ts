@@ -63,11 +63,12 @@ function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: PhasedCom
 }
 
 /** Every pass of a phase out of a plan, oldest first. */
-async function allPasses(context: EngineContext, { sessionId }: PhasedSession): Promise<Pass[]> {
+async function allPasses(context: EngineContext, session: PhasedSession): Promise<Pass[]> {
   const passes: Pass[] = [];
   const undone = new Set<Pass>();
   let phases: readonly PhaseDefinition[] = [];
-  for (const { event, version } of await readEvents(context, sessionId)) {
+  // What was appended since counts too: nobody ticks what somebody has just taken back.
+  for (const { event, version } of await readEvents(context, { ...session, version: Number.POSITIVE_INFINITY })) {
     if (isPinning(event)) phases = event.structure.phases;
     if (event.type === "rolled_back")
       for (const pass of passes) if (pass.event.position >= event.position) undone.add(pass);

@@ -2,7 +2,7 @@ import type { WorkflowStructure } from "../../definition/structure.js";
 import { isPhasegateError } from "../../errors.js";
 import type { Plan } from "../../plan/plan.js";
 import type { EngineContext, LoadedSession, TickReport } from "../engine-context.js";
-import { reportSecurity } from "../report-security.js";
+import { reportFailure } from "../report-failure.js";
 import { summaryOf } from "./change-lists.js";
 import { changesAhead } from "./compare-plan.js";
 import { readSource, reasonOf } from "./read-source.js";
@@ -38,7 +38,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
     const changed = isSame ? undefined : changedSince(session, structure, plan);
     return { plan, view: { ...view, ...(changed === undefined ? {} : { changed }) } };
   } catch (error) {
-    if (isPhasegateError(error)) reportSecurity(context.notifications, "read plan", error);
+    if (isPhasegateError(error)) reportFailure(context.notifications, "read plan", error);
     else context.notifications.notify("internalError", { operation: "read plan", error });
     return { view: { ...view, unreadable: reasonOf(error) } };
   }

@@ -5,7 +5,7 @@ import type { EventOf } from "../../session/events.js";
 import type { DueTicks } from "../../session/head.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
-import { reportSecurity } from "../report-security.js";
+import { hearerOf, reportFailure } from "../report-failure.js";
 import { reasonOf } from "./read-source.js";
 import { type Written, writeTicks } from "./write-ticks.js";
 
@@ -26,6 +26,8 @@ export async function settleTicks(
   let ticks: TickReport = { ticked: [], unticked: [], missing: [], unwritable: [] };
   for (let round = 1; session.head.due !== undefined && round <= ROUNDS_MAX; round += 1) {
     const structure = await context.pinned.structure(session);
+    // A tick would say that a person has approved the phase.
+    if ((await context.approvalGuard.unapproved(session, structure)) !== undefined) return { session, ticks };
     try {
       const written = await writeTicks(context, session, structure, session.head.due, recent);
       session = await record(context, session, structure, session.head.due, written);
@@ -95,7 +97,8 @@ function pendingReason(
 ): string {
   const at = new Date(options.clock.now()).toISOString();
   const reason = reasonOf(error);
-  if (isPhasegateError(error)) reportSecurity(notifications, "write plan", error);
+  // All else is told as `planTicksPending`, with the error.
+  if (isPhasegateError(error) && hearerOf(error) === "guard") reportFailure(notifications, "write plan", error);
   notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
   return reason;
 }

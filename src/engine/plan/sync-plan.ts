@@ -3,6 +3,7 @@ import { keyedRequest } from "../../kernel/idempotency.js";
 import type { Actor } from "../../session/commands.js";
 import type { PlanChanges } from "../../session/plan-changes.js";
 import { invalidTransition } from "../../session/refusals.js";
+import { notBelieved } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
@@ -50,7 +51,8 @@ export async function syncPlan(
   { preview = false, by = "host", idempotencyKey }: SyncRequest,
 ): Promise<SyncResult> {
   if (preview) {
-    const { session, ticks } = await loadSession(context, id);
+    const { session, ticks, unapproved } = await loadSession(context, id);
+    if (unapproved !== undefined) throw notBelieved(unapproved);
     const rebuilt = await reread(context, session);
     const found = { ...foundOf(context, session, rebuilt, preview), needsHost: needsHost(context, by, rebuilt) };
     return { ...found, ...(ticks === undefined ? {} : { ticks }) };

@@ -4,6 +4,7 @@ import { parseSessionId, shown } from "../../definition/names.js";
 import { singleLine, visibleText } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
+import { executeOn, isStillThere } from "./believed.js";
 import { checkReport } from "./check-report.js";
 import { mergeContext } from "./merge-context.js";
 import { type HandedReport, NothingToWrite, prepareReport } from "./prepare-report.js";
@@ -11,7 +12,7 @@ import type { RoutedContext } from "./routed-context.js";
 import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 import { answerAfter, settle } from "./settle.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
-import { requireFound, resultOf } from "./view.js";
+import { resultOf } from "./view.js";
 
 /** While a report was on its way, another one was decided. */
 class OvertakenError extends Error {
@@ -71,10 +72,10 @@ async function take(context: RoutedContext, instanceId: string, { key, ...handed
   const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
   let decided: number | undefined;
   try {
-    const taken = await context.kernel.execute(
+    const taken = await executeOn(
+      context,
       id,
-      (current) => {
-        const session = requireFound(current, id);
+      (session) => {
         const { version = 0 } = session.head.answered ?? {};
         decided ??= version;
         // A report is on the step that its client was at: it must not be taken for the next one.
@@ -82,6 +83,8 @@ async function take(context: RoutedContext, instanceId: string, { key, ...handed
         return prepareReport(context, session, handed);
       },
       keyed,
+      // Who comes back with the details of the step has a person asked again.
+      (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
     );
     return await answerOf(context, taken, taken.replayed);
   } catch (error) {
@@ -135,7 +138,8 @@ async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: b
 async function decidedResult(context: RoutedContext, commit: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
   const decided = commit.events.find(({ type }) => type === "decided");
   const reasoning = decided?.type === "decided" ? decided.reasoning : undefined;
-  return { ...(await resultOf(context, commit, replayed)), ...(reasoning === undefined ? {} : { reasoning }) };
+  const result = await resultOf(context, commit, replayed);
+  return reasoning === undefined || result.unapproved !== undefined ? result : { ...result, reasoning };
 }
 
 function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {

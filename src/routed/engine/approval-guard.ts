@@ -1,12 +1,13 @@
+import { ApprovalGuard, type ApprovalReading } from "../../engine/approval/guard.js";
 import type { ApprovalOptions } from "../../engine/options.js";
 import { PhasegateError } from "../../errors.js";
 import type { AuditReport, Receipt } from "../../kernel/audit.js";
-import { LogFold } from "../../kernel/log-fold.js";
 import type { RoutedEvent } from "../session/events.js";
 import type { RoutedHead } from "../session/head.js";
 import type { RoutedStructure } from "../session/structure.js";
-import { NO_LEDGER, passed, type RoutedLedger, type RoutedPass, withApprovals } from "./approval-ledger.js";
-import type { RoutedCommit, RoutedKernel, RoutedSession } from "./routed-session.js";
+import { NO_LEDGER, passed, type RoutedLedger, withApprovals } from "./approval-ledger.js";
+import type { RoutedKernel, RoutedSession } from "./routed-session.js";
+import type { RoutedPass, UnapprovedStep } from "./types.js";
 
 /** What an audit of an instance found: whether its log holds together, and whose approvals this host believes. */
 export type RoutedAudit = AuditReport & {
@@ -14,53 +15,57 @@ export type RoutedAudit = AuditReport & {
   readonly approvals: readonly RoutedPass[];
 };
 
-/**
- * Lets nobody past a gate on an approval that this host does not believe: a store may be written by a process with other
- * keys. Where no gate asks a person, nothing is read.
- */
-export class RoutedApprovals {
+/** The guard of routed sessions. */
+export class RoutedApprovals extends ApprovalGuard<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> {
   readonly #kernel: RoutedKernel;
-  readonly #add: (ledger: RoutedLedger, commit: RoutedCommit) => Promise<RoutedLedger>;
-  readonly #ledgers: LogFold<RoutedEvent, RoutedHead, RoutedLedger>;
+  readonly #options: ApprovalOptions;
 
   constructor(kernel: RoutedKernel, options: ApprovalOptions) {
+    super(kernel, options, READING);
     this.#kernel = kernel;
-    this.#add = (ledger, commit) => withApprovals(ledger, commit, options);
-    this.#ledgers = new LogFold(kernel, NO_LEDGER, this.#add);
-  }
-
-  /** Throws `APPROVAL_REFUSED` if a step was not rightly left, or if the current one may not be left yet. */
-  async check(session: RoutedSession, structure: RoutedStructure): Promise<void> {
-    if (structure.steps.every(({ gate }) => gate?.approval === undefined)) return;
-    for (const pass of passesOf(await this.#ledgers.at(session), session)) {
-      if (pass.distrust !== undefined) throw notBelieved(pass, structure);
-    }
+    this.#options = options;
   }
 
   /** Checks a whole log, against a receipt kept elsewhere if there is one, and each approval in it. */
   async audit(sessionId: RoutedSession["sessionId"], receipt?: Receipt): Promise<RoutedAudit> {
     const report = await this.#kernel.audit(sessionId, receipt);
     if (!report.intact) return { ...report, approvals: [] };
+    const approvals: RoutedPass[] = [];
     let ledger = NO_LEDGER;
-    for await (const commit of this.#kernel.log(sessionId)) ledger = await this.#add(ledger, commit);
-    return { ...report, approvals: [...ledger.passes, ...(ledger.yes === undefined ? [] : [ledger.yes])] };
+    for await (const commit of this.#kernel.log(sessionId)) {
+      const { left } = ledger;
+      ledger = await withApprovals(ledger, commit, this.#options);
+      if (ledger.left !== undefined && ledger.left !== left) approvals.push(ledger.left);
+    }
+    return { ...report, approvals: ledger.yes === undefined ? approvals : [...approvals, ledger.yes] };
   }
 }
 
-/** What was left so far, and what a pending report would be left on. */
+const READING: ApprovalReading<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> = {
+  beginning: NO_LEDGER,
+  add: withApprovals,
+  asks: ({ steps }) => steps.some(({ gate }) => gate?.approval !== undefined),
+  isNew: ({ answered, pending }) => answered === undefined && pending === undefined,
+  passes: passesOf,
+  refusal: notBelieved,
+};
+
+/** The first step that was left wrongly, and the one that a pending report would be left on. */
 function passesOf(ledger: RoutedLedger, { version, at, head }: RoutedSession): readonly RoutedPass[] {
-  const next = head.pending === undefined ? undefined : passed(ledger, head.step, { version, at });
-  return next === undefined ? ledger.passes : [...ledger.passes, next];
+  const isPassed = head.pending !== undefined && head.pending.awaiting === undefined;
+  const next = isPassed ? passed(ledger, head.step, { version, at }) : undefined;
+  return [ledger.unapproved, next].filter((pass) => pass !== undefined);
 }
 
-function notBelieved(
-  { step, by, distrust = "unsigned" }: RoutedPass,
+/** The refusal to show or do anything behind a step whose approval this host does not believe. */
+export function notBelieved(
+  { step, by, distrust: reason }: UnapprovedStep,
   { steps }: RoutedStructure,
 ): PhasegateError<"APPROVAL_REFUSED"> {
   const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
-  const message = `the gate of ${step} was passed ${whose} that this host does not believe (${distrust})`;
+  const message = `the gate of ${step} was passed ${whose} that this host does not believe (${reason})`;
   return new PhasegateError("APPROVAL_REFUSED", message, {
-    remedy: `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for.`,
-    details: { phase: steps.findIndex(({ name }) => name === step) + 1, reason: distrust },
+    remedy: `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if the work has gone on since, start a new instance.`,
+    details: { phase: steps.findIndex(({ name }) => name === step) + 1, reason },
   });
 }

@@ -1,27 +1,13 @@
 import { isJsonObject } from "../../definition/json.js";
 import { authenticate } from "../../engine/approval/authenticate.js";
 import type { ApprovalOptions } from "../../engine/options.js";
-import { type ErrorDetails, isPhasegateError } from "../../errors.js";
+import { isPhasegateError } from "../../errors.js";
 import { hashEvidence } from "../../session/approval-message.js";
 import type { RoutedEventOf } from "../session/events.js";
 import { type RoutedStructure, stepOf } from "../session/structure.js";
 import { questionIn } from "./question-in.js";
 import type { RoutedCommit } from "./routed-session.js";
-
-/** A step's gate that passed on a person's yes, and whether this host believes that it was one. */
-export interface RoutedPass {
-  readonly step: string;
-  /** The version of the commit that the yes stands in; of the decision, where the log has none. */
-  readonly version: number;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  /** Whose yes it was; missing where the log has none. */
-  readonly by?: string;
-  /** Whether the log says that it was signed. */
-  readonly authenticated: boolean;
-  /** Why this host does not believe it; missing where it does. */
-  readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
-}
+import type { RoutedPass } from "./types.js";
 
 /** What a log says of approvals up to a commit. */
 export interface RoutedLedger {
@@ -30,12 +16,14 @@ export interface RoutedLedger {
   readonly asked?: RoutedCommit;
   /** What was said to it, if that was a yes. */
   readonly yes?: RoutedPass;
-  /** Steps that were left. */
-  readonly passes: readonly RoutedPass[];
+  /** The step that was left last. */
+  readonly left?: RoutedPass;
+  /** The first step that was left on an approval that this host does not believe. */
+  readonly unapproved?: RoutedPass;
 }
 
 /** Nothing was read yet. */
-export const NO_LEDGER: RoutedLedger = { passes: [] };
+export const NO_LEDGER: RoutedLedger = {};
 
 /**
  * The ledger after one more commit. Another process may have written it, with other keys or with none: so each yes is
@@ -70,7 +58,9 @@ async function withEvent(
     case "decided": {
       // What was said of a step holds until it is left, or until a client is left on it.
       const pass = passed(ledger, event.from, commit);
-      return pass === undefined ? kept : { ...kept, passes: [...kept.passes, pass] };
+      if (pass === undefined) return kept;
+      const isFirst = kept.unapproved === undefined && pass.distrust !== undefined;
+      return { ...kept, left: pass, ...(isFirst ? { unapproved: pass } : {}) };
     }
     default:
       return ledger;

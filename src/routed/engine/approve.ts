@@ -5,10 +5,11 @@ import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import type { ApprovalSignature } from "../../session/approval-message.js";
 import type { RoutedCommand } from "../session/commands.js";
+import { executeOn } from "./believed.js";
 import type { RoutedContext } from "./routed-context.js";
 import type { RoutedSession } from "./routed-session.js";
 import type { RoutedKeyed, RoutedView } from "./types.js";
-import { questionOf, requireFound, viewInstance } from "./view.js";
+import { questionOf, viewInstance } from "./view.js";
 
 /** A person's word on what a step's gate waits for. */
 export interface RoutedApproval extends RoutedKeyed {
@@ -33,15 +34,14 @@ export async function answerQuestion(
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
   const { maxAttempts, maxAttemptsTotal } = context.options.limits;
-  const prepare = async (current: RoutedSession | undefined): Promise<{ command: RoutedCommand }> => {
-    const session = requireFound(current, id);
+  const prepare = async (session: RoutedSession): Promise<{ command: RoutedCommand }> => {
     const question = await requireQuestion(context, session, evidenceHash);
     const word = { decision, by, note, signature };
     const found = await authenticate(context.options.approvals, { ...question, sessionId: id }, word);
     const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
     return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
   };
-  return viewInstance(context, await context.kernel.execute(id, prepare, keyed));
+  return viewInstance(context, await executeOn(context, id, prepare, keyed));
 }
 
 async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {

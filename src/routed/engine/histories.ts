@@ -1,5 +1,5 @@
 import { RecentMap } from "../../kernel/recent-map.js";
-import { type RoutedEntry, withCommit } from "../session/entries.js";
+import { type RoutedEntry, RoutedHistory } from "../session/entries.js";
 import type { RoutedCommit, RoutedKernel } from "./routed-session.js";
 
 /** How many sessions' last entries are kept. */
@@ -30,7 +30,7 @@ export class Histories {
     const { sessionId, version, hash } = commit;
     const tail = version === 1 ? { version: 0, hash: "", entries: [] } : this.#tails.get(sessionId);
     if (tail?.version !== version - 1) return;
-    this.#tails.set(sessionId, { version, hash, entries: this.#cut(withCommit(tail.entries, commit)) });
+    this.#tails.set(sessionId, { version, hash, entries: this.#after(tail.entries, commit) });
   }
 
   /** The last entries up to where a session stands, oldest first. */
@@ -40,7 +40,7 @@ export class Histories {
     let tail = known !== undefined && known.version < version ? known : await this.#begin(sessionId, version);
     const after = tail.version === 0 ? undefined : tail;
     for await (const commit of this.#kernel.log(sessionId, after)) {
-      tail = { version: commit.version, hash: commit.hash, entries: this.#cut(withCommit(tail.entries, commit)) };
+      tail = { version: commit.version, hash: commit.hash, entries: this.#after(tail.entries, commit) };
     }
     this.#tails.set(sessionId, tail);
     return tail.entries;
@@ -54,7 +54,9 @@ export class Histories {
   }
 
   /** One more than is shown: the last one may be the report that is asked about. */
-  #cut(entries: readonly RoutedEntry[]): readonly RoutedEntry[] {
-    return entries.slice(-(this.#shown + 1));
+  #after(entries: readonly RoutedEntry[], commit: RoutedCommit): readonly RoutedEntry[] {
+    const history = new RoutedHistory([...entries]);
+    history.add(commit);
+    return history.entries.slice(-(this.#shown + 1));
   }
 }

@@ -1,12 +1,13 @@
 import { parseSessionId } from "../../definition/names.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import type { RoutedCommand } from "../session/commands.js";
+import { executeOn, requireInstance } from "./believed.js";
 import { beginStep } from "./judge-report.js";
 import type { RoutedContext } from "./routed-context.js";
 import type { RoutedCommit, RoutedSession } from "./routed-session.js";
 import { answerAfter, settle } from "./settle.js";
 import type { RoutedKeyed, RoutedResult, RoutedView } from "./types.js";
-import { requireFound, requireInstance, resultOf, viewInstance } from "./view.js";
+import { resultOf, viewInstance } from "./view.js";
 
 /** A move with its reason. */
 export interface RoutedMove extends RoutedKeyed {
@@ -78,14 +79,9 @@ type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "del
 function move(context: RoutedContext, instanceId: string, command: Move, { idempotencyKey }: RoutedKeyed) {
   const id = parseSessionId(instanceId);
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, command);
-  return context.kernel.execute(
-    id,
-    async (current) => {
-      const session = requireFound(current, id);
-      return command.type === "retry" ? withBeginning(context, session, command) : { command };
-    },
-    keyed,
-  );
+  const prepare = (session: RoutedSession) =>
+    command.type === "retry" ? withBeginning(context, session, command) : { command };
+  return executeOn(context, id, prepare, keyed, () => command.type === "delete");
 }
 
 /** What a check begins with is looked at anew where that failed before. */

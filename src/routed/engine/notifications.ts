@@ -40,7 +40,10 @@ export interface RoutedNotificationMap {
   conflict: { readonly instanceId: SessionId; readonly version: number };
   /** A refusal that touches security. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
-  /** A failure that nobody expected, in the engine, a port of the host's or a listener. */
+  /**
+   * A failure of what the engine runs on, which no caller can mend: of the storage, the decider or the workflows' files, of a
+   * port of the host's or a listener, too many operations at once, or one that nobody expected.
+   */
   internalError: { readonly operation: string; readonly error: unknown };
 }
 

@@ -1,32 +1,25 @@
-import { parseSessionId } from "../../definition/names.js";
+import { parseSessionId, type SessionId } from "../../definition/names.js";
+import { checkedPage, type SessionPage } from "../../engine/checked-page.js";
 import { Metrics, type OperationMetrics } from "../../engine/metrics.js";
-import { Beginnings } from "../../engine/verify/read-snapshots.js";
+import { reportFailure } from "../../engine/report-failure.js";
 import { type WatchQuery, watchKind } from "../../engine/watch-commits.js";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Receipt } from "../../kernel/audit.js";
-import { Kernel } from "../../kernel/kernel.js";
 import type { Listener } from "../../kernel/notifier.js";
-import { readCommit, recordedOf } from "../../kernel/read-commit.js";
+import { readWhole } from "../../kernel/read-commit.js";
 import type { RoutedListing } from "../../ports/routed-source.js";
-import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
-import { type RoutedEntry, withCommit, withReveal } from "../session/entries.js";
-import type { RoutedHead } from "../session/head.js";
+import type { SessionQuery } from "../../ports/storage-adapter.js";
+import { type RoutedEntry, RoutedHistory, withReveal } from "../session/entries.js";
 import { routedMachine } from "../session/routed-machine.js";
 import { advance, resume } from "./advance.js";
-import { RoutedApprovals, type RoutedAudit } from "./approval-guard.js";
+import type { RoutedAudit } from "./approval-guard.js";
 import { answerQuestion, type RoutedApproval } from "./approve.js";
-import { Histories } from "./histories.js";
+import { believed, lookAtInstance, requireBelieved, requireInstance } from "./believed.js";
 import { cancel, type RoutedMove, remove, retry, suspend } from "./moves.js";
-import {
-  announceRouted,
-  type RoutedNotificationMap,
-  type RoutedNotificationName,
-  RoutedNotifications,
-} from "./notifications.js";
+import { type RoutedNotificationMap, type RoutedNotificationName, RoutedNotifications } from "./notifications.js";
 import type { RoutedEngineOptions } from "./options.js";
-import { PinnedWays } from "./pinned-ways.js";
 import { resolveRoutedOptions } from "./resolve-options.js";
-import type { RoutedContext } from "./routed-context.js";
+import { createRoutedContext, type RoutedContext } from "./routed-context.js";
 import type { RoutedCommit as RoutedSessionCommit } from "./routed-session.js";
 import { startRouted } from "./start.js";
 import type {
@@ -38,9 +31,7 @@ import type {
   StartRoutedRequest,
   StepView,
 } from "./types.js";
-import { requireInstance, stepView, viewInstance } from "./view.js";
-
-const SECURITY = new Set(["PATH_REFUSED", "TAMPERED", "EVIDENCE_UNSAFE"]);
+import { stepView, viewInstance } from "./view.js";
 
 /**
  * Runs routed workflows: after each report a decider picks the next step, inside the ways and gates that the workflow
@@ -53,26 +44,7 @@ export class RoutedEngine {
   #running = 0;
 
   constructor(options: RoutedEngineOptions) {
-    const resolved = resolveRoutedOptions(options);
-    const { storage, clock, hashKey } = resolved;
-    const notifications = new RoutedNotifications();
-    const kernel = new Kernel({
-      storage,
-      clock,
-      machine: routedMachine,
-      ...(hashKey === undefined ? {} : { hashKey }),
-      onCommit: (commit) => {
-        histories.add(commit);
-        announceRouted(notifications, commit);
-      },
-      onConflict: (instanceId, version) => notifications.notify("conflict", { instanceId, version }),
-    });
-    const histories = new Histories(kernel, resolved.historyShown);
-    const pinned = new PinnedWays(kernel);
-    const approvals = new RoutedApprovals(kernel, resolved.approvals);
-    const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
-    const shared = { options: resolved, kernel, pinned, histories, beginnings, approvals, notifications };
-    this.#context = { ...shared, asking: new Map() };
+    this.#context = createRoutedContext(resolveRoutedOptions(options), new RoutedNotifications());
   }
 
   /** Listens to notifications; the function that comes back stops it. */
@@ -108,11 +80,14 @@ export class RoutedEngine {
   /** What has happened, oldest first: reports with what was decided on them, and all else. */
   history(instanceId: string): Promise<readonly RoutedEntry[]> {
     return this.#run("history", async (context) => {
-      const session = await requireInstance(context, instanceId);
-      let entries: RoutedEntry[] = [];
-      for await (const commit of context.kernel.log(session.sessionId)) entries = withCommit(entries, commit);
+      const { session } = await believed(context, await requireInstance(context, instanceId));
+      const history = new RoutedHistory();
+      for await (const commit of context.kernel.log(session.sessionId)) {
+        if (commit.version > session.version) break;
+        history.add(commit);
+      }
       const structure = await context.pinned.structure(session);
-      return entries.map((entry) => withReveal(entry, structure));
+      return history.entries.map((entry) => withReveal(entry, structure));
     });
   }
 
@@ -146,9 +121,17 @@ export class RoutedEngine {
     return this.#run("deny", (context) => answerQuestion(context, instanceId, "deny", request));
   }
 
-  /** Instances by creation time, newest first, in pages. */
-  listInstances(query: SessionQuery = {}): Promise<Page<SessionSummary>> {
-    return this.#run("listInstances", ({ options }) => options.storage.list({ ...query, kind: routedMachine.kind }));
+  /**
+   * Instances by creation time, newest first, in pages. Each is read, and shown as its log has it. One that can't be read,
+   * or that passed a gate on an approval that this host does not believe, is named in `broken` and told to `security`
+   * listeners; the others are listed.
+   */
+  listInstances(query: SessionQuery = {}): Promise<SessionPage> {
+    return this.#run("listInstances", async (context) => {
+      const page = await context.options.storage.list({ ...query, kind: routedMachine.kind });
+      const lookAt = (id: SessionId) => lookAtInstance(context, id);
+      return checkedPage(page, query, lookAt, (error) => reportFailure(context.notifications, "listInstances", error));
+    });
   }
 
   /** Deletes an instance, with a tombstone that says why; its id is never used again. */
@@ -163,7 +146,8 @@ export class RoutedEngine {
 
   /**
    * Commits of routed sessions as any process appends them, each checked and read. Begins with the call; ends without an
-   * error when the signal aborts. Throws `UNSUPPORTED` where the storage can't be watched.
+   * error when the signal aborts. Throws `UNSUPPORTED` where the storage can't be watched. Commits of an instance that passed
+   * a gate on an approval that this host does not believe are left out, and told to `security` listeners.
    */
   watch(
     query: WatchQuery = {},
@@ -171,10 +155,27 @@ export class RoutedEngine {
   ): AsyncIterableIterator<RoutedSessionCommit, undefined> {
     const { storage, hashKey } = this.#context.options;
     return watchKind(storage, { ...query, kind: routedMachine.kind }, signal, async (next) => {
-      const commit = await next();
-      if (commit === undefined) return undefined;
-      return recordedOf(readCommit(routedMachine, commit.sessionId, commit, hashKey));
+      try {
+        for (;;) {
+          const commit = await next();
+          if (commit === undefined) return undefined;
+          const read = readWhole(routedMachine, commit, hashKey);
+          if (await this.#isBelieved(read)) return read;
+        }
+      } catch (error) {
+        throw this.#known("watch", error);
+      }
     });
+  }
+
+  async #isBelieved(commit: RoutedSessionCommit): Promise<boolean> {
+    try {
+      return await requireBelieved(this.#context, commit);
+    } catch (error) {
+      if (!isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
+      reportFailure(this.#context.notifications, "watch", error);
+      return false;
+    }
   }
 
   /** Counts and durations of every operation since the engine was made; a decider's time is in them. */
@@ -195,7 +196,7 @@ export class RoutedEngine {
   /** A bound on how many run at once, figures, and errors of one class. */
   async #run<T>(operation: string, work: (context: RoutedContext) => Promise<T>): Promise<T> {
     const limit = this.#context.options.limits.maxConcurrent;
-    if (this.#running >= limit) throw busy(this.#running, limit);
+    if (this.#running >= limit) throw this.#known(operation, busy(this.#running, limit));
     this.#running += 1;
     const begun = performance.now();
     let success = false;
@@ -221,11 +222,7 @@ export class RoutedEngine {
         cause: error,
       });
     }
-    const { code, message } = error;
-    // A decider's own failure is the host's to know: what it threw isn't told to agents.
-    if (code === "INTERNAL" || code === "DECIDER_FAILED") notifications.notify("internalError", { operation, error });
-    const isForged = isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason !== "not_waiting";
-    if (isForged || SECURITY.has(code)) notifications.notify("security", { operation, code, message });
+    reportFailure(notifications, operation, error);
     return error;
   }
 }

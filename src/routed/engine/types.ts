@@ -2,6 +2,8 @@ import type { RoutedStatus, StepReport } from "../../decision/decision-request.j
 import type { JsonObject } from "../../definition/json.js";
 import type { SessionId } from "../../definition/names.js";
 import type { FieldGate } from "../../definition/structure.js";
+import type { Unapproved } from "../../engine/approval/guard.js";
+import type { ErrorDetails } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { ApprovalQuestion } from "../../session/approval-message.js";
 import type { Verification } from "../../session/verification.js";
@@ -67,6 +69,24 @@ export interface RoutedQuestion extends ApprovalQuestion {
   readonly askedAt: string;
 }
 
+/** A step's gate that passed on a person's yes, and whether this host believes that it was one. */
+export interface RoutedPass {
+  readonly step: string;
+  /** The version of the commit that the yes stands in; of the decision, where the log has none. */
+  readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** Whose yes it was; missing where the log has none. */
+  readonly by?: string;
+  /** Whether the log says that it was signed. */
+  readonly authenticated: boolean;
+  /** Why this host does not believe it; missing where it does. */
+  readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
+}
+
+/** A step that was left, or is about to be, on an approval that this host does not believe. */
+export type UnapprovedStep = Unapproved<RoutedPass>;
+
 /** Where an instance stands. */
 export interface RoutedView {
   readonly instanceId: SessionId;
@@ -86,6 +106,11 @@ export interface RoutedView {
   readonly pending?: { readonly operation: "start" | "advance" | "resume" };
   /** A person is waited for. */
   readonly awaiting?: RoutedQuestion;
+  /**
+   * The step that the log has as passed on an approval that this host does not believe. All else here is the instance
+   * before that: what comes after it in the log does not count. Missing at hosts that know no approvers.
+   */
+  readonly unapproved?: UnapprovedStep;
   /** What may be called now. */
   readonly allowed: readonly RoutedOperation[];
   /** An earlier call with the same key had suspended or cancelled it: this is where it is now. */

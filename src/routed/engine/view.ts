@@ -1,33 +1,25 @@
 import type { RoutedStatus } from "../../decision/decision-request.js";
-import { parseSessionId, type SessionId } from "../../definition/names.js";
 import { FINISH } from "../../definition/routed-definition.js";
-import { PhasegateError } from "../../errors.js";
 import type { RoutedHead } from "../session/head.js";
-import { allowedOperations } from "../session/refusals.js";
+import { allowedOperations, type RoutedOperation } from "../session/refusals.js";
 import { stepOf } from "../session/structure.js";
+import { believed, isStillThere, requireInstance } from "./believed.js";
 import { instructionsOf, loadTexts } from "./load-texts.js";
 import { questionIn } from "./question-in.js";
 import type { RoutedContext } from "./routed-context.js";
 import type { RoutedSession } from "./routed-session.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
 
-/** An instance as it stands. Throws `SESSION_NOT_FOUND`. */
-export async function requireInstance(context: RoutedContext, instanceId: string): Promise<RoutedSession> {
-  const id = parseSessionId(instanceId);
-  return requireFound(await context.kernel.find(id), id);
-}
-
-/** The same for what the kernel has read; sessions of other kinds are none of ours. */
-export function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
-  if (session !== undefined && session.head.status !== "DELETED") return session;
-  throw new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
-    remedy: "Use the instance_id as start gave it, or start a new instance.",
-    details: { sessionId: id },
-  });
-}
-
-/** Where an instance stands. */
+/** Where an instance stands, as far as this host believes its log. */
 export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
+  const found = await believed(context, session);
+  if (found.unapproved === undefined) return viewBelieved(context, session);
+  const { awaiting: _, ...view } = await viewBelieved(context, found.session);
+  const allowed: RoutedOperation[] = isStillThere(found.unapproved, session) ? ["resume", "delete"] : ["delete"];
+  return { ...view, allowed, unapproved: found.unapproved };
+}
+
+async function viewBelieved(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
   const { sessionId, version, at, head } = session;
   const { workflow, revision, step, context: values, pending, createdAt } = head;
   const awaiting = await questionOf(context, session);
@@ -66,7 +58,8 @@ export async function resultOf(
 }
 
 /** What a client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */
-export async function stepView(context: RoutedContext, session: RoutedSession): Promise<StepView> {
+export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
+  const { session } = await believed(context, at);
   const { step = "", workflow } = session.head;
   // The end is the same in every workflow, also in one that has been taken away since.
   if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };

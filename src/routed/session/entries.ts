@@ -55,9 +55,69 @@ export interface EntryCommit {
   readonly head: { readonly step?: string | undefined };
 }
 
-/** The history with one more commit. A decision belongs to the entry that it is on, and makes none of its own. */
-export function withCommit(entries: readonly RoutedEntry[], commit: EntryCommit): RoutedEntry[] {
-  return commit.events.reduce<RoutedEntry[]>((before, event) => withEvent(before, event, commit), [...entries]);
+/** A history that grows commit by commit. A decision belongs to the entry that it is on, and makes none of its own. */
+export class RoutedHistory {
+  readonly entries: RoutedEntry[];
+  /** Where the last entry is that a decider or a person is asked about: suspensions and retries may come after it. */
+  #asked: number;
+
+  /** Goes on with entries, which are its own from then on. */
+  constructor(entries: RoutedEntry[] = []) {
+    this.entries = entries;
+    this.#asked = entries.findLastIndex(isQuestion);
+  }
+
+  add(commit: EntryCommit): void {
+    for (const event of commit.events) this.#addEvent(event, commit);
+  }
+
+  #push(entry: RoutedEntry): void {
+    this.entries.push(entry);
+    if (isQuestion(entry)) this.#asked = this.entries.length - 1;
+  }
+
+  #amend(parts: Partial<RoutedEntry>): void {
+    const place = this.#asked === -1 ? this.entries.length - 1 : this.#asked;
+    const entry = this.entries[place];
+    if (entry !== undefined) this.entries[place] = { ...entry, ...parts };
+  }
+
+  #addEvent(event: RoutedEvent, { version, at, head }: EntryCommit): void {
+    const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => this.#push({ version, timestamp: at, ...entry });
+    // What moves an instance without a decision leaves it where it is.
+    const { step = "" } = head;
+    switch (event.type) {
+      case "started":
+        return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: STARTED }) : undefined;
+      case "reported":
+        return add({
+          ...reported(event),
+          ...(event.verification === undefined ? {} : { verification: event.verification }),
+        });
+      case "gate_refused": {
+        const { problems, verification } = event;
+        return add({ ...reported(event), problems, ...(verification === undefined ? {} : { verification }) });
+      }
+      case "approval_requested":
+        return undefined;
+      case "approved":
+        return this.#amend({ reason: `approved by ${event.by}${event.note === undefined ? "" : `: ${event.note}`}` });
+      case "denied":
+        return this.#amend({ reason: `denied by ${event.by}: ${event.note}` });
+      case "decided":
+        return this.#amend(decided(event, at));
+      case "failed":
+        return this.#amend({ reason: event.reason });
+      case "suspended":
+        return add({ stepName: step, outcomeStatus: "SUSPENDED", ...reasonOf(event) });
+      case "retried":
+        return add({ stepName: step, outcomeStatus: "RETRIED" });
+      case "cancelled":
+        return add({ stepName: step, outcomeStatus: "CANCELLED", ...reasonOf(event) });
+      case "deleted":
+        return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event) });
+    }
+  }
 }
 
 /** An entry with how much of it an agent may see, by the gate that judged it. */
@@ -65,48 +125,6 @@ export function withReveal(entry: RoutedEntry, structure: RoutedStructure): Rout
   const gate = stepOf(structure, entry.stepName)?.gate;
   const reveal = gate === undefined ? "fields" : revealOf(gate);
   return reveal === "fields" ? entry : { ...entry, reveal };
-}
-
-function withEvent(entries: RoutedEntry[], event: RoutedEvent, { version, at, head }: EntryCommit): RoutedEntry[] {
-  const asked = entries.findLastIndex(isQuestion);
-  const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => [...entries, { version, timestamp: at, ...entry }];
-  const amend = (parts: Partial<RoutedEntry>) =>
-    entries.map((entry, index) =>
-      index === (asked === -1 ? entries.length - 1 : asked) ? { ...entry, ...parts } : entry,
-    );
-  // What moves an instance without a decision leaves it where it is.
-  const { step = "" } = head;
-  switch (event.type) {
-    case "started":
-      return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: STARTED }) : entries;
-    case "reported":
-      return add({
-        ...reported(event),
-        ...(event.verification === undefined ? {} : { verification: event.verification }),
-      });
-    case "gate_refused": {
-      const { problems, verification } = event;
-      return add({ ...reported(event), problems, ...(verification === undefined ? {} : { verification }) });
-    }
-    case "approval_requested":
-      return entries;
-    case "approved":
-      return amend({ reason: `approved by ${event.by}${event.note === undefined ? "" : `: ${event.note}`}` });
-    case "denied":
-      return amend({ reason: `denied by ${event.by}: ${event.note}` });
-    case "decided":
-      return amend(decided(event, at));
-    case "failed":
-      return amend({ reason: event.reason });
-    case "suspended":
-      return add({ stepName: step, outcomeStatus: "SUSPENDED", ...reasonOf(event) });
-    case "retried":
-      return add({ stepName: step, outcomeStatus: "RETRIED" });
-    case "cancelled":
-      return add({ stepName: step, outcomeStatus: "CANCELLED", ...reasonOf(event) });
-    case "deleted":
-      return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event) });
-  }
 }
 
 /** Whether it is what a decider or a person is asked about: suspensions and retries may come before the answer. */

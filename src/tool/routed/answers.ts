@@ -33,6 +33,12 @@ const waitingShape = {
   approval: z
     .object({ step_name: z.string(), prompt: z.string(), approvers: z.array(z.string()).optional(), asked_at: time })
     .optional(),
+  approval_not_believed: z
+    .object({ step_name: z.string(), by: z.string().optional(), reason: z.string(), remedy: z.string() })
+    .optional()
+    .describe(
+      "The log has this step as approved, and the server does not believe it: this is the instance before that",
+    ),
   pending: z.enum(["start", "advance", "resume"]).optional().describe("A report that is not decided yet"),
   allowed: z.array(z.string()).describe("What may be called now"),
 };

@@ -2,7 +2,14 @@ import type * as z from "zod";
 import type { Reveal } from "../../definition/structure.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/required-format.js";
 import { conceal, revealOf } from "../../gate/reveal.js";
-import type { GateRefusal, RoutedQuestion, RoutedResult, RoutedView, StepView } from "../../routed/engine/types.js";
+import type {
+  GateRefusal,
+  RoutedQuestion,
+  RoutedResult,
+  RoutedView,
+  StepView,
+  UnapprovedStep,
+} from "../../routed/engine/types.js";
 import { verificationNews } from "../verification-on-wire.js";
 import type { resultSchema, statusSchema } from "./answers.js";
 import { type RoutedFace, toCall } from "./routed-face.js";
@@ -80,8 +87,9 @@ function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusa
   };
 }
 
-function waitingOnWire(face: RoutedFace, { awaiting, pending, allowed }: RoutedView) {
+function waitingOnWire(face: RoutedFace, { awaiting, pending, allowed, unapproved }: RoutedView) {
   return {
+    ...(unapproved === undefined ? {} : { approval_not_believed: unapprovedOnWire(unapproved) }),
     ...(awaiting === undefined ? {} : { awaiting_approval: true as const, approval: questionOnWire(awaiting) }),
     ...(pending === undefined ? {} : { pending: pending.operation }),
     allowed: toCall(face, allowed),
@@ -91,6 +99,12 @@ function waitingOnWire(face: RoutedFace, { awaiting, pending, allowed }: RoutedV
 function questionOnWire({ step, prompt, approvers, askedAt }: RoutedQuestion) {
   const whom = approvers === undefined ? {} : { approvers: [...approvers] };
   return { step_name: step, prompt, ...whom, asked_at: askedAt };
+}
+
+function unapprovedOnWire({ step, by, distrust }: UnapprovedStep) {
+  const whose = by === undefined ? {} : { by };
+  const remedy = `Ask the person who runs this server, who must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if that is not possible any more, start a new instance.`;
+  return { step_name: step, ...whose, reason: distrust, remedy };
 }
 
 function reasonOf({ reason }: RoutedView) {

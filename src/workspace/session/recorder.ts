@@ -1,9 +1,9 @@
-import { parseSessionId } from "../../definition/names.js";
+import { parseSessionId, type SessionId } from "../../definition/names.js";
 import type { AuditReport, Receipt } from "../../kernel/audit.js";
 import { Kernel } from "../../kernel/kernel.js";
 import type { Recorded } from "../../kernel/recorded.js";
 import type { Clock } from "../../ports/clock.js";
-import type { StorageAdapter } from "../../ports/storage-adapter.js";
+import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
 import type { WorkspaceAct } from "./acts.js";
 import type { RecordedEvent } from "./recorded-events.js";
 import { type RecordedCommand, type RecordedHead, recordedMachine } from "./recorded-machine.js";
@@ -31,6 +31,11 @@ export class Recorder {
   async knows(id: string): Promise<boolean> {
     const sessionId = parseSessionId(id);
     return (await this.#kernel.find(sessionId)) !== undefined || (await this.#kernel.isTombstone(sessionId));
+  }
+
+  /** How a session stands, for a list; undefined if it is gone. Throws `TAMPERED` where its newest commit was changed. */
+  async lookAt(id: SessionId): Promise<SessionSummary | undefined> {
+    return (await this.#kernel.newest(id))?.summary;
   }
 
   /** Begins a log. Throws `INVALID_TRANSITION` where there is one. */

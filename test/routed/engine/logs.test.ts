@@ -1,6 +1,8 @@
 import { copySessions, MemoryStorage } from "phasegate";
 import { ROUTED_SESSIONS } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
+import { type RoutedEntry, RoutedHistory } from "../../../src/routed/session/entries.js";
+import type { RoutedEvent } from "../../../src/routed/session/events.js";
 import { DONE, routed, Script } from "./garden.js";
 
 async function worked(storage = new MemoryStorage()) {
@@ -49,4 +51,40 @@ describe("logs of routed sessions", () => {
     await expect(other.advance(id, DONE)).rejects.toMatchObject({ code: "TAMPERED" });
     expect(security).toEqual(["TAMPERED", "TAMPERED"]);
   });
+});
+
+/** How often entries are looked at or replaced while so many suspensions, each after a failure, become a history. */
+function looksOf(suspensions: number): number {
+  let looks = 0;
+  const count = (key: string | symbol) => {
+    if (typeof key === "string" && /^\d+$/.test(key)) looks += 1;
+  };
+  const entries: RoutedEntry[] = new Proxy([], {
+    get: (target, key, receiver) => {
+      count(key);
+      return Reflect.get(target, key, receiver);
+    },
+    set: (target, key, value, receiver) => {
+      count(key);
+      return Reflect.set(target, key, value, receiver);
+    },
+  });
+  const history = new RoutedHistory(entries);
+  const report = { status: "success" };
+  const add = (...events: RoutedEvent[]) =>
+    history.add({ version: 1, at: "2026-01-01T00:00:00.000Z", events, head: { step: "Dig" } });
+  add({ type: "reported", operation: "advance", step: "Dig", report, contextUpdates: {} });
+  for (let round = 0; round < suspensions; round += 1) {
+    add({ type: "failed", step: "Dig", code: "DECIDER_FAILED", reason: `failure ${round}` });
+    add({ type: "suspended", reason: "lunch" });
+  }
+  expect(history.entries[0]?.reason).toBe(`failure ${suspensions - 1}`);
+  expect(history.entries).toHaveLength(suspensions + 1);
+  return looks;
+}
+
+it("a history costs as much more as there is more of it", () => {
+  const few = looksOf(200);
+  expect(few).toBeGreaterThan(0);
+  expect(looksOf(800)).toBeLessThan(few * 5);
 });

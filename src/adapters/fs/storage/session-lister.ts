@@ -1,6 +1,13 @@
 import type { SessionId } from "../../../definition/names.js";
 import type { Page, SessionQuery, SessionSummary } from "../../../ports/storage-adapter.js";
-import { comparePositions, decodeCursor, matchesQuery, pageLimit, pageOf } from "../../session-query.js";
+import {
+  comparePositions,
+  type DamagedSession,
+  decodeCursor,
+  matchesQuery,
+  pageLimit,
+  pageOf,
+} from "../../session-query.js";
 import { allMarker, type MarkerEntry, type Tree } from "./marker.js";
 import type { MarkerTidy } from "./marker-tidy.js";
 import type { MarkerTrees } from "./marker-trees.js";
@@ -22,12 +29,13 @@ export class SessionLister {
     const limit = pageLimit(query);
     if (query.status?.length === 0) return { items: [] };
     const after = query.cursor === undefined ? undefined : allMarker(decodeCursor(query.cursor));
-    const found: SessionSummary[] = [];
+    const found: (SessionSummary | DamagedSession)[] = [];
     // One more than the page: whether there is another page shows in the same pass.
     for await (const batch of this.#trees.walk(treeOf(query), after, Math.min(limit + 1, BATCH))) {
       const named = places(batch).filter(([{ sessionId }]) => sessionId.startsWith(query.idPrefix ?? ""));
       const summaries = await Promise.all(named.map((place) => this.#look(place)));
-      found.push(...summaries.filter((summary) => summary !== undefined).filter((one) => matchesQuery(one, query)));
+      const there = summaries.filter((one) => one !== undefined);
+      found.push(...there.filter((one) => "damaged" in one || matchesQuery(one, query)));
       if (found.length > limit) break;
     }
     return pageOf(found, limit);
@@ -44,11 +52,12 @@ export class SessionLister {
 
   // Two markers can stand in one place: left by a crash, or since the session was made active again just now. So the
   // place decides and not the version in the marker, and each place is looked at once.
-  async #look([entry, ...others]: Place): Promise<SessionSummary | undefined> {
-    const newest = await this.#tidy.header(entry.sessionId);
-    if (newest === "damaged") return undefined;
+  async #look([entry, ...others]: Place): Promise<SessionSummary | DamagedSession | undefined> {
+    const { sessionId, createdAt } = entry;
+    const newest = await this.#tidy.header(sessionId);
+    if (newest === "damaged") return { sessionId, createdAt, damaged: true };
     for (const each of [entry, ...others]) this.#tidy.check(each, newest);
-    return newest?.summary.createdAt === entry.createdAt ? newest.summary : undefined;
+    return newest?.summary.createdAt === createdAt ? newest.summary : undefined;
   }
 }
 

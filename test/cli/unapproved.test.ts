@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { askingFiles } from "../support/approvals.js";
+import { run } from "./run-cli.js";
+import { waitingSession } from "./waiting-session.js";
+
+const metadata = JSON.parse(askingFiles["metadata.json"] ?? "");
+/** The phase that Ann must approve is the only one. */
+const files = { "metadata.json": JSON.stringify({ ...metadata, phases: metadata.phases.slice(0, 1) }) };
+
+/** A session that somebody at a terminal has approved as Ann, with a key of their own. */
+async function forged() {
+  const made = await waitingSession({}, undefined, { files });
+  const { state, sessionId, evidenceHash, keys } = made;
+  const key = await made.keyFile("eve");
+  const approver = `ann=${keys.eve.publicKey}`;
+  const { code } = await run(
+    ...["approve", sessionId, "--state", state, "--key", key, "--approver", approver],
+    ...["--yes", "--evidence-hash", evidenceHash],
+  );
+  expect(code).toBe(0);
+  return { ...made, trust: ["--state", state, "--approvers", made.approvers] };
+}
+
+describe("a session that was approved at a terminal with a key that nobody knows", () => {
+  it("is completed for nobody who knows the approvers", async () => {
+    const { engine, sessionId } = await forged();
+    expect(await engine.getState(sessionId)).toMatchObject({ status: "active", unapproved: { phase: 1 } });
+  });
+
+  it("is named by `sessions`, and not listed as completed", async () => {
+    const { sessionId, state, trust } = await forged();
+    const text = await run("sessions", ...trust);
+    expect(text).toMatchObject({ code: 1, stdout: expect.stringContaining("1 session can't be shown:") });
+    expect(text.stdout).toContain(
+      `${sessionId}: phase 1 was passed on an approval by ann that this host does not believe`,
+    );
+    const json = JSON.parse((await run("sessions", ...trust, "--status", "completed", "--json")).stdout);
+    expect(json).toMatchObject({ count: 0, sessions: [], broken: [{ sessionId, code: "APPROVAL_REFUSED" }] });
+    const unchecked = await run("sessions", "--state", state);
+    expect(unchecked).toMatchObject({ code: 0, stdout: expect.stringContaining("completed") });
+  });
+
+  it("is shown by `show` as it was before", async () => {
+    const { sessionId, state, trust } = await forged();
+    const text = await run("show", sessionId, ...trust);
+    expect(text.code).toBe(1);
+    expect(text.stdout).toMatch(/status {4}active, in phase 1\n/);
+    expect(text.stdout).toMatch(/approval {2}phase 1 was passed on an approval by ann that this host does not believe/);
+    expect(text.stdout).not.toContain("completed");
+    const json = JSON.parse((await run("show", sessionId, ...trust, "--json")).stdout);
+    expect(json).toMatchObject({ status: "active", unapproved: { by: "ann" }, phases: [{ status: "current" }] });
+    expect((await run("show", sessionId, "--state", state)).stdout).toMatch(/status {4}completed/);
+  });
+});

@@ -1,0 +1,293 @@
+import { createWorkflowTool, Engine, MemoryContent, MemoryStorage, Session, signApproval } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { ACTION_NAMES, type Action } from "../../../src/tool/actions.js";
+import { connectInMemory, readResource } from "../../mcp/connect-in-memory.js";
+import { askingFiles, makeAsking, people } from "../../support/approvals.js";
+import { failure } from "../../support/failure.js";
+import { makeEngine } from "../../support/make-engine.js";
+import { claims, makePlanned, tickedIn } from "../../support/planned.js";
+import { methodsOf, said, valuesIn } from "../../support/said.js";
+
+/** Two phases: nobody is asked in the first, Ann in the last. */
+const files = {
+  "metadata.json": JSON.stringify({
+    workflow_type: "asking",
+    name: "Asking",
+    description: "Asks Ann at the end",
+    version: "1.0.0",
+    phases: [1, 2].map((phase_number) => ({ phase_number, phase_name: `Phase ${phase_number}` })),
+  }),
+  "phases/1/phase.md": "# Phase 1\n\nBuild.\n",
+  "phases/2/phase.md": "# Phase 2\n\nShip.\n",
+  "phases/2/gate-definition.yaml": askingFiles["phases/1/gate-definition.yaml"] ?? "",
+};
+const content = new MemoryContent({ sources: { asking: files } });
+const KEY = "k";
+
+/** A session that somebody with a key of their own has approved at its last phase, and a host that knows another Ann. */
+async function forgedEnd() {
+  const storage = new MemoryStorage();
+  const host = await makeAsking({ storage, content });
+  const forger = await makeAsking({ storage, content });
+  const id = await host.start();
+  await host.engine.completePhase(id, { phase: 1, evidence: {} });
+  const commits = host.engine.watch();
+  const first = commits.next();
+  await host.submit(id, 2);
+  await first;
+  const word = await forger.signed(id);
+  await forger.engine.approve(id, { ...word, idempotencyKey: KEY });
+  expect(await forger.engine.getState(id)).toMatchObject({ status: "completed", completedPhases: [1, 2] });
+  const heard: unknown[] = [];
+  host.engine.on("security", (payload) => void heard.push(payload));
+  return { storage, host, forger, id, word, commits, heard };
+}
+type Forged = Awaited<ReturnType<typeof forgedEnd>>;
+
+/** What of an answer says that the session is complete, or that its last phase was passed. Phase 1 was. */
+function claimsIn(answer: unknown): string[] {
+  const found: string[] = [];
+  for (const { path, key, value, owner } of valuesIn(answer)) {
+    const { phase, number } = { phase: undefined, number: undefined, ...owner };
+    const isOfFirst = phase === 1 || number === 1;
+    const isStatus = /^(?:status|session_status|type)$/.test(key);
+    if (
+      (isStatus && !isOfFirst && ["completed", "gate_passed", "approved"].some((claim) => claim === value)) ||
+      (/^(?:passed|checkpoint_passed|workflow_complete)$/.test(key) && value === true) ||
+      (/^completed_?at$/i.test(key) && !isOfFirst) ||
+      (/^completed(?:_?phases)?$/i.test(key) && Array.isArray(value) && value.includes(2)) ||
+      key === "phase_2" ||
+      (key === "artifact" && phase === 2) ||
+      (typeof value === "string" && /is (?:completed|over)|was approved/.test(value))
+    ) {
+      found.push(`${path}: ${JSON.stringify(value)}`);
+    }
+  }
+  return found;
+}
+
+const expectNotApproved = async (answer: unknown) => expect(claimsIn(await said(answer))).toEqual([]);
+
+type Reader = (made: Forged) => readonly unknown[];
+/** What doesn't read a session: it starts one, serves the whole engine, or can't be asked of this session. */
+const NO_READER = "reads no session";
+
+const ENGINE: Record<string, Reader | typeof NO_READER> = {
+  on: NO_READER,
+  start: ({ host }) => [host.engine.start({ workflowType: "asking", target: "src/a.ts" })],
+  session: NO_READER,
+  listWorkflows: NO_READER,
+  listSessions: ({ host }) => [host.engine.listSessions()],
+  watch: ({ commits, host }) => [host.start().then(() => commits.next())],
+  cleanup: NO_READER,
+  metrics: ({ host }) => [host.engine.metrics()],
+  reportError: NO_READER,
+  close: NO_READER,
+  getPhase: ({ host, id }) => [1, 2, undefined].map((phase) => host.engine.getPhase(id, phase)),
+  getTask: ({ host, id }) => [host.engine.getTask(id, 2, 1)],
+  completePhase: ({ host, id }) => [host.submit(id, 2)],
+  approvals: ({ host }) => [host.engine.approvals()],
+  getApproval: ({ host, id }) => [host.engine.getApproval(id)],
+  approve: ({ host, id, word }) => [host.engine.approve(id, { ...word, idempotencyKey: KEY })],
+  deny: ({ host, id, word }) => [host.engine.deny(id, { ...word, note: "no" })],
+  getState: ({ host, id }) => [host.engine.getState(id)],
+  getFullState: ({ host, id }) => [host.engine.getFullState(id)],
+  getOptions: ({ host, id }) => [host.engine.getOptions(id)],
+  history: ({ host, id }) => [host.engine.history(id)],
+  errors: ({ host, id }) => [host.engine.errors(id)],
+  pause: ({ host, id }) => [host.engine.pause(id)],
+  resume: ({ host, id }) => [host.engine.resume(id)],
+  retryPhase: ({ host, id }) => [host.engine.retryPhase(id, { phase: 2 })],
+  rollback: ({ host, id }) => [host.engine.rollback(id, { to: 2 })],
+  overrideGate: ({ host, id }) => [host.engine.overrideGate(id, { phase: 2, by: "host", reason: "seen" })],
+  skipPhase: ({ host, id }) => [host.engine.skipPhase(id, { phase: 2, by: "host", reason: "seen" })],
+  migrate: ({ host, id }) => [host.engine.migrate(id, { by: "host" })],
+  syncPlan: ({ host, id }) => [host.engine.syncPlan(id), host.engine.syncPlan(id, { preview: true })],
+  deleteSession: ({ host, id }) => [host.engine.deleteSession(id)],
+  // The one that says what is in the log: it names the approval, and why it does not count.
+  audit: ({ host, id }) => [host.engine.audit(id)],
+};
+
+/** The methods of a session are the engine's by other names. */
+const SESSION: Record<string, keyof typeof ENGINE> = {
+  currentPhase: "getPhase",
+  phase: "getPhase",
+  task: "getTask",
+  completePhase: "completePhase",
+  approval: "getApproval",
+  approve: "approve",
+  deny: "deny",
+  state: "getState",
+  fullState: "getFullState",
+  options: "getOptions",
+  history: "history",
+  errors: "errors",
+  pause: "pause",
+  resume: "resume",
+  retryPhase: "retryPhase",
+  rollback: "rollback",
+  overrideGate: "overrideGate",
+  skipPhase: "skipPhase",
+  migrate: "migrate",
+  syncPlan: "syncPlan",
+  delete: "deleteSession",
+  audit: "audit",
+};
+
+const TOOL: Record<Action, Record<string, unknown>> = {
+  list_workflows: {},
+  start: { workflow_type: "asking", target_file: "src/a.ts" },
+  get_phase: { phase: 2 },
+  get_task: { phase: 2, task_number: 1 },
+  complete_phase: { phase: 2, evidence: { tests_pass: true } },
+  get_state: {},
+  list_sessions: {},
+  get_session: {},
+  delete_session: {},
+  pause: {},
+  resume: {},
+  retry_phase: { phase: 2 },
+  rollback: { to_phase: 2 },
+  sync_plan: { preview: true },
+  get_errors: {},
+  get_history: {},
+  get_metrics: {},
+};
+
+describe("a session that a forged approval has completed", () => {
+  it("is shown as it was before, with what is wrong and whom to ask", async () => {
+    const { host, id, heard, storage } = await forgedEnd();
+    const state = await host.engine.getState(id);
+    expect(state).toMatchObject({
+      ...{ status: "active", currentPhase: 2, completedPhases: [1], version: 3, awaitingApproval: false },
+      unapproved: { phase: 2, version: 4, by: "ann", distrust: "signature" },
+    });
+    const message = "phase 2 was passed on an approval by ann that this host does not believe (signature)";
+    const tool = createWorkflowTool(host.engine);
+    for (const brief of [true, false]) {
+      expect(await tool.dispatch({ action: "get_state", session_id: id, brief })).toMatchObject({
+        ...{ status: "success", session_status: "active", next: null, blocked: expect.stringContaining(message) },
+        approval_not_believed: { phase: 2, by: "ann", reason: "signature" },
+      });
+    }
+    const broken = [{ sessionId: id, code: "APPROVAL_REFUSED", message }];
+    const other = await host.start();
+    const page = await host.engine.listSessions();
+    expect(page).toMatchObject({ items: [{ sessionId: other }], broken });
+    expect(heard).toEqual([{ operation: "listSessions", code: "APPROVAL_REFUSED", message }]);
+    expect(await tool.dispatch({ action: "list_sessions" })).toMatchObject({
+      count: 1,
+      broken: [{ session_id: id, code: "APPROVAL_REFUSED", error: message }],
+    });
+    // A host that knows no approvers can't tell, and shows the log.
+    const nobody = makeEngine({ storage, content }).engine;
+    expect(await nobody.getState(id)).toMatchObject({ status: "completed" });
+    expect(await nobody.listSessions({ status: ["completed"] })).toMatchObject({ items: [{ sessionId: id }] });
+  });
+
+  it("can go back to the gate, and be approved there by somebody who may", async () => {
+    const { host, id } = await forgedEnd();
+    expect(await host.engine.rollback(id, { to: 2, idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
+    expect(await host.engine.rollback(id, { to: 2, idempotencyKey: "back" })).toMatchObject({ from: 2, to: 2 });
+    expect(await host.engine.getState(id)).toMatchObject({ status: "active", currentPhase: 2, completedPhases: [1] });
+    await host.submit(id, 2);
+    await host.engine.approve(id, await host.signed(id));
+    expect(await host.engine.getState(id)).toMatchObject({ status: "completed", completedPhases: [1, 2] });
+    expect((await failure(host.engine.rollback(id, { to: 2 }))).code).toBe("INVALID_TRANSITION");
+    expect((await host.engine.history(id)).map(({ phase, status }) => `${phase} ${status}`)).toEqual([
+      ...["1 completed", "2 rolled_back", "2 completed"],
+    ]);
+  });
+
+  it("can go back also where it was paused behind the gate", async () => {
+    const storage = new MemoryStorage();
+    const host = await makeAsking({ storage });
+    const forger = await makeAsking({ storage });
+    const { sessionId } = await host.waiting();
+    await forger.engine.approve(sessionId, await forger.signed(sessionId));
+    await forger.engine.pause(sessionId);
+    expect(await host.engine.getState(sessionId)).toMatchObject({ status: "active", currentPhase: 1 });
+    expect((await failure(host.engine.resume(sessionId))).code).toBe("APPROVAL_REFUSED");
+    expect(await host.engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });
+    await host.submit(sessionId);
+    await host.engine.approve(sessionId, await host.signed(sessionId));
+    expect(await host.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+  });
+
+  it("asks nobody to approve what comes behind the gate", async () => {
+    const storage = new MemoryStorage();
+    const host = await makeAsking({ storage });
+    const forger = await makeAsking({ storage });
+    const { sessionId } = await host.waiting();
+    await forger.engine.approve(sessionId, await forger.signed(sessionId));
+    await forger.submit(sessionId, 2);
+    expect(await forger.engine.approvals()).toMatchObject([{ phase: 2 }]);
+    expect(await host.engine.approvals()).toEqual([]);
+    expect((await failure(host.engine.getApproval(sessionId))).code).toBe("APPROVAL_REFUSED");
+  });
+
+  it("is not approved as a resource, nor in the list of them", async () => {
+    const { host, id } = await forgedEnd();
+    const { client } = await connectInMemory(host.engine);
+    const { resources } = await client.listResources();
+    expect(resources.filter(({ uri }) => uri.includes("session"))).toEqual([]);
+    const found = await readResource(client, `phasegate://session/${id}`);
+    expect(claimsIn(found)).toEqual([]);
+    expect(found).toMatchObject({ status: "active", approval_not_believed: { phase: 2 } });
+  });
+
+  it("ticks nothing in its plan for what comes behind the gate", async () => {
+    const keys = await people();
+    const gate = { "phases/0/gate-definition.yaml": askingFiles["phases/2/gate-definition.yaml"] };
+    const host = makePlanned({ files: gate, engine: { approvers: { ann: keys.ann.publicKey } } });
+    const id = await host.start();
+    await host.engine.completePhase(id, { phase: 0, evidence: { tests_pass: true } });
+    // Without plans of its own, as a bin at a terminal: what it makes due is left to the host.
+    const { storage, content: asked } = host;
+    const forger = makeEngine({ storage, content: asked, approvers: { ann: keys.eve.publicKey } });
+    const question = await forger.engine.getApproval(id);
+    if (question === undefined) throw new Error("nothing waits");
+    const { evidenceHash } = question;
+    const signature = await signApproval(question, { decision: "approve", by: "ann", privateKey: keys.eve.privateKey });
+    await forger.engine.approve(id, { by: "ann", evidenceHash, signature });
+    await forger.engine.completePhase(id, { phase: 1, evidence: claims[1] });
+    expect((await forger.engine.getState(id)).head.due).toBeDefined();
+    await host.engine.getState(id);
+    await failure(host.pass(id, 2));
+    expect(tickedIn(host.text())).toEqual([]);
+    await host.engine.rollback(id, { to: 0 });
+    expect(tickedIn(host.text())).toEqual([]);
+  });
+
+  it("is looked at by all methods that there are", () => {
+    expect(Object.keys(ENGINE).sort()).toEqual(methodsOf(Engine));
+    expect(Object.keys(SESSION).sort()).toEqual(methodsOf(Session));
+    expect(Object.values(SESSION).every((name) => name in ENGINE)).toBe(true);
+  });
+
+  for (const [name, read] of Object.entries(ENGINE)) {
+    if (typeof read === "string") continue;
+    it(`is not approved to engine.${name}`, async () => {
+      const made = await forgedEnd();
+      for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
+    });
+  }
+
+  for (const action of ACTION_NAMES) {
+    it(`is not approved to the tool's ${action}`, async () => {
+      const { host, id } = await forgedEnd();
+      const tool = createWorkflowTool(host.engine);
+      const more = TOOL[action];
+      const about = ["list_workflows", "start", "list_sessions", "get_metrics"].includes(action)
+        ? {}
+        : { session_id: id };
+      const brief = action === "get_state" ? [{}, { brief: true }] : [{}];
+      for (const short of brief) {
+        await expectNotApproved(tool.dispatch({ action, ...about, ...more, ...short }));
+      }
+      if (action === "list_sessions") {
+        await expectNotApproved(tool.dispatch({ action, status: "completed" }));
+      }
+    });
+  }
+});

@@ -1,0 +1,148 @@
+import { type EngineNotifications, MemoryContent, MemoryStorage, PhasegateError } from "phasegate";
+import pino from "pino";
+import { describe, expect, it } from "vitest";
+import { logEngine } from "../../src/cli/log-engine.js";
+import { routed, Script } from "../routed/engine/garden.js";
+import { failure } from "../support/failure.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+import { built, twoPhases } from "../support/workflows.js";
+
+/** A storage that fails from a moment on, in all that it is asked. */
+class Failing extends MemoryStorage {
+  fails = false;
+
+  #refuse() {
+    if (!this.fails) return;
+    throw new PhasegateError("STORAGE_FAILED", "the disk is full", {
+      remedy: "Make room.",
+      details: { operation: "any" },
+    });
+  }
+
+  override async read(...args: Parameters<MemoryStorage["read"]>) {
+    this.#refuse();
+    return super.read(...args);
+  }
+
+  override async append(...args: Parameters<MemoryStorage["append"]>) {
+    this.#refuse();
+    return super.append(...args);
+  }
+
+  override async list(...args: Parameters<MemoryStorage["list"]>) {
+    this.#refuse();
+    return super.list(...args);
+  }
+}
+
+const failed = (operation: string) => ({ operation, error: { code: "STORAGE_FAILED" } });
+
+describe("a failure of the storage", () => {
+  it("is told to the host as well as to the caller, whatever was asked", async () => {
+    const storage = new Failing();
+    const { engine } = makeEngine({ storage });
+    const id = await startTwoPhases(engine);
+    const heard: EngineNotifications["internalError"][] = [];
+    engine.on("internalError", (payload) => void heard.push(payload));
+    storage.fails = true;
+    const calls = {
+      getState: () => engine.getState(id),
+      completePhase: () => engine.completePhase(id, { phase: 1, evidence: built }),
+      listSessions: () => engine.listSessions(),
+      start: () => startTwoPhases(engine, "src/b.ts"),
+      approvals: () => engine.approvals(),
+      cleanup: () => engine.cleanup(),
+      audit: () => engine.deleteSession(id),
+    };
+    for (const call of Object.values(calls)) expect((await failure(call())).code).toBe("STORAGE_FAILED");
+    const operations = Object.keys(calls).map((name) => (name === "audit" ? "deleteSession" : name));
+    expect(heard).toMatchObject(operations.map(failed));
+  });
+
+  it("is told where the call goes on without what failed", async () => {
+    class Unlisted extends MemoryStorage {
+      override async list(): Promise<never> {
+        throw new PhasegateError("STORAGE_FAILED", "no list", { remedy: "Wait.", details: { operation: "list" } });
+      }
+    }
+    const { engine } = makeEngine({ storage: new Unlisted() });
+    const heard: unknown[] = [];
+    engine.on("internalError", (payload) => void heard.push(payload));
+    expect((await failure(engine.getState("nobody_at_all"))).code).toBe("SESSION_NOT_FOUND");
+    expect(heard).toMatchObject([failed("list sessions")]);
+  });
+
+  it("is told by a routed engine too, also of what it watches", async () => {
+    const storage = new Failing();
+    const { engine } = routed(new Script("Sow"), { storage });
+    const { instanceId } = await engine.start({ workflow: "GARDEN" });
+    const heard: unknown[] = [];
+    engine.on("internalError", (payload) => void heard.push(payload));
+    storage.fails = true;
+    expect((await failure(engine.status(instanceId))).code).toBe("STORAGE_FAILED");
+    expect((await failure(engine.listInstances())).code).toBe("STORAGE_FAILED");
+    class Unwatched extends MemoryStorage {
+      override watch(): AsyncIterableIterator<never> {
+        const next = async () => {
+          throw new PhasegateError("STORAGE_FAILED", "gone", { remedy: "Wait.", details: { operation: "watch" } });
+        };
+        return { next, [Symbol.asyncIterator]: () => this.watch() };
+      }
+    }
+    const other = routed(new Script(), { storage: new Unwatched() }).engine;
+    other.on("internalError", (payload) => void heard.push(payload));
+    expect((await failure(other.watch().next())).code).toBe("STORAGE_FAILED");
+    expect(heard).toMatchObject(["status", "listInstances", "watch"].map(failed));
+  });
+
+  it("stands in the log of a server", async () => {
+    const lines: string[] = [];
+    const storage = new Failing();
+    const { engine } = makeEngine({ storage });
+    logEngine(engine, pino({ level: "info" }, { write: (line: string) => void lines.push(line) }));
+    storage.fails = true;
+    await failure(engine.getState("nobody_at_all"));
+    expect(JSON.parse(lines.at(-1) ?? "{}")).toMatchObject({
+      ...{ level: 50, msg: "internalError", operation: "getState", err: { message: "the disk is full" } },
+    });
+  });
+});
+
+describe("other failures of what an engine runs on", () => {
+  it("are told to the host: too much at once, a text that is gone, a newer format", async () => {
+    const heard: string[] = [];
+    const hear = ({ error }: EngineNotifications["internalError"]) => {
+      if (error instanceof PhasegateError) heard.push(error.code);
+    };
+    const busy = makeEngine({ limits: { maxConcurrent: 1 } }).engine;
+    busy.on("internalError", hear);
+    await Promise.allSettled([busy.listSessions(), busy.listSessions()]);
+    const storage = new MemoryStorage();
+    const id = await startTwoPhases(makeEngine({ storage }).engine);
+    const { engine } = makeEngine({ storage, content: new MemoryContent({ workflows: [] }) });
+    engine.on("internalError", hear);
+    await failure(engine.getPhase(id));
+    class Newer extends MemoryStorage {
+      override async read(...args: Parameters<MemoryStorage["read"]>) {
+        const commit = await super.read(...args);
+        return commit && { ...commit, schema: 99 };
+      }
+    }
+    const newer = new Newer();
+    const late = makeEngine({ storage: newer, content: new MemoryContent({ workflows: [twoPhases] }) }).engine;
+    late.on("internalError", hear);
+    await failure(late.getState(await startTwoPhases(late).catch(() => "two_phases_src_a_ts_20260304_050607")));
+    expect(heard).toEqual(expect.arrayContaining(["BUSY", "CONTENT_UNAVAILABLE", "FORMAT_TOO_NEW"]));
+  });
+
+  it("are not told where it is the caller's own mistake", async () => {
+    const { engine } = makeEngine();
+    const id = await startTwoPhases(engine);
+    const heard: unknown[] = [];
+    engine.on("internalError", (payload) => void heard.push(payload));
+    await failure(engine.getState("nobody_at_all"));
+    await failure(engine.getPhase(id, 2));
+    await failure(engine.resume(id));
+    expect(heard).toEqual([]);
+  });
+});

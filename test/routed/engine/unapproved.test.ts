@@ -1,0 +1,133 @@
+import { createApproverKeys, MemoryStorage, signApproval } from "phasegate";
+import { createHttpApi, createRoutedTools, RoutedEngine, type RoutedEngineOptions } from "phasegate/routed";
+import { describe, expect, it } from "vitest";
+import { ROUTES } from "../../../src/http/routes.js";
+import { ALL_CALLS } from "../../../src/tool/routed/tool-names.js";
+import { DEPTH_GATE, gardenWith } from "../../support/gated-garden.js";
+import { methodsOf, said, valuesIn } from "../../support/said.js";
+import { routed, Script } from "./garden.js";
+
+const WORKFLOWS = gardenWith({ ...DEPTH_GATE, approval: { prompt: "Deep enough?", approvers: ["ann"] } });
+const dug = { report: { status: "success", details: { depth: 20 } }, idempotencyKey: "dug" };
+const KEY = "k";
+
+/** An engine that knows somebody as Ann, with her key. */
+async function withAnn(options: Partial<RoutedEngineOptions>) {
+  const { publicKey, privateKey } = await createApproverKeys();
+  const made = routed(new Script("Sow", "FINISH"), { workflows: WORKFLOWS, approvers: { ann: publicKey }, ...options });
+  const approve = async (id: string) => {
+    const question = (await made.engine.status(id)).awaiting;
+    if (question === undefined) throw new Error("nobody is waited for");
+    const signature = await signApproval(question, { decision: "approve", by: "ann", privateKey });
+    const word = { by: "ann", evidenceHash: question.evidenceHash, signature, idempotencyKey: KEY };
+    return { word, view: await made.engine.approve(id, word) };
+  };
+  return { ...made, approve };
+}
+
+/** An instance that somebody else's Ann has approved, whose engine then has gone on with it as far as is said. */
+async function forged(upTo: "approved" | "finished" = "finished") {
+  const storage = new MemoryStorage();
+  const host = await withAnn({ storage });
+  const forger = await withAnn({ storage });
+  const { instanceId: id } = await host.engine.start({ workflow: "GARDEN" });
+  await host.engine.advance(id, dug);
+  const commits = host.engine.watch();
+  const { word } = await forger.approve(id);
+  if (upTo === "finished") {
+    await forger.engine.advance(id, dug);
+    await forger.engine.advance(id, { report: { status: "success" } });
+    expect(await forger.engine.status(id)).toMatchObject({ status: "COMPLETED" });
+  }
+  return { storage, host, forger, id, commits, word };
+}
+type Forged = Awaited<ReturnType<typeof forged>>;
+
+/** What of an answer says that the instance is complete, or that its gate was passed. */
+function claimsIn(answer: unknown): string[] {
+  return [...valuesIn(answer)].flatMap(({ path, key, value, owner }) => {
+    const isNoClaim = "distrust" in owner || path.includes(".structure.");
+    const isClaim =
+      value === "COMPLETED" || value === "completed" || value === "FINISH" || value === "Sow" || value === "decided";
+    const isApproved = key === "type" && value === "approved";
+    const isTime = /^completed_?at$/i.test(key) && value !== null;
+    const isText = typeof value === "string" && /approved by|Workflow complete|is COMPLETED/.test(value);
+    return !isNoClaim && (isClaim || isApproved || isTime || isText) ? [`${path}: ${JSON.stringify(value)}`] : [];
+  });
+}
+
+const expectNotApproved = async (answer: unknown) => expect(claimsIn(await said(answer))).toEqual([]);
+
+type Reader = (made: Forged) => readonly unknown[];
+const NO_READER = "reads no instance";
+const details = { report: { status: "success" }, assumedStep: "Dig" };
+
+const ENGINE: Record<string, Reader | typeof NO_READER> = {
+  on: NO_READER,
+  listWorkflows: NO_READER,
+  start: ({ host }) => [host.engine.start({ workflow: "GARDEN" })],
+  advance: ({ host, id }) => [host.engine.advance(id, dug), host.engine.advance(id, { report: { status: "success" } })],
+  resume: ({ host, id }) => [host.engine.resume(id, details), host.engine.resume(id, { ...dug, ...details })],
+  status: ({ host, id }) => [host.engine.status(id)],
+  history: ({ host, id }) => [host.engine.history(id)],
+  step: ({ host, id }) => [host.engine.step(id)],
+  suspend: ({ host, id }) => [host.engine.suspend(id)],
+  cancel: ({ host, id }) => [host.engine.cancel(id)],
+  retry: ({ host, id }) => [host.engine.retry(id)],
+  approve: ({ host, id, word }) => [host.engine.approve(id, word)],
+  deny: ({ host, id, word }) => [host.engine.deny(id, { ...word, note: "no" })],
+  listInstances: ({ host }) => [host.engine.listInstances(), host.engine.listInstances({ status: ["completed"] })],
+  delete: ({ host, id }) => [host.engine.delete(id)],
+  audit: ({ host, id }) => [host.engine.audit(id)],
+  watch: ({ host, commits }) => [host.engine.start({ workflow: "GARDEN" }).then(() => commits.next())],
+  metrics: ({ host }) => [host.engine.metrics()],
+  reportError: NO_READER,
+  close: NO_READER,
+};
+
+const REQUESTS: Record<(typeof ALL_CALLS)[number], Record<string, unknown>> = {
+  list: {},
+  start: { workflow_name: "GARDEN" },
+  advance: { report: { status: "success" } },
+  resume: { report: { status: "success" }, assumed_current_step_name: "Dig" },
+  status: {},
+  suspend: {},
+  cancel: {},
+  retry: {},
+  history: {},
+};
+
+it("an instance is looked at by all methods that there are", () => {
+  expect(Object.keys(ENGINE).sort()).toEqual(methodsOf(RoutedEngine));
+});
+
+for (const upTo of ["finished", "approved"] as const) {
+  describe(`an instance that a forged approval has let pass (${upTo})`, () => {
+    for (const [name, read] of Object.entries(ENGINE)) {
+      if (typeof read === "string") continue;
+      it(`is not approved to engine.${name}`, async () => {
+        const made = await forged(upTo);
+        for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
+      });
+    }
+
+    for (const call of ALL_CALLS) {
+      it(`is not approved to the tool of ${call}, nor over HTTP`, async () => {
+        const { host, id } = await forged(upTo);
+        const about = call === "list" || call === "start" ? {} : { instance_id: id };
+        const request = { ...about, ...REQUESTS[call] };
+        const tool = createRoutedTools(host.engine).find(({ calls }) => calls.includes(call));
+        await expectNotApproved((await tool?.dispatch(request))?.body);
+        const route = ROUTES.find((one) => one.call === call);
+        const query = route?.method === "GET" ? `?${new URLSearchParams(about)}` : "";
+        const body = route?.method === "GET" ? {} : { body: JSON.stringify(request) };
+        const headers = { "content-type": "application/json" };
+        const init = { method: route?.method ?? "", headers, ...body };
+        const answer = await createHttpApi(host.engine)(new Request(`http://localhost${route?.path}${query}`, init));
+        const text = await answer.text();
+        expect(text).not.toBe("");
+        await expectNotApproved(JSON.parse(text));
+      });
+    }
+  });
+}

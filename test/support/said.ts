@@ -1,0 +1,32 @@
+import { failure } from "./failure.js";
+
+/** What an answer, or a refusal, says, as JSON. */
+export async function said(answer: unknown): Promise<unknown> {
+  try {
+    return JSON.parse(
+      JSON.stringify((await answer) ?? null, (_, value) => (value instanceof Map ? [...value] : value)),
+    );
+  } catch (error) {
+    const { code, message, remedy, details } = await failure(Promise.reject(error));
+    return { error: { code, message, remedy, details } };
+  }
+}
+
+/** Every value in an answer with the path to it, and the object that it is in. */
+export function* valuesIn(
+  value: unknown,
+  path = "",
+): Generator<{ readonly path: string; readonly key: string; readonly value: unknown; readonly owner: object }> {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inside] of Object.entries(value)) {
+    yield { path: `${path}.${key}`, key, value: inside, owner: value };
+    yield* valuesIn(inside, `${path}.${key}`);
+  }
+}
+
+/** The names of a class's own methods. */
+export function methodsOf({ prototype }: { readonly prototype: object }): string[] {
+  return Object.getOwnPropertyNames(prototype)
+    .filter((name) => name !== "constructor")
+    .sort();
+}
