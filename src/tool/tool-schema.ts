@@ -34,7 +34,7 @@ export function outputSchema(): ObjectSchema {
     status: z.enum(["success", "error"]),
     action: z.string(),
     // Null where no call of the agent's helps: `blocked` says whom to ask.
-    next: z.record(z.string(), z.unknown()).nullable().optional(),
+    next: z.looseObject({}).nullish(),
     error: z.string().optional(),
     remediation: z.string().optional(),
   });

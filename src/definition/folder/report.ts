@@ -1,7 +1,7 @@
 import type { SourcePosition } from "../../errors.js";
 import type { Diagnostic } from "../diagnostic.js";
+import { escapeHidden } from "../names.js";
 import type { InferredRequirement } from "../requirements/requirement.js";
-import { singleLine } from "../visible-text.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 
 /** Collects what is wrong, so that all of it can be said at once, each with a hint of what to write instead. */
@@ -33,6 +33,11 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
     sorted: () => [...diagnostics].sort(byPlace),
     inferred: () => inferred,
   };
+}
+
+/** Returns a text as one line: line feeds and tabs become a space, hidden characters become escapes. */
+export function singleLine(text: string): string {
+  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {
