@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
-import { escapeHidden, singleLine } from "../definition/visible-text.js";
+import { singleLine } from "../definition/folder/report.js";
+import { escapeHidden } from "../definition/names.js";
 
 /** What a command reads and writes: the process's own streams, or a test's. */
 export interface Terminal {

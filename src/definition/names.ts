@@ -3,7 +3,6 @@
  * for safe: as file names, as keys, in messages.
  */
 import { PhasegateError } from "../errors.js";
-import { escapeHidden } from "./visible-text.js";
 
 declare const sessionIdBrand: unique symbol;
 
@@ -24,7 +23,7 @@ export function isSessionId(value: unknown): value is SessionId {
 export function parseSessionId(value: unknown): SessionId {
   if (isSessionId(value)) return value;
   throw new PhasegateError("INVALID_INPUT", `session_id is not valid: ${shown(value)}`, {
-    remedy: "Use the session_id as start gave it: lower-case letters, digits, '_' and '-', at most 128 characters.",
+    remedy: "Use the session_id as start gave it.",
     details: { field: "session_id", expected: "[a-z0-9][a-z0-9_-]{0,127}" },
   });
 }
@@ -66,6 +65,27 @@ function slug(text: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "_")
     .replace(/^_|_$/g, "");
+}
+
+/**
+ * Characters that nobody sees, or that change how the text around them is shown: format and control characters, halves
+ * of characters, code points that no character has, or none that everybody knows (`\p{C}`; bidi controls and tags are
+ * among them); separators of lines and paragraphs; everything that Unicode lets a screen ignore (`\p{DI}`, short for
+ * `\p{Default_Ignorable_Code_Point}`); and blanks that Unicode counts as letters and symbols: the braille pattern without
+ * dots, a musical notehead, fillers of old scripts. Every place that cleans or refuses a text uses this class. Tabs and line
+ * feeds are none of them.
+ */
+export const HIDDEN = /(?![\t\n])[\p{C}\p{DI}\u2028\u2029\u2800\u{1d159}\u{16fe4}\u{13441}\u{13442}]/gu;
+
+/**
+ * Returns a text in which each hidden character is shown as `\uXXXX`; tabs and line feeds stay. Characters beyond U+FFFF
+ * become two escapes, as in JSON, so that JSON stays the same JSON.
+ */
+export function escapeHidden(text: string): string {
+  // Without the flag u a pattern goes by units of UTF-16, of which one character may have two.
+  return text.replace(HIDDEN, (character) =>
+    character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );
 }
 
 /** Returns a value from outside as it may stand in a message: one line, no hidden characters, at most 80 characters. */

@@ -32,7 +32,7 @@ export function parseRelativePath(value: unknown): string {
 
 function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
   return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
-    remedy: "Give a path relative to the root, such as 'src/calculator.py', without '..'.",
+    remedy: "Give a path relative to the root, such as 'src/calculator.py'.",
     details: { reason },
   });
 }

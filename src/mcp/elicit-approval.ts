@@ -7,8 +7,10 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
+import { singleLine } from "../definition/folder/report.js";
 import type { JsonObject } from "../definition/json.js";
-import { escapeHidden, singleLine, visibleText } from "../definition/visible-text.js";
+import { escapeHidden } from "../definition/names.js";
+import { visibleText } from "../definition/visible-text.js";
 import type { Problem } from "../gate/verdict.js";
 import type { Verification } from "../session/verification.js";
 import type { PersonsAnswer } from "../tool/tool-context.js";

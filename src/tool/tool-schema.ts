@@ -34,7 +34,7 @@ export function outputSchema(): ObjectSchema {
     status: z.enum(["success", "error"]),
     action: z.string(),
     // Null where no call of the agent's helps: `blocked` says whom to ask.
-    next: z.optional(z.nullable(z.record(z.string(), z.unknown()))),
+    next: z.nullish(z.looseObject({})),
     error: z.optional(z.string()),
     remediation: z.optional(z.string()),
   });

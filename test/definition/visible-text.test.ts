@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { shown } from "../../src/definition/names.js";
-import { escapeHidden, saysNothing, singleLine, visibleText } from "../../src/definition/visible-text.js";
+import { singleLine } from "../../src/definition/folder/report.js";
+import { escapeHidden, shown } from "../../src/definition/names.js";
+import { saysNothing, visibleText } from "../../src/definition/visible-text.js";
 
 /** Classes of Unicode that nobody sees. */
 const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{White_Space}\p{Cc}\p{Cf}\p{Cs}\p{Cn}\p{Co}]/u;

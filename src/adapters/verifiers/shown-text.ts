@@ -2,8 +2,7 @@
  * How texts that somebody else has made stand in results: one line each, bounded, and without
  * anything that a terminal or a reader could be misled by.
  */
-import { shown } from "../../definition/names.js";
-import { escapeHidden } from "../../definition/visible-text.js";
+import { escapeHidden, shown } from "../../definition/names.js";
 
 const LINES_MAX = 10;
 const LINE_MAX = 200;

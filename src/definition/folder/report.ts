@@ -1,7 +1,7 @@
 import type { SourcePosition } from "../../errors.js";
 import type { Diagnostic } from "../diagnostic.js";
+import { escapeHidden } from "../names.js";
 import type { InferredRequirement } from "../requirements/requirement.js";
-import { singleLine } from "../visible-text.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 
 /** What to write instead; as a function where it has to be looked for, which is done only for what is kept. */
@@ -114,6 +114,11 @@ function turns(): () => Promise<void> {
 
 function shortened(text: string): string {
   return text.length <= SAID_MAX ? text : `${text.slice(0, SAID_MAX)}…`;
+}
+
+/** Returns a text as one line: line feeds and tabs become a space, hidden characters become escapes. */
+export function singleLine(text: string): string {
+  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {

@@ -1,7 +1,8 @@
 import { canonicalJson } from "../../definition/canonical-json.js";
 import { digest } from "../../definition/digest.js";
+import { singleLine } from "../../definition/folder/report.js";
 import { parseSessionId, shown } from "../../definition/names.js";
-import { singleLine, visibleText } from "../../definition/visible-text.js";
+import { visibleText } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../kernel/idempotency.js";
 import { executeOn, isStillThere } from "./believed.js";

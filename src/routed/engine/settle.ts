@@ -1,6 +1,6 @@
 import type { DecisionRequest, StepReport } from "../../decision/decision-request.js";
+import { singleLine } from "../../definition/folder/report.js";
 import { FINISH, type RoutedDefinition } from "../../definition/routed-definition.js";
-import { singleLine } from "../../definition/visible-text.js";
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../../errors.js";
 import { matchName } from "../definition/match-name.js";
 import type { RoutedEntry } from "../session/entries.js";

@@ -2,9 +2,8 @@
  * What a path in a workspace may look like, wherever the workspace lies: a folder that was written on Linux must be one
  * on Windows and on a Mac as well, and no name may look like another one to whoever reads it.
  */
-import { shown } from "../../definition/names.js";
+import { escapeHidden, shown } from "../../definition/names.js";
 import { parseRelativePath } from "../../definition/relative-path.js";
-import { escapeHidden } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 
 /** Devices of Windows, whatever stands after them: `nul.txt` is one. */
