@@ -1,11 +1,13 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Engine } from "../engine/engine.js";
 import {
-  answerRoom,
   createWorkflowTool,
+  DEFAULT_TOKENS,
+  LEAST_TOKENS,
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "../tool/create-workflow-tool.js";
+import { charactersFor } from "../tool/paging.js";
 import { callResult } from "./call-result.js";
 import { ElicitedApproval } from "./elicit-approval.js";
 import { notifyListChanged } from "./notify-list-changed.js";
@@ -63,8 +65,9 @@ export function registerWorkflowTool(
       return person.question() ?? callResult(response);
     },
   );
+  const tokens = Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS);
   const dispose = resources
-    ? registerResources(server, engine, { ...tool, room: answerRoom(toolOptions) }, poll)
+    ? registerResources(server, engine, { ...tool, room: charactersFor(tokens) }, poll)
     : () => {};
   return { tool, dispose };
 }

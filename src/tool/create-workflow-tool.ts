@@ -29,14 +29,15 @@ export interface WorkflowTool {
   dispatch(input: unknown, options?: DispatchOptions): Promise<WorkflowResponse>;
 }
 
-const DEFAULT_TOKENS = 6000;
-const LEAST_TOKENS = 1000;
+/** The longest answer in tokens, where a host says nothing, and the least that it may say. */
+export const DEFAULT_TOKENS = 6000;
+export const LEAST_TOKENS = 1000;
 
 /** Makes the one tool through which agents go through workflows. Throws `INVALID_INPUT` for actions that there are not. */
 export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
   const actions = checkActions(options.actions ?? ACTION_NAMES);
   const name = options.name ?? "pos_workflow";
-  const room = answerRoom(options);
+  const room = charactersFor(Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS));
   const context: ToolContext = { engine, name, actions, room, metrics: new Metrics() };
   return {
     name,
@@ -49,11 +50,6 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
       return await dispatch(options === undefined ? context : { ...context, ...options }, input);
     },
   };
-}
-
-/** How many characters of JSON an answer of the tool may have. */
-export function answerRoom({ maxTokens = DEFAULT_TOKENS }: Pick<WorkflowToolOptions, "maxTokens">): number {
-  return charactersFor(Math.max(maxTokens, LEAST_TOKENS));
 }
 
 let measured: typeof import("./dispatch.js").measured | undefined;
