@@ -88,7 +88,7 @@ export type {
 } from "./engine/session-commands.js";
 export { Session } from "./engine/session-object.js";
 export type { StartedPlan, StartRequest, StartResult } from "./engine/start-session.js";
-export type { FullStateView, StateView } from "./engine/state-view.js";
+export type { FullStateView, StateView, UnapprovedView } from "./engine/state-view.js";
 export type { SessionCommit, WatchQuery } from "./engine/watch-commits.js";
 export {
   type AnyPhasegateError,

@@ -113,22 +113,14 @@ export async function* damagedIn(
 /** Whether a value out of a store is a summary, as far as lists go by it. */
 export function isSummary(value: unknown): value is SessionSummary {
   if (typeof value !== "object" || value === null) return false;
-  const { sessionId, kind, workflowType, target, status, current, createdAt, updatedAt, activeSince } = {
-    ...NO_SUMMARY,
-    ...value,
-  };
+  const summary: Record<string, unknown> = { ...value };
+  const { sessionId, status, current, createdAt, activeSince } = summary;
   return (
     isSessionId(sessionId) &&
-    [kind, workflowType, target].every((text) => typeof text === "string") &&
+    ["kind", "workflowType", "target", "updatedAt"].every((key) => typeof summary[key] === "string") &&
     SESSION_STATUSES.some((known) => known === status) &&
     (typeof current === "number" || typeof current === "string") &&
     isIsoTime(createdAt) &&
-    typeof updatedAt === "string" &&
     Number.isSafeInteger(activeSince)
   );
 }
-
-const NO_SUMMARY: Readonly<Record<Exclude<keyof SessionSummary, "total" | "completedAt">, unknown>> = {
-  ...{ sessionId: undefined, kind: undefined, workflowType: undefined, target: undefined, status: undefined },
-  ...{ current: undefined, createdAt: undefined, updatedAt: undefined, activeSince: undefined },
-};

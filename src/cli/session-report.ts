@@ -1,5 +1,4 @@
 import type { AwaitedApproval } from "../engine/approval/awaited.js";
-import type { UnapprovedPass } from "../engine/approval/ledger.js";
 import type { StateView } from "../engine/state-view.js";
 import type { PhaseAttempt } from "../session/history.js";
 
@@ -28,7 +27,7 @@ export interface SessionReport {
     readonly evidenceHash: string;
   };
   /** The gate that the log has as passed on an approval by nobody who was named as an approver: this is the session before that. */
-  readonly unapproved?: UnapprovedPass;
+  readonly unapproved?: NonNullable<StateView["unapproved"]>;
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly phases: readonly PhaseReport[];

@@ -1,5 +1,4 @@
 import type { Writable } from "node:stream";
-import { notBelieved } from "../engine/approval/ledger.js";
 import type { PhaseAttempt } from "../session/history.js";
 import type { Verification } from "../session/verification.js";
 import type { PhaseReport, SessionReport } from "./session-report.js";
@@ -47,7 +46,7 @@ function headLines(report: SessionReport, stream: Writable): string[] {
     ["created", timeText(createdAt)],
     ["updated", timeText(updatedAt)],
     ...(note === undefined ? [] : [["note", printable(note)] as const]),
-    ...(unapproved === undefined ? [] : [["approval", printable(notBelieved(unapproved).message)] as const]),
+    ...(unapproved === undefined ? [] : [["approval", printable(unapproved.message)] as const]),
     ...(awaiting === undefined ? [] : [["waits", waitsText(awaiting)] as const]),
     ...(awaiting === undefined ? [] : [["evidence", awaiting.evidenceHash] as const]),
   ];

@@ -5,7 +5,6 @@ import { Metrics } from "./metrics.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import type { Phased } from "./phased.js";
-import { reportFailure } from "./report-failure.js";
 
 interface Loaded {
   readonly phased: Phased;
@@ -40,7 +39,7 @@ export class Operations {
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
     const limit = this.#options.limits.maxConcurrent;
-    if (this.#running >= limit) throw this.#known(operation, busy(this.#running, limit));
+    if (this.#running >= limit) throw await this.#known(operation, busy(this.#running, limit));
     this.#running += 1;
     const begun = performance.now();
     let success = false;
@@ -51,7 +50,7 @@ export class Operations {
       success = succeeded?.(outcome) ?? true;
       return outcome;
     } catch (error) {
-      throw this.#known(operation, error);
+      throw await this.#known(operation, error);
     } finally {
       this.#running -= 1;
       this.metrics.record(operation, performance.now() - begun, success);
@@ -64,7 +63,7 @@ export class Operations {
       const { phased, context } = this.#loaded ?? (await this.#load());
       return await work(phased, context);
     } catch (error) {
-      throw this.#known(name, error);
+      throw await this.#known(name, error);
     }
   }
 
@@ -75,7 +74,7 @@ export class Operations {
     return this.#loaded;
   }
 
-  #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
+  async #known(operation: string, error: unknown): Promise<AnyPhasegateError | PhasegateError> {
     if (!isPhasegateError(error)) {
       this.#notifications.notify("internalError", { operation, error });
       return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
@@ -84,7 +83,8 @@ export class Operations {
         cause: error,
       });
     }
-    reportFailure(this.#notifications, operation, error);
+    const { phased } = this.#loaded ?? (await this.#load());
+    phased.reportFailure(this.#notifications, operation, error);
     return error;
   }
 }

@@ -26,6 +26,7 @@ import type { ResolvedOptions } from "./options.js";
 import { viewPhase, viewTask } from "./phase-view.js";
 import { phasedMachine } from "./phased-machine.js";
 import { type PhasedCommit, Pinned } from "./pinned.js";
+import { reportFailure } from "./report-failure.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./session-commands.js";
 import { startSession } from "./start-session.js";
 import { startOptions, viewFullState, viewState } from "./state-view.js";
@@ -49,6 +50,7 @@ export const phased = {
   phaseHistory,
   readCommit: readPhasedCommit,
   readEvents,
+  reportFailure,
   resume,
   retryPhase,
   rollback,

@@ -3,46 +3,50 @@ import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../err
 /** Whose business an error is: of the caller alone, also of who guards the host, or also of who runs it. */
 export type Hearer = "caller" | "guard" | "operator";
 
-/** Who hears of each code. Its keys are all codes there are, so that a new one has to be decided on. */
-const HEARERS: Readonly<Record<ErrorCode, Hearer>> = {
-  PATH_REFUSED: "guard",
-  TAMPERED: "guard",
-  EVIDENCE_UNSAFE: "guard",
-  APPROVAL_REFUSED: "guard",
-  // What the engine runs on: nothing that a caller could mend.
-  INTERNAL: "operator",
-  STORAGE_FAILED: "operator",
-  BUSY: "operator",
-  FORMAT_TOO_NEW: "operator",
-  CONTENT_UNAVAILABLE: "operator",
-  DEFINITION_CHANGED: "operator",
-  DEFINITION_UNAVAILABLE: "operator",
-  TEMPLATE: "operator",
-  DECIDER_FAILED: "operator",
-  INVALID_INPUT: "caller",
-  CURSOR_INVALID: "caller",
-  WORKFLOW_NOT_FOUND: "caller",
+/** What is told to callers alone. A new code has to stand here or below: the compiler asks for it. */
+type CallersOwn =
+  | "INVALID_INPUT"
+  | "CURSOR_INVALID"
+  | "WORKFLOW_NOT_FOUND"
   // Told when workflows are listed, which hosts do at their start.
-  DEFINITION_INVALID: "caller",
-  SESSION_NOT_FOUND: "caller",
-  SESSION_LIMIT: "caller",
-  PHASE_LOCKED: "caller",
-  PHASE_ALREADY_COMPLETED: "caller",
-  PHASE_OUT_OF_RANGE: "caller",
-  TASK_NOT_FOUND: "caller",
-  TASK_LOCKED: "caller",
-  INVALID_TRANSITION: "caller",
-  ATTEMPTS_EXHAUSTED: "caller",
-  NOT_ALLOWED: "caller",
-  EVIDENCE_TOO_LARGE: "caller",
-  IDEMPOTENCY_KEY_REUSED: "caller",
-  CONFLICT: "caller",
-  UNSUPPORTED: "caller",
-  FILE_NOT_FOUND: "caller",
-  TOO_LARGE: "caller",
-  PLAN_PARSE: "caller",
-  STEP_NOT_CURRENT: "caller",
-};
+  | "DEFINITION_INVALID"
+  | "SESSION_NOT_FOUND"
+  | "SESSION_LIMIT"
+  | "PHASE_LOCKED"
+  | "PHASE_ALREADY_COMPLETED"
+  | "PHASE_OUT_OF_RANGE"
+  | "TASK_NOT_FOUND"
+  | "TASK_LOCKED"
+  | "INVALID_TRANSITION"
+  | "ATTEMPTS_EXHAUSTED"
+  | "NOT_ALLOWED"
+  | "EVIDENCE_TOO_LARGE"
+  | "IDEMPOTENCY_KEY_REUSED"
+  | "CONFLICT"
+  | "UNSUPPORTED"
+  | "FILE_NOT_FOUND"
+  | "TOO_LARGE"
+  | "PLAN_PARSE"
+  | "STEP_NOT_CURRENT";
+
+/** Who else hears of the other codes. */
+const HEARERS: Readonly<Record<Exclude<ErrorCode, CallersOwn>, Hearer>> & Readonly<Partial<Record<ErrorCode, Hearer>>> =
+  {
+    PATH_REFUSED: "guard",
+    TAMPERED: "guard",
+    EVIDENCE_UNSAFE: "guard",
+    APPROVAL_REFUSED: "guard",
+    // What the engine runs on: nothing that a caller could mend.
+    INTERNAL: "operator",
+    STORAGE_FAILED: "operator",
+    BUSY: "operator",
+    FORMAT_TOO_NEW: "operator",
+    CONTENT_UNAVAILABLE: "operator",
+    DEFINITION_CHANGED: "operator",
+    DEFINITION_UNAVAILABLE: "operator",
+    TEMPLATE: "operator",
+    DECIDER_FAILED: "operator",
+  };
 
 /** The notifications that errors become, as every engine has them. */
 interface Reporting {
@@ -57,7 +61,7 @@ interface Reporting {
 export function hearerOf(error: AnyPhasegateError): Hearer {
   // Somebody was late, or asks too early: no forgery.
   if (isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason === "not_waiting") return "caller";
-  return HEARERS[error.code];
+  return HEARERS[error.code] ?? "caller";
 }
 
 /** Tells the host of an error that is its business too, also where the call goes on without what failed. */

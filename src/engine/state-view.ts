@@ -5,13 +5,20 @@ import { approvalOf } from "../session/approval.js";
 import type { SessionHead } from "../session/head.js";
 import { inRanges, type Ranges } from "../session/ranges.js";
 import type { AwaitedApproval, Denial } from "./approval/awaited.js";
-import type { UnapprovedPass } from "./approval/ledger.js";
+import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/view-awaited.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import type { PlanView } from "./plan/live-plan.js";
 import { loadPlanned } from "./plan/load-planned.js";
 import { type Standing, standingOf } from "./standing.js";
+
+/** A gate that was passed on an approval that this host does not believe, and what to do about it. */
+export interface UnapprovedView extends UnapprovedPass {
+  /** What is wrong, in a sentence. */
+  readonly message: string;
+  readonly remedy: string;
+}
 
 /** Where a session stands. */
 export interface StateView extends Standing {
@@ -34,7 +41,7 @@ export interface StateView extends Standing {
    * before that: what comes after it in the log does not count. Missing where there is none, and at hosts that know no
    * approvers.
    */
-  readonly unapproved?: UnapprovedPass;
+  readonly unapproved?: UnapprovedView;
 }
 
 /** A session with what its log holds. */
@@ -47,7 +54,10 @@ export interface FullStateView extends StateView {
 /** Where a session stands, from its head, and its plan, alone: costs the same however long its log is. */
 export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
   const { structure, session, unapproved } = loaded;
-  if (unapproved !== undefined) return { ...stateOf(context, loaded), awaitingApproval: false, unapproved };
+  if (unapproved !== undefined) {
+    const { message, remedy } = notBelieved(unapproved);
+    return { ...stateOf(context, loaded), awaitingApproval: false, unapproved: { ...unapproved, message, remedy } };
+  }
   const asksPerson = approvalOf(structure.phases[session.head.position]?.gate) !== undefined;
   if (structure.plan === undefined && !asksPerson) return stateOf(context, loaded);
   return withMore(context, loaded);

@@ -1,5 +1,5 @@
 import type { PhaseDefinition } from "../definition/structure.js";
-import { notBelieved, type UnapprovedPass } from "../engine/approval/ledger.js";
+import type { UnapprovedView } from "../engine/state-view.js";
 import { evidenceNames } from "../gate/required-format.js";
 import { revealOf } from "../gate/reveal.js";
 import type { SessionHead } from "../session/head.js";
@@ -18,7 +18,7 @@ export interface Standing {
   /** Whether complete evidence waits for a person's word. */
   readonly awaitingApproval: boolean;
   /** The gate that was passed on an approval that this host does not believe. */
-  readonly unapproved?: UnapprovedPass;
+  readonly unapproved?: UnapprovedView;
 }
 
 /**
@@ -43,10 +43,7 @@ export function nextCall(standing: Standing, whenActive: () => NextCall): NextCa
 
 /** What an agent must be told where nothing that it can call leads on. */
 export function blockedBy({ exhausted, currentPhase, status, unapproved }: Standing): string | undefined {
-  if (unapproved !== undefined) {
-    const { message, remedy } = notBelieved(unapproved);
-    return `${message}. ${remedy}`;
-  }
+  if (unapproved !== undefined) return `${unapproved.message}. ${unapproved.remedy}`;
   if (!exhausted || status === "completed") return undefined;
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }

@@ -120,27 +120,26 @@ const asCompleted = (summary: string) =>
 
 for (const [name, open] of Object.entries(STORAGES)) {
   describe(`${name}: a session's summary that was edited`, () => {
-    for (const hashKey of [undefined, KEY]) {
-      it(`shows no list another status, and no audit an intact log (${hashKey === undefined ? "no key" : "a key"})`, async () => {
-        const { storage, alter } = await open();
-        const made = () => makeEngine({ storage, ...(hashKey === undefined ? {} : { hashKey }) }).engine;
-        const [forged, other] = [await startTwoPhases(made(), "src/a.ts"), await startTwoPhases(made(), "src/b.ts")];
-        expect(await made().audit(forged)).toMatchObject({ intact: true });
-        await alter(forged, asCompleted);
-        const stored = await storage.list({ status: ["completed"] });
-        expect(stored.items).toMatchObject([{ sessionId: forged, status: "completed", current: 2 }]);
-        const engine = made();
-        const all = await engine.listSessions();
-        expect(all.items.map(({ sessionId, status, current }) => [sessionId, status, current])).toEqual([
-          [forged, "active", 1],
-          [other, "active", 1],
-        ]);
-        expect((await engine.listSessions({ status: ["completed"] })).items).toEqual([]);
-        const reason = expect.stringContaining("its summary is not that of its body");
-        expect(await engine.audit(forged)).toMatchObject({ intact: false, versions: 0, reason });
-        expect(await engine.audit(other)).toMatchObject({ intact: true });
-      });
-    }
+    const keys = [["no key", undefined] as const, ["a key", KEY] as const];
+    it.each(keys)("shows no list another status, and no audit an intact log, with %s", async (_, hashKey) => {
+      const { storage, alter } = await open();
+      const made = () => makeEngine({ storage, ...(hashKey === undefined ? {} : { hashKey }) }).engine;
+      const [forged, other] = [await startTwoPhases(made(), "src/a.ts"), await startTwoPhases(made(), "src/b.ts")];
+      expect(await made().audit(forged)).toMatchObject({ intact: true });
+      await alter(forged, asCompleted);
+      const stored = await storage.list({ status: ["completed"] });
+      expect(stored.items).toMatchObject([{ sessionId: forged, status: "completed", current: 2 }]);
+      const engine = made();
+      const all = await engine.listSessions();
+      expect(all.items.map(({ sessionId, status, current }) => [sessionId, status, current])).toEqual([
+        [forged, "active", 1],
+        [other, "active", 1],
+      ]);
+      expect((await engine.listSessions({ status: ["completed"] })).items).toEqual([]);
+      const reason = expect.stringContaining("its summary is not that of its body");
+      expect(await engine.audit(forged)).toMatchObject({ intact: false, versions: 0, reason });
+      expect(await engine.audit(other)).toMatchObject({ intact: true });
+    });
 
     it("and can't be read hides no other session, and is named", async () => {
       const { storage, alter } = await open();

@@ -26,7 +26,7 @@ export async function requireInstance(context: RoutedContext, instanceId: string
 }
 
 /** The same for what the kernel has read; sessions of other kinds are none of ours. */
-export function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
+function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
   if (session !== undefined && session.head.status !== "DELETED") return session;
   throw new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
     remedy: "Use the instance_id as start gave it, or start a new instance.",

@@ -265,29 +265,23 @@ describe("a session that a forged approval has completed", () => {
     expect(Object.values(SESSION).every((name) => name in ENGINE)).toBe(true);
   });
 
-  for (const [name, read] of Object.entries(ENGINE)) {
-    if (typeof read === "string") continue;
-    it(`is not approved to engine.${name}`, async () => {
-      const made = await forgedEnd();
-      for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
-    });
-  }
+  const readers = Object.entries(ENGINE).flatMap(([name, read]) =>
+    typeof read === "string" ? [] : [[name, read] as const],
+  );
+  it.each(readers)("is not approved to engine.%s", async (_, read) => {
+    const made = await forgedEnd();
+    for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
+  });
 
-  for (const action of ACTION_NAMES) {
-    it(`is not approved to the tool's ${action}`, async () => {
-      const { host, id } = await forgedEnd();
-      const tool = createWorkflowTool(host.engine);
-      const more = TOOL[action];
-      const about = ["list_workflows", "start", "list_sessions", "get_metrics"].includes(action)
-        ? {}
-        : { session_id: id };
-      const brief = action === "get_state" ? [{}, { brief: true }] : [{}];
-      for (const short of brief) {
-        await expectNotApproved(tool.dispatch({ action, ...about, ...more, ...short }));
-      }
-      if (action === "list_sessions") {
-        await expectNotApproved(tool.dispatch({ action, status: "completed" }));
-      }
-    });
-  }
+  it.each(ACTION_NAMES)("is not approved to the tool's %s", async (action) => {
+    const { host, id } = await forgedEnd();
+    const tool = createWorkflowTool(host.engine);
+    const about = ["list_workflows", "start", "list_sessions", "get_metrics"].includes(action)
+      ? {}
+      : { session_id: id };
+    const others = { get_state: { brief: true }, list_sessions: { status: "completed" } };
+    for (const more of [{}, Object.entries(others).find(([name]) => name === action)?.[1] ?? {}]) {
+      await expectNotApproved(tool.dispatch({ action, ...about, ...TOOL[action], ...more }));
+    }
+  });
 });

@@ -101,33 +101,32 @@ it("an instance is looked at by all methods that there are", () => {
   expect(Object.keys(ENGINE).sort()).toEqual(methodsOf(RoutedEngine));
 });
 
-for (const upTo of ["finished", "approved"] as const) {
-  describe(`an instance that a forged approval has let pass (${upTo})`, () => {
-    for (const [name, read] of Object.entries(ENGINE)) {
-      if (typeof read === "string") continue;
-      it(`is not approved to engine.${name}`, async () => {
-        const made = await forged(upTo);
-        for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
-      });
-    }
-
-    for (const call of ALL_CALLS) {
-      it(`is not approved to the tool of ${call}, nor over HTTP`, async () => {
-        const { host, id } = await forged(upTo);
-        const about = call === "list" || call === "start" ? {} : { instance_id: id };
-        const request = { ...about, ...REQUESTS[call] };
-        const tool = createRoutedTools(host.engine).find(({ calls }) => calls.includes(call));
-        await expectNotApproved((await tool?.dispatch(request))?.body);
-        const route = ROUTES.find((one) => one.call === call);
-        const query = route?.method === "GET" ? `?${new URLSearchParams(about)}` : "";
-        const body = route?.method === "GET" ? {} : { body: JSON.stringify(request) };
-        const headers = { "content-type": "application/json" };
-        const init = { method: route?.method ?? "", headers, ...body };
-        const answer = await createHttpApi(host.engine)(new Request(`http://localhost${route?.path}${query}`, init));
-        const text = await answer.text();
-        expect(text).not.toBe("");
-        await expectNotApproved(JSON.parse(text));
-      });
-    }
+describe.each(["finished", "approved"] as const)("an instance that a forged approval has let pass (%s)", (upTo) => {
+  const readers = Object.entries(ENGINE).flatMap(([name, read]) =>
+    typeof read === "string" ? [] : [[name, read] as const],
+  );
+  it.each(readers)("is not approved to routed engine.%s", async (_, read) => {
+    const made = await forged(upTo);
+    for (const answer of await Promise.all(read(made).map(said))) expect(claimsIn(answer)).toEqual([]);
   });
-}
+
+  it.each(ALL_CALLS)("is not approved to the tool of %s, nor over HTTP", async (call) => {
+    const { host, id } = await forged(upTo);
+    const about = call === "list" || call === "start" ? {} : { instance_id: id };
+    const request = { ...about, ...REQUESTS[call] };
+    const tool = createRoutedTools(host.engine).find(({ calls }) => calls.includes(call));
+    await expectNotApproved((await tool?.dispatch(request))?.body);
+    const route = ROUTES.find((one) => one.call === call);
+    const isGet = route?.method === "GET";
+    const query = isGet ? `?${new URLSearchParams(about)}` : "";
+    const init = {
+      method: route?.method ?? "",
+      headers: { "content-type": "application/json" },
+      ...(isGet ? {} : { body: JSON.stringify(request) }),
+    };
+    const answer = await createHttpApi(host.engine)(new Request(`http://localhost${route?.path}${query}`, init));
+    const text = await answer.text();
+    expect(text).not.toBe("");
+    await expectNotApproved(JSON.parse(text));
+  });
+});
