@@ -4,6 +4,8 @@ import { toString as textOf } from "mdast-util-to-string";
 
 /** A longer item is no link with a few words: its parser would take long over unclosed marks. */
 const ITEM_MAX = 2048;
+/** And one with more marks, for the same reason. */
+const MARKS_MAX = 100;
 
 /** A step's name, and where its file is. */
 interface StepLink {
@@ -16,7 +18,7 @@ interface StepLink {
  * the lines of the text that say where its references lead: `[1]: steps/dig.md` for `[Dig][1]`.
  */
 export function linkInItem(source: string, definitions: string): StepLink | undefined {
-  if (source.length > ITEM_MAX) return undefined;
+  if (source.length > ITEM_MAX || source.replace(/[^*_[`<]/g, "").length > MARKS_MAX) return undefined;
   const tree = fromMarkdown(definitions === "" ? source : `${source}\n\n${definitions}`);
   const urls = new Map(
     tree.children.flatMap((node) => (node.type === "definition" ? [[node.identifier, node.url]] : [])),
