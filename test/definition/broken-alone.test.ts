@@ -244,7 +244,7 @@ describe("a provider of the host's own", () => {
   }
 
   it("may throw and hang over some types: the others are listed, each of these is broken alone", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const secret = new Error("/home/ann/.env");
     const content = provider({
       throws: () => Promise.reject(secret),
@@ -313,7 +313,7 @@ describe("texts of the host's own", () => {
   }
 
   it("may throw, hang and be no texts: the others are listed and run", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const texts = source({
       "THROWS/index.md": () => Promise.reject(new Error("/home/ann/.env")),
       "HANGS/index.md": never,
