@@ -2,6 +2,11 @@ import { type Diagnostic, unreadable } from "./diagnostic.js";
 
 /** How long a list waits for one definition, in milliseconds: the others must not wait for it. */
 const READ_MS = 10_000;
+/**
+ * The wait is counted in ticks. While one definition keeps the thread busy there are none, so that time is not counted
+ * against the others, which could not be read meanwhile.
+ */
+const TICK_MS = 100;
 /** How many definitions are read side by side: each may have a file open. */
 const AT_ONCE = 16;
 
@@ -34,18 +39,21 @@ export class TimedReads<T> {
     if (this.#late.has(name)) return this.#broken(name, late());
     // Also what throws before it gives a promise.
     const reading = (async () => read(name))().catch((error: unknown) => this.#broken(name, unreadable(error)));
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let timer: ReturnType<typeof setInterval> | undefined;
+    let ticks = 0;
     const deadline = new Promise<T>((resolve) => {
-      timer = setTimeout(() => {
+      timer = setInterval(() => {
+        ticks += 1;
+        if (ticks !== READ_MS / TICK_MS) return;
         const ended = reading.finally(() => this.#late.delete(name));
         this.#late.set(name, ended);
         resolve(this.#broken(name, late()));
-      }, READ_MS);
+      }, TICK_MS);
     });
     try {
       return await Promise.race([reading, deadline]);
     } finally {
-      clearTimeout(timer);
+      clearInterval(timer);
     }
   }
 }

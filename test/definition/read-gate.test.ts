@@ -136,6 +136,11 @@ describe("a gate file", () => {
     ]);
   });
 
+  it("takes so many words and signs and no more", async () => {
+    expect(await errorsOf(`a: ${"[".repeat(400_000)}`)).toEqual(["DEFINITION_TOO_LARGE 1:300001"]);
+    expect(await errorsOf(`${gateFile("a: {type: bool}")}# ${"x".repeat(400_000)}\n`)).toEqual([]);
+  });
+
   it("takes so many rules and no more", async () => {
     const fields = (count: number) => Array.from({ length: count }, (_, at) => `f${at}: {type: bool, validator: v}`);
     const rest = 'validators: {v: "value == true"}\ncross_field_validation: ["size(evidence.f0) > 0"]\n';

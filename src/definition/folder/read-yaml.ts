@@ -10,16 +10,39 @@ import { hasPlainKeys } from "./yaml-keys.js";
 import { startOf, type Yaml, type YamlReading } from "./yaml-reading.js";
 import { isSound } from "./yaml-syntax.js";
 
+/** How many words and signs are read of one file: the parser takes its time over each, and can't be stopped. */
+const LEXEMES_MAX = 300_000;
+
 /** Reads YAML; undefined, with diagnostics, if it can't be taken as plain data. An empty text is `null`. */
 export async function readYaml(file: string, text: string, report: Report): Promise<ParsedSource | undefined> {
   const yaml = await import("yaml");
+  const at = linesOf(file, text);
+  const end = endOfRead(yaml, text);
+  if (end !== undefined) {
+    const hint = "Make it smaller: no file that people write has so many.";
+    report.error("DEFINITION_TOO_LARGE", at(end), `the file has more than ${LEXEMES_MAX} words and signs`, hint);
+    return undefined;
+  }
   // Its own check for keys that are there twice takes quadratic time.
   const document = yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" });
-  const reading = { yaml, document, text, report, at: linesOf(file, text) };
+  const reading = { yaml, document, text, report, at };
   if (!isSound(reading) || !hasPlainKeys(reading) || !hasKnownAliases(reading)) return undefined;
   const place = placesOf(reading);
   const value = plainValue(reading, place);
   return value === undefined ? undefined : { value, place };
+}
+
+/** Where a text has more words and signs than are read; undefined where it hasn't. They are counted one by one. */
+function endOfRead(yaml: Yaml, text: string): number | undefined {
+  if (text.length <= LEXEMES_MAX) return undefined;
+  let count = 0;
+  let offset = 0;
+  for (const lexeme of new yaml.Lexer().lex(text)) {
+    count += 1;
+    if (count > LEXEMES_MAX) return offset;
+    offset += lexeme.length;
+  }
+  return undefined;
 }
 
 /** Finds where the key, or the element, at a path stands; the nearest one around it if there is none. */
