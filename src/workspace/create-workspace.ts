@@ -1,7 +1,8 @@
 import { Metrics } from "../engine/metrics.js";
+import { reportFailure } from "../engine/report-failure.js";
 import { watchKind } from "../engine/watch-commits.js";
-import { PhasegateError } from "../errors.js";
-import { readCommit, recordedOf } from "../kernel/read-commit.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { readWhole } from "../kernel/read-commit.js";
 import { WorkspaceNotifications } from "./notifications.js";
 import { resolveWorkspaceOptions, type WorkspaceOptions } from "./options.js";
 import { listWorkflows } from "./preload/list-workflows.js";
@@ -71,10 +72,13 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
     watch(query = {}, { signal } = {}) {
       if (storage === undefined) throw notRecorded("watch");
       return watchKind(storage, { ...query, kind: recordedMachine.kind }, signal, async (next) => {
-        const commit = await next();
-        return commit === undefined
-          ? undefined
-          : recordedOf(readCommit(recordedMachine, commit.sessionId, commit, hashKey));
+        try {
+          const commit = await next();
+          return commit && readWhole(recordedMachine, commit, hashKey);
+        } catch (error) {
+          if (isPhasegateError(error)) reportFailure(notifications, "watch", error);
+          throw error;
+        }
       });
     },
     on: (name, listener) => notifications.on(name, listener),

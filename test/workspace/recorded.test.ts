@@ -89,6 +89,23 @@ describe("a recorded session", () => {
     expect(await there.session(id).history()).toEqual(await session.history());
   });
 
+  it("whose summary lies ends a watch, of which the host is told", async () => {
+    class Lying extends MemoryStorage {
+      override async *watch(...args: Parameters<MemoryStorage["watch"]>) {
+        for await (const commit of super.watch(...args)) {
+          yield { ...commit, summary: { ...commit.summary, status: "completed" as const } };
+        }
+      }
+    }
+    const lying = await made.again({ storage: new Lying() });
+    const told: unknown[] = [];
+    lying.on("security", ({ operation, code }) => told.push(`${operation} ${code}`));
+    const refused = expect(lying.watch().next()).rejects.toMatchObject({ code: "TAMPERED" });
+    await begin(lying);
+    await refused;
+    expect(told).toEqual(["watch TAMPERED"]);
+  });
+
   it("that was changed by hand shows it, and takes no more", async () => {
     const folder = await temporaryFolder();
     const files = await FileStorage.open(folder);

@@ -1,3 +1,4 @@
+import { tampered } from "../../kernel/commit-body.js";
 import { RecentMap } from "../../kernel/recent-map.js";
 import type { RoutedStructure } from "../session/structure.js";
 import type { RoutedCommit, RoutedKernel } from "./routed-session.js";
@@ -20,7 +21,7 @@ export class PinnedWays {
     if (known !== undefined) return known;
     const { events } = await this.#kernel.at(sessionId, 1);
     const started = events.find(({ type }) => type === "started");
-    if (started?.type !== "started") throw new Error("the first commit of a routed session starts it");
+    if (started?.type !== "started") throw tampered({ sessionId, version: 1 }, "it has no workflow in it");
     this.#known.set(sessionId, started.structure);
     return started.structure;
   }
