@@ -8,11 +8,13 @@ import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedKernel, PhasedSession, Pinned } from "./pinned.js";
 import type { VerifyContext } from "./verify/verify-context.js";
+import type { WorkflowList } from "./workflow-list.js";
 
 /** What the parts of an engine share. */
 export interface EngineContext {
   readonly options: ResolvedOptions;
   readonly kernel: PhasedKernel;
+  readonly workflows: WorkflowList;
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;
   readonly beginnings: VerifyContext["beginnings"];

@@ -32,7 +32,6 @@ import { Session } from "./session-object.js";
 import type { StartRequest, StartResult } from "./start-session.js";
 import type { FullStateView, StateView } from "./state-view.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch-commits.js";
-import { WorkflowList } from "./workflow-list.js";
 
 /** The evidence of each phase, by its number. */
 export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: EvidenceOf<W, N> };
@@ -49,12 +48,10 @@ export class Engine {
   readonly #options: ResolvedOptions;
   readonly #operations: Operations;
   readonly #notifications = new Notifications();
-  readonly #listing: WorkflowList;
 
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
     this.#operations = new Operations(this.#options, this.#notifications);
-    this.#listing = new WorkflowList(this.#options.content);
   }
 
   /** Listens to notifications; the function that comes back stops it. */
@@ -76,7 +73,7 @@ export class Engine {
 
   /** All workflows, broken ones with their diagnostics. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
-    return this.#operations.run("listWorkflows", () => this.#listing.all());
+    return this.#operations.run("listWorkflows", (_, { workflows }) => workflows.all());
   }
 
   /** Starts a session. A start that fails leaves nothing behind. */

@@ -31,6 +31,7 @@ import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback }
 import { startSession } from "./start-session.js";
 import { startOptions, viewFullState, viewState } from "./state-view.js";
 import { Beginnings } from "./verify/read-snapshots.js";
+import { WorkflowList } from "./workflow-list.js";
 
 /** What can be done with sessions. */
 export const phased = {
@@ -85,5 +86,6 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const artifactNames = new ArtifactNames(kernel);
   const approvalGuard = new ApprovalGuard(kernel, options.approvals, PHASED_APPROVALS);
   const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
-  return { options, kernel, pinned, artifactNames, beginnings, approvalGuard, notifications };
+  const workflows = new WorkflowList(options.content);
+  return { options, kernel, workflows, pinned, artifactNames, beginnings, approvalGuard, notifications };
 }

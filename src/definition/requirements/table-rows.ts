@@ -34,7 +34,7 @@ export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
 }
 
 /** Whether a line is the one below a table's header: `| --- | :-: |`. */
-export function isTableRule(line: string): boolean {
+function isTableRule(line: string): boolean {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
   return inner.split("|").every((cell) => /^:?-+:?$/.test(cell.trim()));
 }
