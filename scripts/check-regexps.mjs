@@ -27,6 +27,11 @@ const EXCEPTIONS = new Map([
   ],
 ]);
 
+/** Files that make expressions as they are called, and why nobody has to look at these. */
+const MADE_LATER = new Map([
+  ["src/walls/without-folder.ts", "of the folders that the host names; what is repeated in it has a bound of its own"],
+]);
+
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 const CACHE = join(ROOT, "node_modules/.cache/phasegate-regexps.json");
 const VERSION = createRequire(import.meta.url)("recheck/package.json").version;
@@ -76,7 +81,7 @@ function scan(paths) {
         literals.push({ source: node.text.slice(1, end), flags: node.text.slice(end + 1), where, file });
       }
       const isMade = (ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === "RegExp";
-      if (isMade) makers.add(file);
+      if (isMade && !MADE_LATER.has(file)) makers.add(file);
       if (isMade && inFunction)
         problems.push(`${where}: make it once, as the module loads, so that it can be looked at`);
       const below = inFunction || ts.isFunctionLike(node);

@@ -17,8 +17,8 @@ export async function readRequest(request: Request, { method }: Route, maxBytes:
 
 function readQuery({ search, searchParams }: URL): ReadBody {
   if (!isEncoded(search)) return { ok: false, refusal: NOT_ENCODED };
-  const names = [...searchParams.keys()];
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  const seen = new Set<string>();
+  const twice = [...searchParams.keys()].find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) return { ok: false, refusal: repeated(twice.slice(0, 80)) };
   return { ok: true, value: Object.fromEntries(searchParams) };
 }

@@ -19,7 +19,7 @@ describe("keyedRequest", () => {
 
   it("shows a key that can't be one like any text from outside", () => {
     expect(() => keyedRequest(`\u202e${"x".repeat(5_000)}`, {})).toThrow(
-      /^the idempotency key "\?x{50,}… is empty or too long$/,
+      /^the idempotency key "\\u202ex{50,}… is empty or too long$/,
     );
   });
 

@@ -20,7 +20,7 @@ const ROLES: Readonly<Record<string, readonly WantedRole[]>> = {
 };
 
 const ADDRESS =
-  /^(?<scheme>postgres(?:ql)?:\/\/)(?<user>[^/?#]*@)?(?<hosts>[^/?#@]*)(?<path>[^?#]*)(?:\?(?<query>[^#]*))?$/;
+  /^(?<scheme>postgres(?:ql)?:\/\/)(?<user>[^/?#]*@)?(?<hosts>[^/?#@]*)(?<path>(?:\/[^?#]*)?)(?:\?(?<query>[^#]*))?$/;
 const EXAMPLE =
   "Give it as postgres://user:password@host:5432/database, or with several hosts as …@host1,host2:5433/….";
 

@@ -50,8 +50,7 @@ export function headingsBelow(headings: readonly Heading[], { under, level }: He
 
 function belowOne(headings: readonly Heading[], start: number, level: number | undefined): Heading[] {
   const depth = headings[start]?.depth ?? 0;
-  const end = headings.findIndex((heading, index) => index > start && heading.depth <= depth);
-  return headings
-    .slice(start + 1, end === -1 ? undefined : end)
-    .filter((heading) => heading.depth === (level ?? depth + 1));
+  let end = start + 1;
+  while (end < headings.length && (headings[end]?.depth ?? 0) > depth) end += 1;
+  return headings.slice(start + 1, end).filter((heading) => heading.depth === (level ?? depth + 1));
 }

@@ -39,8 +39,9 @@ function stepOfHeading({ heading }: Section, blocks: () => readonly RootContent[
 /** The blocks of a section and of those that are deeper, up to its equal. */
 function below(sections: readonly Section[], index: number): RootContent[] {
   const depth = sections[index]?.depth ?? 0;
-  const end = sections.findIndex((section, other) => other > index && section.depth <= depth);
-  return sections.slice(index, end === -1 ? undefined : end).flatMap(({ blocks }) => blocks);
+  let end = index + 1;
+  while (end < sections.length && (sections[end]?.depth ?? 0) > depth) end += 1;
+  return sections.slice(index, end).flatMap(({ blocks }) => blocks);
 }
 
 function stepsOfList(list: List): ExecutionStep[] {
