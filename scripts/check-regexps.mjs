@@ -82,7 +82,7 @@ function scan(paths) {
       }
       const isMade = (ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === "RegExp";
       if (isMade && !MADE_LATER.has(file)) makers.add(file);
-      if (isMade && inFunction)
+      if (isMade && inFunction && !MADE_LATER.has(file))
         problems.push(`${where}: make it once, as the module loads, so that it can be looked at`);
       const below = inFunction || ts.isFunctionLike(node);
       ts.forEachChild(node, (child) => visit(child, below));

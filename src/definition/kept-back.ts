@@ -18,7 +18,7 @@ const SECRETS: readonly RegExp[] = [
   /^\.(?:git|ssh|aws|azure|gnupg|docker|kube)$/,
 ];
 /** These are secrets where nothing more is said of them, but also what somebody calls a folder of texts on them. */
-const WORDS = /^[#~]*(?:.*\.)?(?:credentials|secrets?)(?:[~#]|\.(?:bak|backup|old|orig|save|swp|tmp|copy))*$/;
+const WORDS = /^(?:[#~]*|.*\.)(?:credentials|secrets?)(?:[~#]|\.(?:bak|backup|old|orig|save|swp|tmp|copy))*$/;
 
 /**
  * Why nobody gets to see a path, or to write it, though it lies inside of its root: dot-files (`.env`, `.git`, `.ssh`), keys
