@@ -1,6 +1,5 @@
 import { dirname, join } from "node:path";
 import type { SessionId } from "../../../definition/names.js";
-import { isPhasegateError } from "../../../errors.js";
 import { parseCommit } from "./commit-file.js";
 import { orMissing } from "./file-handles.js";
 import { isMissing, tampered } from "./fs-failure.js";
@@ -83,14 +82,22 @@ export class SessionCompactor {
   async #pack(at: SessionPlace, version: number): Promise<boolean> {
     const { disk, layout, reader } = this.#parts;
     const staged = join(at.folder, temporaryName(STAGED));
+    let isGone = false;
     try {
-      await this.#write(staged, at, version);
+      await disk.fill(staged, async (write) => {
+        try {
+          await this.#write(write, at, version);
+        } catch (error) {
+          // The compaction that deletes versions deletes what others have staged before.
+          isGone = !(await disk.exists(staged));
+          throw error;
+        }
+      });
       await disk.touch(layout.packed(at.id));
       await disk.replace(staged, reader.pack(at));
     } catch (error) {
       // What was staged is not there any more: deleted by another compaction, or moved away with the session's folder.
-      const isGone = isMissing(error) || isPhasegateError(error, "TAMPERED");
-      if (isGone && !(await disk.exists(staged))) return false;
+      if (isGone || (isMissing(error) && !(await disk.exists(staged)))) return false;
       throw error;
     } finally {
       await disk.drop(staged);
@@ -99,26 +106,24 @@ export class SessionCompactor {
     return true;
   }
 
-  async #write(staged: string, at: SessionPlace, version: number): Promise<void> {
-    const { disk, reader } = this.#parts;
-    await disk.fill(staged, async (write) => {
-      const index = new PackIndex();
-      let [next, hash] = [1, ""];
-      const take = async (data: Buffer) => {
-        const commit = parseCommit(data, at.id, next);
-        if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
-        [next, hash] = [next + 1, commit.hash];
-        index.add(data);
-        await write(data);
-      };
-      await reader.eachPacked(at, take);
-      while (next <= version) {
-        const data = await reader.file(at.id, next, at);
-        if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
-        await take(data);
-      }
-      await write(index.text());
-    });
+  async #write(write: (data: string | Uint8Array) => Promise<void>, at: SessionPlace, version: number): Promise<void> {
+    const { reader } = this.#parts;
+    const index = new PackIndex();
+    let [next, hash] = [1, ""];
+    const take = async (data: Buffer) => {
+      const commit = parseCommit(data, at.id, next);
+      if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
+      [next, hash] = [next + 1, commit.hash];
+      index.add(data);
+      await write(data);
+    };
+    await reader.eachPacked(at, take);
+    while (next <= version) {
+      const data = await reader.file(at.id, next, at);
+      if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
+      await take(data);
+    }
+    await write(index.text());
   }
 
   async #settle(at: SessionPlace): Promise<void> {
