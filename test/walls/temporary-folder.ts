@@ -1,17 +1,14 @@
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 
-const made: string[] = [];
-
-afterEach(async () => {
-  await Promise.all(made.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
-});
-
-/** A folder of its own for one test, by its real path; gone afterwards. */
+/**
+ * A folder of its own for one test, by its real path. It is deleted after the test, and after what the test has started
+ * later and stops in the same way: a server that still runs would put files into it.
+ */
 export async function temporaryFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "phasegate-")));
-  made.push(folder);
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
