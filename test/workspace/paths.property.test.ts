@@ -1,6 +1,6 @@
 import { join, normalize, sep } from "node:path";
 import fc from "fast-check";
-import { beforeAll, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { keptBack } from "../../src/definition/kept-back.js";
 import { isPhasegateError } from "../../src/errors.js";
 import { isInside } from "../../src/walls/resolve-inside.js";
@@ -12,7 +12,7 @@ const RUNS = process.env.PHASEGATE_LONG === "1" ? 100_000 : 3_000;
 let roots: Roots;
 let places: ReadonlyMap<string, string>;
 
-beforeAll(async () => {
+beforeEach(async () => {
   const { base, bundle, output } = await makeWorkspace();
   const opened = await openFolders({ bundleRoot: bundle, coreRoot: join(base, "project/core"), outputRoot: output });
   const variables = { team: "alpha", up: "../..", docs: { root: "bundle-root", path: "docs" } };

@@ -104,7 +104,8 @@ export class Roots {
     for (const project of this.#project) {
       const place = join(project, path);
       const found = this.#deepestAround(place);
-      if (found !== undefined) return found;
+      // What is allowed within a path can be refused at its beginning.
+      if (found !== undefined) return { root: found.root, path: checkedPath(found.path) };
     }
     const reason = "the project is not read as a whole";
     throw new PhasegateError("PATH_REFUSED", `the path "${showLocation({ root, path })}" is refused: ${reason}`, {
