@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmod, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { aGate, writeFiles } from "./a-gate.js";
 
@@ -160,6 +161,20 @@ describe("a gate that wants everything to be committed", () => {
     expect(git("diff", "--name-only")).toBe("");
     await refuses(COMMITTED, /run\.sh; commit them/);
     await write("run.sh", "one\r\ntwo\r\n");
+    await accepts(COMMITTED);
+  });
+
+  it("refuses a changed file whose new text is put under the old blob's id", async () => {
+    const { accepts, refuses, write, git, project } = await aRepository(CLEAN);
+    const id = git("rev-parse", "HEAD:a.md");
+    const blob = join(project, ".git/objects", id.slice(0, 2), id.slice(2));
+    await rm(blob);
+    await writeFile(blob, deflateSync(Buffer.from("blob 5\0evil\n")));
+    await write("a.md", "evil\n");
+    await refuses(COMMITTED, /git could not read the repository/);
+    await rm(blob);
+    await write("a.md", "a\n");
+    git("hash-object", "-w", "a.md");
     await accepts(COMMITTED);
   });
 
