@@ -139,6 +139,20 @@ describe("markdown_headings", () => {
     expect(refused(await ask({ under: "Results", max: 3 }))).toContain("wanted: at most 3");
   });
 
+  it.each([
+    "\u3164",
+    "\u115f\u1160",
+    "`\u3164`",
+    "<!-- Findings -->",
+    "<!-- a > b --><b></b>",
+    '<a id="findings"></a>',
+  ])("doesn't count a heading of which nobody sees a word: %j", async (heading) => {
+    const { verify } = await aProject({ "a.md": `# A\n\n## ${heading}\n`, "b.md": "# B\n\n## `<T>` <b>bold</b>\n" });
+    const ask = (path: string) => verify("markdown_headings", { path, level: 2 });
+    expect(refused(await ask("a.md"))).toContain("0 headings of level 2");
+    expect(await ask("b.md")).toMatchObject({ ok: true });
+  });
+
   it("counts a heading once where sections of one name stand in one another", async () => {
     const { verify } = await aProject({ "a.md": "# A\n## A\n### B\n" });
     expect(await verify("markdown_headings", { path: "a.md", under: "A", level: 3, count: 1 })).toMatchObject({
