@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmod, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -286,6 +286,17 @@ describe("a gate that wants a commit", () => {
     await writeFiles(join(base, "other"), files);
     const foreign = initialise(join(base, "other"), "of another repository")("rev-parse", "HEAD");
     await refuses({ commit: foreign }, /there is no commit .* in this repository/);
+    await accepts({ commit: git("rev-parse", "HEAD") });
+  });
+
+  it("refuses one that is put into the repository under an id of its own", async () => {
+    const { accepts, refuses, git, project } = await aRepository(COMMIT);
+    const id = "deadbeef".repeat(5);
+    const text = `${git("cat-file", "commit", "HEAD")}\n`;
+    await mkdir(join(project, ".git/objects/de"), { recursive: true });
+    const object = deflateSync(Buffer.from(`commit ${Buffer.byteLength(text)}\0${text}`));
+    await writeFile(join(project, ".git/objects/de", id.slice(2)), object);
+    await refuses({ commit: id }, /there is no commit deadbeef.* in this repository/);
     await accepts({ commit: git("rev-parse", "HEAD") });
   });
 
