@@ -10,7 +10,7 @@ export function isGateFile(path: string): boolean {
 
 /** Whether a path is a gate's file in a folder that a reader takes for a phase's: `phases/01/`, `Phases/1/`. */
 export function isInLikelyPhase(path: string): boolean {
-  return isGateFile(path) && /^\s*phases?\s*\/[^/]*\p{N}[^/]*\/[^/]+$/iu.test(path.replace(HIDDEN, ""));
+  return isGateFile(path) && /^\s*phases?\s*\/[^/\p{N}]*\p{N}[^/]*\/[^/]+$/iu.test(path.replace(HIDDEN, ""));
 }
 
 /**
