@@ -159,7 +159,7 @@ export async function migrate(
   if (unapproved !== undefined) throw notBelieved(unapproved);
   const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
   const structure = await withPlan(context, session, pinned, newest);
-  requireVerifiers(structure, context.options.verifiers);
+  await requireVerifiers(structure, context.options.verifiers);
   await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
   return viewState(context, await loadSession(context, id));
 }

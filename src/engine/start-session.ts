@@ -67,7 +67,7 @@ export async function startSession(context: EngineContext, request: StartRequest
   const key = request.idempotencyKey;
   const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, settings]);
   const { structure, warnings } = await planned(context, definition, target, settings, keyed);
-  requireVerifiers(structure, options.verifiers);
+  await requireVerifiers(structure, options.verifiers);
   const first = structure.phases.find(({ number }) => number === structure.startPhase);
   if (first !== undefined) await viewText(context, structure, first);
   await checkSessionLimit(context, structure.type, target, keyed);

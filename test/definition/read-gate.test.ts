@@ -149,6 +149,18 @@ describe("a gate file", () => {
     expect(await codes(5000)).toEqual(["DEFINITION_TOO_LARGE 5001:23"]);
   });
 
+  it.each([
+    ["approval: {prompt: a, approvers: [ann]}\ncheckpoint: {approval: {prompt: b, approvers: [bob]}}", "approval"],
+    ["reveal: fields\ncheckpoint: {reveal: none}", "reveal"],
+    ['validators: {v: "value == true"}\ncheckpoint: {validators: {v: "value == false"}}', "two validators"],
+    ["approval: {prompt: a, approvers: null}", "approvers"],
+    ['approval: {prompt: a, approvers: ""}', "approvers"],
+  ])("refuses what would be passed over: %j", async (text, says) => {
+    const { diagnostics, structure } = await readGate(`${gateFile("a: {type: bool}")}${text}\n`);
+    expect(structure).toBeUndefined();
+    expect(diagnostics.map(({ message }) => message).join()).toContain(says);
+  });
+
   it("refuses keys that mean nothing, and says what was probably meant", async () => {
     const { diagnostics, structure } = await readGate(
       [
@@ -220,6 +232,9 @@ describe("which gate", () => {
     "gate.json",
     "gate.yaml.old",
     "gate-definition.yaml/empty.md",
+    "g\u0430te-definition.yaml",
+    "g\u200bate-definition.yaml",
+    "\uff47ate-definition.yml",
   ])("is an error where only %s looks like it, with metadata or without", async (name) => {
     for (const json of [metadata(), LONELY]) {
       const { diagnostics, structure } = await read({ "metadata.json": json, [`phases/1/${name}`]: "x" });
@@ -229,6 +244,15 @@ describe("which gate", () => {
       expect(errors[0]?.hint).toContain("Make it the file phases/1/gate-definition.yaml");
     }
   });
+
+  it.each(["phases/01/", "Phases/1/", "phases/\u0661/", "phases/1\u200b/", "phase/1/", "phases/1 /"])(
+    "is an error where a gate file lies in %j, which no reader tells from a phase's folder",
+    async (folder) => {
+      const file = `${folder}gate-definition.yaml`;
+      const { diagnostics } = await read({ [file]: gateFile("done: {type: bool}") });
+      expect(diagnostics).toMatchObject([{ code: "GATE_FILE_MISNAMED", severity: "error", file }]);
+    },
+  );
 
   it("is an error where a gate file lies above the phases, unless a phase's text is there, too", async () => {
     const good = gateFile("done: {type: bool}");

@@ -19,6 +19,29 @@ const REPORT = `evidence_schema:
 verify: {verifier: command, argv: [node, check.mjs]}
 `;
 
+describe("a start", () => {
+  it("lets others run between the checks of a gate's params, however many there are", async () => {
+    let turns = 0;
+    const seen: number[] = [];
+    const slow: Verifier = {
+      ...TRUE,
+      check() {
+        seen.push(turns);
+        const until = performance.now() + 25;
+        while (performance.now() < until);
+      },
+    };
+    const others = setInterval(() => {
+      turns += 1;
+    }, 1);
+    const gate = JSON.stringify({ verify: Array.from({ length: 6 }, () => "slow") });
+    await startVerified([gate, gate], { verifiers: { slow } });
+    clearInterval(others);
+    expect(seen).toHaveLength(12);
+    expect(new Set(seen).size).toBeGreaterThan(10);
+  });
+});
+
 describe("a gate that has evidence looked up", () => {
   it("refuses what isn't there, with what to mend, and passes once it is", async () => {
     const { verifiers, write } = await makeProject();

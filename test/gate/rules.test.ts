@@ -451,6 +451,7 @@ describe("definition errors", () => {
     ["string", "value.matches('(?=a)')", "lookaround"],
     ["string", "value.matches('(a{1000}){1000}')", "linear time"],
     ["string", `value.matches('${"a".repeat(1001)}')`, "longer than 1000"],
+    ["string", `value.matches('(?:${"a".repeat(900)}){1000}')`, "more than 10000 steps"],
   ])("of a %s: %j", async (type, rule, says) => {
     await expect(validated(type, rule)).rejects.toThrow(says);
   });

@@ -1,6 +1,8 @@
-import { link, rename, rm, utimes } from "node:fs/promises";
+import { link, readdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "vitest";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { createWorkflowTool } from "phasegate";
+import { describe, expect, it } from "vitest";
 import { aGate } from "./a-gate.js";
 
 const CHANGED = `
@@ -104,5 +106,26 @@ describe("a gate that wants a file to be changed", () => {
     await gate.refuses({ file: "src/new.mjs" }, /src\/new\.mjs has nothing but old contents under a new name/);
     await gate.write("src/new.mjs", "export const parse = Number;\n");
     await gate.accepts({ file: "src/new.mjs" });
+  });
+
+  it("refuses to compare with a beginning that was changed where it is stored", async () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `src/${"long".repeat(30)}${index}.mjs`);
+    const files = Object.fromEntries(names.map((name, index) => [name, `${index}\n`]));
+    const gate = await aGate({ gate: CHANGED.replace("src/parser.mjs", "src"), files });
+    const stored = (await readdir(gate.state, { recursive: true })).filter((name) => name.endsWith(".gz"));
+    expect(stored).toHaveLength(1);
+    const file = join(gate.state, stored[0] ?? "");
+    const bytes = await readFile(file);
+    const digests = /[0-9a-f]{32}/g;
+    await writeFile(file, gzipSync(gunzipSync(bytes).toString().replace(digests, "0".repeat(32))));
+    const { dispatch } = createWorkflowTool(await gate.open());
+    const call = { action: "complete_phase", session_id: gate.id, phase: 1, evidence: { done: true } };
+    expect(await dispatch(call)).toMatchObject({
+      status: "error",
+      error: expect.stringContaining("a payload of it is not the one that was handed in"),
+    });
+    await writeFile(file, bytes);
+    await gate.write(path, "new\n");
+    await gate.accepts({ done: true });
   });
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { chmod, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { aGate, writeFiles } from "./a-gate.js";
 
@@ -163,6 +164,20 @@ describe("a gate that wants everything to be committed", () => {
     await accepts(COMMITTED);
   });
 
+  it("refuses a changed file whose new text is put under the old blob's id", async () => {
+    const { accepts, refuses, write, git, project } = await aRepository(CLEAN);
+    const id = git("rev-parse", "HEAD:a.md");
+    const blob = join(project, ".git/objects", id.slice(0, 2), id.slice(2));
+    await rm(blob);
+    await writeFile(blob, deflateSync(Buffer.from("blob 5\0evil\n")));
+    await write("a.md", "evil\n");
+    await refuses(COMMITTED, /git could not read the repository/);
+    await rm(blob);
+    await write("a.md", "a\n");
+    git("hash-object", "-w", "a.md");
+    await accepts(COMMITTED);
+  });
+
   it("refuses a file that has become executable", async () => {
     const { accepts, refuses, git, project } = await aRepository(CLEAN);
     git("config", "core.fileMode", "false");
@@ -271,6 +286,17 @@ describe("a gate that wants a commit", () => {
     await writeFiles(join(base, "other"), files);
     const foreign = initialise(join(base, "other"), "of another repository")("rev-parse", "HEAD");
     await refuses({ commit: foreign }, /there is no commit .* in this repository/);
+    await accepts({ commit: git("rev-parse", "HEAD") });
+  });
+
+  it("refuses one that is put into the repository under an id of its own", async () => {
+    const { accepts, refuses, git, project } = await aRepository(COMMIT);
+    const id = "deadbeef".repeat(5);
+    const text = `${git("cat-file", "commit", "HEAD")}\n`;
+    await mkdir(join(project, ".git/objects/de"), { recursive: true });
+    const object = deflateSync(Buffer.from(`commit ${Buffer.byteLength(text)}\0${text}`));
+    await writeFile(join(project, ".git/objects/de", id.slice(2)), object);
+    await refuses({ commit: id }, /there is no commit deadbeef.* in this repository/);
     await accepts({ commit: git("rev-parse", "HEAD") });
   });
 

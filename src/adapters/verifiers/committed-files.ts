@@ -69,6 +69,7 @@ export async function changedFiles(tree: WorkTree, files: readonly CommittedFile
   });
   const withState = (wanted: FileState) => files.filter((_, index) => states[index] === wanted);
   const others = withState("other bytes");
+  await requireIntact(tree, others);
   // Without eol= in its attributes, a text's line ends are the platform's: either of them, but all of them.
   const notLf = await otherThanCheckout(tree, others, "lf");
   const notCrlf = await otherThanCheckout(tree, notLf, "crlf");
@@ -135,6 +136,14 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
   return found === undefined || stats.size > FORM_MAX ? "changed" : "other bytes";
 }
 
+/** Throws where a blob has other bytes than its id says: git writes it into a checkout without looking. */
+async function requireIntact({ root, git, signal }: WorkTree, files: readonly CommittedFile[]): Promise<void> {
+  for (const ids of inChunks(files.map(({ id }) => id))) {
+    const done = await git(["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids], root, signal);
+    if (done.exit !== 0 || done.stopped !== undefined) throw new GitStopped(done);
+  }
+}
+
 /** Those of the files whose bytes are not those of a checkout with these line ends. */
 async function otherThanCheckout(
   { root, git, signal }: WorkTree,
@@ -163,7 +172,7 @@ async function otherThanCheckout(
   }
 }
 
-/** Thrown where git was ended before it was done. */
+/** Thrown where git was ended before it was done, or could not read what it was asked for. */
 export class GitStopped extends Error {
   readonly result: ProcessResult;
 

@@ -1,6 +1,7 @@
 import { toString as textOf } from "mdast-util-to-string";
-import { headingName, plainText } from "../../definition/markdown/inline-text.js";
+import { codeParts, headingName, plainText } from "../../definition/markdown/inline-text.js";
 import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
+import { visibleText } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 import { shownPath } from "./shown-text.js";
 
@@ -18,7 +19,7 @@ export interface HeadingsWanted {
 
 /**
  * The headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
- * list is none, and one without words isn't either. Throws `INVALID_INPUT` for a text that nests too deep.
+ * list is none, and one of which nobody sees a word isn't either. Throws `INVALID_INPUT` for a text that nests too deep.
  */
 export function headingsOf(text: string, path: string): Heading[] {
   const blocks = blocksOf(text);
@@ -32,9 +33,25 @@ export function headingsOf(text: string, path: string): Heading[] {
       },
     );
   }
-  return blocks
-    .flatMap((block) => (block.type === "heading" ? [{ depth: block.depth, text: plainText(textOf(block)) }] : []))
-    .filter((heading) => /[\p{L}\p{N}]/u.test(heading.text));
+  const written = blocks.flatMap((block) =>
+    block.type === "heading" ? [{ depth: block.depth, marked: textOf(block) }] : [],
+  );
+  return written
+    .filter(({ marked }) => showsWords(marked))
+    .map(({ depth, marked }) => ({ depth, text: plainText(marked) }));
+}
+
+/** Whether a reader sees a letter or a digit of a heading: not in comments, in tags, or in characters that aren't seen. */
+function showsWords(marked: string): boolean {
+  const seen = codeParts(marked).map(({ code, text }) => (code ? text : withoutHtml(plainText(text))));
+  return /[\p{L}\p{N}]/u.test(visibleText(seen.join("")));
+}
+
+/** A text without comments and tags, in time that grows with the text. */
+function withoutHtml(text: string): string {
+  const [before = "", ...comments] = text.split("<!--");
+  const behind = comments.map((comment) => comment.split("-->").slice(1).join("-->"));
+  return [before, ...behind].join("").replace(/<\/?[a-z][^<>]*>/gi, "");
 }
 
 /** Those headings that are counted; undefined if the one that they should be under isn't there. */

@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { RE2JS } from "@bufbuild/re2";
 import * as z from "zod";
+import { requireSmallPattern } from "../../definition/rules/patterns.js";
 import { PhasegateError } from "../../errors.js";
 import { checkHowOften, type HowOften, howOftenParams } from "./how-often.js";
 import { textParam, wrongParam } from "./parse-params.js";
@@ -8,7 +9,7 @@ import { textParam, wrongParam } from "./parse-params.js";
 /** Params of a pattern and how often it must match. */
 export const patternParams = {
   /** In RE2's syntax. */
-  pattern: textParam.max(10_000),
+  pattern: textParam,
   /** `i`: case doesn't count; with `scope: file` also `m` (`^` and `$` at each line) and `s` (`.` takes line ends). */
   flags: z
     .string()
@@ -82,6 +83,7 @@ function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2J
     (flags.includes("m") ? RE2JS.MULTILINE : 0) |
     (flags.includes("s") ? RE2JS.DOTALL : 0);
   try {
+    requireSmallPattern(pattern);
     return RE2JS.compile(pattern, bits);
   } catch (error) {
     const reason = error instanceof Error ? error.message : "it can't be read";

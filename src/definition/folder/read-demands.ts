@@ -11,12 +11,20 @@ export interface Demands {
   readonly reveal?: Reveal;
 }
 
-/** Reads `verify`, `approval` and `reveal`, from the top of a gate and from its checkpoint; the first counts. */
+/** Reads `verify`, `approval` and `reveal`, from the top of a gate or from its checkpoint. */
 export function readDemands(readers: readonly ObjectReader[]): Demands {
+  for (const key of ["approval", "reveal"]) refuseSecond(readers, key);
   const verify = readers.flatMap(readVerify);
   const [approval] = readers.flatMap((reader) => readApproval(reader) ?? []);
   const [reveal] = readers.flatMap((reader) => readReveal(reader) ?? []);
   return { verify, ...(approval === undefined ? {} : { approval }), ...(reveal === undefined ? {} : { reveal }) };
+}
+
+/** What a gate can have once must not stand in two places: one of them would be passed over. */
+function refuseSecond(readers: readonly ObjectReader[], key: string): void {
+  const [, second] = readers.filter((reader) => (reader.value(key) ?? false) !== false);
+  const hint = "Write it once, at the top of the gate or in its checkpoint.";
+  second?.wrong([key], second.value(key), "written once, and it stands at the top of the gate too", hint);
 }
 
 const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its parameters}, or a list of these.";
@@ -55,8 +63,9 @@ function readApproval(reader: ObjectReader): ApprovalDefinition | undefined {
   const approval = reader.object("approval");
   const prompt = approval?.required("prompt", approval.text("prompt"), 'prompt: "what the person is asked"');
   const approvers = approval?.texts("approvers");
-  if (approvers?.length === 0) {
-    approval?.wrong(["approvers"], approvers, "a list of at least one name", "Name somebody, or leave it out.");
+  const named = Object.hasOwn(value, "approvers") ? value.approvers : undefined;
+  if (approvers?.length === 0 || named === null || named === "") {
+    approval?.wrong(["approvers"], named, "a list of at least one name", "Name somebody, or leave it out.");
   }
   approval?.refuseRest();
   return prompt === undefined ? undefined : { prompt, ...(approvers === undefined ? {} : { approvers }) };

@@ -4,7 +4,7 @@ import { shown } from "../names.js";
 import type { PhaseDefinition } from "../structure.js";
 import { checkedPath } from "./checked-path.js";
 import { chooseGate } from "./choose-gate.js";
-import { GATE_FILES } from "./gate-file-names.js";
+import { GATE_FILES, isInLikelyPhase } from "./gate-file-names.js";
 import type { PhaseClaims } from "./metadata.js";
 import type { ObjectReader } from "./object-reader.js";
 import { readTasks } from "./read-tasks.js";
@@ -44,11 +44,12 @@ export async function readPhases(claims: PhaseClaims, reading: Reading): Promise
   return phases;
 }
 
+/** The folder of a phase, by its number. */
+const NUMBERED = /^phases\/(0|[1-9]\d{0,8})\//;
+
 /** The numbers N of all folders `phases/N` that hold a file. */
 function phaseFolders({ paths }: WorkflowFiles): number[] {
-  const numbers = paths
-    .map((path) => /^phases\/(0|[1-9]\d{0,8})\//.exec(path)?.[1])
-    .filter((found) => found !== undefined);
+  const numbers = paths.map((path) => NUMBERED.exec(path)?.[1]).filter((found) => found !== undefined);
   return [...new Set(numbers)].map(Number).sort((a, b) => a - b);
 }
 
@@ -126,13 +127,20 @@ function warnUnlisted(
   }
 }
 
-/** A gate file above the phases' folders was meant for some phase, and would be read for none. */
+/** A gate file beside the phases' folders was meant for some phase, and would be read for none. */
 function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }: Reading): void {
   const places = ["", "phases/"].filter((place) => !phases.some(({ file = "" }) => isIn(place, file)));
-  for (const file of places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has)) {
+  const above = places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has);
+  for (const file of [...above, ...files.paths.filter((path) => isInLikelyPhase(path) && !isOfPhase(path, phases))]) {
     const hint = `Move it into the folder of its phase, such as phases/${phases[0]?.number ?? 1}/.`;
     report.error("GATE_FILE_MISNAMED", { file }, "this gate file lies in no phase's folder, so it isn't read", hint);
   }
+}
+
+/** Whether a path lies in the folder that a number gives to a phase, listed or not, or in the folder of a phase's text. */
+function isOfPhase(path: string, phases: readonly PhaseDefinition[]): boolean {
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  return NUMBERED.test(path) || phases.some(({ file = "" }) => isIn(folder, file));
 }
 
 /** Whether a folder, with `/` at its end, holds a file itself. */

@@ -7,7 +7,7 @@ import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../struc
 import { type CheckedRule, checked, checkTable, fieldRules } from "./field-rules.js";
 import type { ObjectReader } from "./object-reader.js";
 import type { FieldSeed } from "./read-field.js";
-import { readCrossRules, readValidatorTable } from "./read-validators.js";
+import { readCrossRules, readValidatorTable, type WrittenRule } from "./read-validators.js";
 import type { Report } from "./report.js";
 import { type RuledField, settleExamples } from "./settle-examples.js";
 
@@ -25,7 +25,7 @@ export async function readRules(
   readers: readonly ObjectReader[],
   report: Report,
 ): Promise<ReadRules> {
-  const table = new Map(readers.flatMap((reader) => readValidatorTable(reader)));
+  const table = tableOf(readers, report);
   const cross = readers.flatMap(readCrossRules);
   const bare = seeds.map(({ definition }) => definition);
   const isPlain = seeds.every(({ validators }) => validators.every((name) => VERIFYING_VALIDATORS.has(name)));
@@ -48,6 +48,17 @@ export async function readRules(
     rules.push(...checked(rule, {}, "evidence", reading).map(({ definition }) => definition));
   }
   return { fields: await settleExamples(ruled, report), rules, verify };
+}
+
+/** The validators of both places; a name that stands in both would hide one of its rules. */
+function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, WrittenRule> {
+  const table = new Map<string, WrittenRule>();
+  for (const [name, rule] of readers.flatMap((reader) => readValidatorTable(reader))) {
+    const hint = "Give one of them another name, or delete it.";
+    if (table.has(name)) report.error("VALUE_WRONG", rule.place, `there are two validators ${shown(name)}`, hint);
+    table.set(name, rule);
+  }
+  return table;
 }
 
 function withoutRules(seed: FieldSeed): RuledField {

@@ -13,10 +13,12 @@ export type PatternSteps = (pattern: string) => number;
 const PATTERN_FACTOR = 8;
 /** And for each of the steps that it takes for a character, where the cache is of none. */
 const PATTERN_STEP_FACTOR = 3;
-/** The most of these that one character of a pattern can stand for: `a{1000}`. */
-const STEPS_A_CHARACTER = 150;
+/** The most of these that one character of a pattern can stand for: each of those in `(?:aaaa){1000}`. */
+const STEPS_A_CHARACTER = 1000;
 /** The longest pattern that is run, in characters. */
 export const PATTERN_MAX = 1000;
+/** The most steps that a pattern may take for a character: they take time and memory before anything is matched. */
+export const PATTERN_STEPS_MAX = 10_000;
 /** How many patterns are read to know their steps; of more, and of those that are made by the rule, only the length is. */
 const PATTERNS_READ = 8;
 /** The costliest split that is made to know its parts beforehand, in steps. */
@@ -58,7 +60,7 @@ function workOfCall(name: string, parts: readonly Costed[], patternSteps: Patter
 function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): number {
   const patterns = values?.filter((value) => typeof value === "string") ?? [];
   const isRead = values !== undefined && patterns.length <= PATTERNS_READ;
-  const steps = isRead ? patterns.map(patternSteps) : [STEPS_A_CHARACTER * Math.min(size, PATTERN_MAX)];
+  const steps = isRead ? patterns.map(patternSteps) : [Math.min(STEPS_A_CHARACTER * size, PATTERN_STEPS_MAX)];
   return Math.max(PATTERN_FACTOR, ...steps.map((each) => PATTERN_STEP_FACTOR * each));
 }
 

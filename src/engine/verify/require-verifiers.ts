@@ -12,17 +12,25 @@ interface VerifiedWorkflow {
   readonly phases: readonly VerifiedPhase[];
 }
 
+/** So many milliseconds at a time params are checked without letting anything else run: a gate may have many. */
+const TURN_MS = 20;
+
 /**
  * Throws `DEFINITION_INVALID` where a gate names a verifier that the host has not registered, or gives it params
  * that it can't be run with: a session must not get stuck before such a gate, let alone pass it.
  */
-export function requireVerifiers({ type, phases }: VerifiedWorkflow, verifiers: Verifiers): void {
-  const diagnostics = phases.flatMap(({ number, gate }) =>
-    checksOf(gate).flatMap((check) => {
+export async function requireVerifiers({ type, phases }: VerifiedWorkflow, verifiers: Verifiers): Promise<void> {
+  const diagnostics: string[] = [];
+  let turn = performance.now();
+  for (const { number, gate } of phases) {
+    for (const check of checksOf(gate)) {
       const fault = faultOf(check, verifiers);
-      return fault === undefined ? [] : [`phase ${number}${inField(check)}: ${fault}`];
-    }),
-  );
+      if (fault !== undefined) diagnostics.push(`phase ${number}${inField(check)}: ${fault}`);
+      if (performance.now() - turn < TURN_MS) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      turn = performance.now();
+    }
+  }
   const [first, ...others] = diagnostics;
   if (first === undefined) return;
   const missing = missingNames(phases, verifiers);

@@ -21,7 +21,7 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
   const { workflow, idempotencyKey } = request;
   const definition = await requireDefinition(context, workflow);
   const structure = structureOf(definition);
-  requireGates(structure, context);
+  await requireGates(structure, context);
   const values = mergeContext({}, request.context ?? {}, options.limits.maxContextBytes).context;
   const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [workflow, values]);
   const id = keyed === undefined ? parseSessionId(options.newId()) : keyedId(keyed);
@@ -62,9 +62,9 @@ async function requireDefinition({ options }: RoutedContext, name: string): Prom
 }
 
 /** A step that this host can't check would hold an instance for ever. */
-function requireGates({ name, steps }: RoutedStructure, { options }: RoutedContext): void {
+async function requireGates({ name, steps }: RoutedStructure, { options }: RoutedContext): Promise<void> {
   const phases = steps.flatMap(({ gate }, index) => (gate === undefined ? [] : [{ number: index + 1, gate }]));
-  requireVerifiers({ type: name, phases }, options.verifiers);
+  await requireVerifiers({ type: name, phases }, options.verifiers);
 }
 
 /** A key stands for the id, so that a caller that never learnt it finds the same instance. */

@@ -59,7 +59,10 @@ describe("file_matches", () => {
     [{ pattern: "(" }, "missing closing )"],
     [{ pattern: "(a)\\1" }, "no look-around and no back-references"],
     [{ pattern: "a(?=b)" }, "no look-around and no back-references"],
-    [{ pattern: "((a{99}){99}){99}" }, "invalid repeat count"],
+    [{ pattern: "(a{99}){11}" }, "invalid repeat count"],
+    [{ pattern: "((a{99}){99}){99}" }, "more than 10000 steps"],
+    [{ pattern: `(?:${"a".repeat(900)}){1000}` }, "more than 10000 steps"],
+    [{ pattern: "a".repeat(1001) }, "longer than 1000 characters"],
     [{ pattern: "" }, "pattern"],
     [{}, "pattern"],
     [{ pattern: "a", flags: "g" }, "flags are i"],
@@ -134,6 +137,20 @@ describe("markdown_headings", () => {
     );
     expect(refused(await ask({ under: "Results" }))).toContain("there is no heading Results");
     expect(refused(await ask({ under: "Results", max: 3 }))).toContain("wanted: at most 3");
+  });
+
+  it.each([
+    "\u3164",
+    "\u115f\u1160",
+    "`\u3164`",
+    "<!-- Findings -->",
+    "<!-- a > b --><b></b>",
+    '<a id="findings"></a>',
+  ])("doesn't count a heading of which nobody sees a word: %j", async (heading) => {
+    const { verify } = await aProject({ "a.md": `# A\n\n## ${heading}\n`, "b.md": "# B\n\n## `<T>` <b>bold</b>\n" });
+    const ask = (path: string) => verify("markdown_headings", { path, level: 2 });
+    expect(refused(await ask("a.md"))).toContain("0 headings of level 2");
+    expect(await ask("b.md")).toMatchObject({ ok: true });
   });
 
   it("counts a heading once where sections of one name stand in one another", async () => {
