@@ -5,7 +5,7 @@
  * like cost most of the time and say nothing of a plan's shape.
  */
 import type { RootContent } from "mdast";
-import { fromMarkdown } from "../definition/markdown/from-markdown.js";
+import { fromMarkdown, hasTooManyLines } from "../definition/markdown/from-markdown.js";
 import { planError } from "./plan-error.js";
 import type { Region } from "./region.js";
 import type { SourceText } from "./source-text.js";
@@ -38,9 +38,7 @@ export const INLINE = [
  * Constructs that are not read. Indented code is none here: lists that are indented too far are still lists.
  * HTML isn't either: a list between `<details>` and `</details>` is still a list.
  */
-const BLOCKS_ONLY = {
-  disable: { null: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] },
-};
+const BLOCKS_ONLY = { disabled: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] };
 
 /** Parses a source piece by piece. Throws `PLAN_PARSE` for a section that is too large or nested too deep. */
 export function* parseSections(source: SourceText, regions: readonly Region[], file: string): Generator<Section> {
@@ -52,7 +50,7 @@ export function* parseSections(source: SourceText, regions: readonly Region[], f
   for (let line = 0; line <= lines.length; line += 1) {
     if (line === lines.length || (length > PIECE && beginsAnew(lines, line))) {
       const piece = lines.slice(base, line).join("\n");
-      const blocks = length === line - base ? [] : fromMarkdown(piece, { extensions: [BLOCKS_ONLY] }).children;
+      const blocks = length === line - base ? [] : fromMarkdown(piece, BLOCKS_ONLY).children;
       yield { base: base - 1, blocks };
       base = line;
       length = 0;
@@ -68,6 +66,13 @@ function beginsAnew(lines: readonly string[], line: number): boolean {
 }
 
 function checkSections(lines: readonly string[], file: string): void {
+  if (hasTooManyLines(lines)) {
+    throw planError(
+      { file, line: 1 },
+      `${lines.length} lines are too many for its length`,
+      "Take out what is no plan.",
+    );
+  }
   let start = 0;
   let length = 0;
   for (const [line, text] of lines.entries()) {

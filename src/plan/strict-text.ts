@@ -55,5 +55,5 @@ function addCode(source: SourceText, start: number, end: number, code: Set<numbe
     }
     if ("children" in node) for (const child of node.children) visit(child);
   };
-  visit(fromMarkdown(text, { extensions: [{ disable: { null: [...INLINE] } }] }));
+  visit(fromMarkdown(text, { disabled: INLINE }));
 }

@@ -265,6 +265,9 @@ describe("what nobody gets to see", () => {
     expect(await workspace.listFiles()).toMatchObject({ entries: ["a/", "workflows/"] });
     for (const name of [...keys, ".env", ".notes.md.aa.phasegate.tmp"]) await refuses(`${id}/${name}`, "save");
   });
+  it("is a name that would make the check of names take hours", async () => {
+    for (const end of ["#", "~", ".bak"]) await refuses(`secret${end.repeat(60)}x`, "read");
+  });
   it("is a copy of a key or of secrets, by its name", async () => {
     const copies = ["server.key~", "x.pem.md", "id_rsa.bak", "tls.pem.old", "prod.env.md", "my_id_rsa", "store.p12.1"];
     const more = [

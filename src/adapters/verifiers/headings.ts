@@ -19,16 +19,16 @@ export interface HeadingsWanted {
 
 /**
  * The headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
- * list is none, and one of which nobody sees a word isn't either. Throws `INVALID_INPUT` for a text that nests too deep.
+ * list is none, and one of which nobody sees a word isn't either. Throws `INVALID_INPUT` for a text that is not parsed.
  */
 export function headingsOf(text: string, path: string): Heading[] {
   const blocks = blocksOf(text);
   if (blocks === undefined) {
     throw new PhasegateError(
       "INVALID_INPUT",
-      `lists or quotations in ${shownPath(path)} stand too deep in one another`,
+      `${shownPath(path)} can't be parsed: its lists or quotations are nested too deeply, or it has too many lines`,
       {
-        remedy: "Make the document flatter.",
+        remedy: "Make the document flatter, or its lines longer.",
         details: { field: path },
       },
     );

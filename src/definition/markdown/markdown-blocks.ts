@@ -1,6 +1,6 @@
 import type { List, Paragraph, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
-import { fromMarkdown } from "./from-markdown.js";
+import { fromMarkdown, hasTooManyLines } from "./from-markdown.js";
 import { plainText } from "./inline-text.js";
 
 /** A heading and what stands below it, up to the next heading of any depth. */
@@ -28,15 +28,22 @@ const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
 /** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
 
-/** The blocks of a text, with their positions; undefined for one whose containers are nested too deep to be looked at. */
+/**
+ * The blocks of a text, with their positions; undefined for one that is not parsed, as its containers are nested too deep
+ * or it has too many lines for its length.
+ */
 export function blocksOf(text: string): readonly RootContent[] | undefined {
-  if (NESTED.test(text)) return undefined;
-  return fromMarkdown(text, { extensions: [{ disable: { null: [...INLINE, "definition"] } }] }).children;
+  if (!isParsed(text)) return undefined;
+  return fromMarkdown(text, { disabled: [...INLINE, "definition"] }).children;
 }
 
-/** How many characters of a text are looked at: none of one whose containers are nested too deep. */
+function isParsed(text: string): boolean {
+  return !NESTED.test(text) && !hasTooManyLines(text.split("\n"));
+}
+
+/** How many characters of a text are looked at: none of one that is not parsed. */
 export function lookedAt(text: string): number {
-  return NESTED.test(text.slice(0, LOOKED_AT)) ? 0 : Math.min(text.length, LOOKED_AT);
+  return isParsed(text.slice(0, LOOKED_AT)) ? Math.min(text.length, LOOKED_AT) : 0;
 }
 
 /** The sections of a text, in order. */

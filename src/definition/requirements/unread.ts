@@ -13,7 +13,9 @@ export function unreadFindings(text: string, sections: readonly Section[]): Find
   if (!ASKING.test(text.slice(end))) return found;
   const line = text.slice(0, end).split(/\r\n?|\n/).length;
   const why =
-    end === 0 ? "lists and quotations are nested too deeply here" : "the text is longer than what is looked at";
+    end === 0
+      ? "lists and quotations are nested too deeply here, or there are too many lines"
+      : "the text is longer than what is looked at";
   return [
     ...found,
     unclear({ line, column: 1 }, `${why}: what it asks for isn't read`, "Write a gate file for this phase."),

@@ -23,8 +23,10 @@ export interface WorkflowIndex {
   readonly entries: readonly IndexEntry[];
 }
 
-/** Longer than any list of steps is. */
+/** The longest index that is read, in characters. */
 const INDEX_MAX = 256 * 1024;
+/** The most steps of a workflow: each is compared with all others, and a decider is told of all. */
+const STEPS_MAX = 500;
 const PLAN = "high-level plan";
 const GOALS = new Set(["overall goal", "goal"]);
 
@@ -33,7 +35,12 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
   const blocks = index.text.length > INDEX_MAX ? undefined : blocksOf(index.text);
   if (blocks === undefined) {
     const hint = "Keep the index to a goal and a list of steps.";
-    report.error("INDEX_UNREADABLE", index.place(1), "the index is too large or nested too deeply", hint);
+    report.error(
+      "INDEX_UNREADABLE",
+      index.place(1),
+      "the index is too large, nested too deeply or has too many lines",
+      hint,
+    );
     return { entries: [] };
   }
   const targets = targetsIn(blocks, index);
@@ -41,6 +48,12 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
   const planned = entriesIn(underPlan(blocks));
   const entries = planned.length > 0 ? planned : entriesIn(blocks);
   const goal = goalOf(blocks, index, entriesIn);
+  const extra = entries[STEPS_MAX];
+  if (extra !== undefined) {
+    const message = `the index lists ${entries.length} steps, and ${STEPS_MAX} are read`;
+    report.error("INDEX_UNREADABLE", extra.place, message, "Split the workflow.");
+    entries.length = STEPS_MAX;
+  }
   return { entries, ...(goal === undefined ? {} : { goal }) };
 }
 

@@ -1,0 +1,140 @@
+/** Whether a reader's time grows faster than its text: measured as the processor's time, since others use the machine. */
+import { PhasegateError } from "../../src/errors.js";
+
+/** Something that reads a text. */
+export interface Reader {
+  readonly name: string;
+  /** The words that texts for it are made of. */
+  readonly words: readonly string[];
+  /** What must stand around them for the reader to get that far. */
+  readonly frames?: readonly (readonly [before: string, after: string])[];
+  readonly read: (text: string) => unknown;
+  /** Whether it refuses a text of 100 KB without reading it: it reads shorter ones, and may take long for each character. */
+  readonly refuses?: boolean;
+}
+
+/** Texts of one kind, of any length. */
+export interface Input {
+  readonly name: string;
+  readonly make: (size: number) => string;
+}
+
+/** So long is a text that everything is tried on first, in characters. */
+const FIRST = 1500;
+/** Milliseconds that say nothing: what grows with the square, and takes less for FIRST, takes less than a second for 100 KB. */
+const SHORTEST = 0.2;
+/** Four times the text takes less than this many times as long, if the time grows with the text: with its square, 16 times. */
+const QUICK_RATIO_MAX = 6;
+/** Milliseconds that are too short to be compared with twice the text. */
+const LEAST = 20;
+/** The length of a text that must take less than a second. */
+const LONG = 100_000;
+const RATIO_MAX = 2.6;
+/** Milliseconds that `work` takes on the machine that the limits below are meant for, when it does nothing else. */
+const WORK = 120;
+/** A second of that machine, in milliseconds of this one as busy as it is now. */
+const SECOND = 1000 * Math.max(1, least(5, work) / WORK);
+
+/** All texts for a reader: a word over and over, two in turn, and many of one behind many of the other. */
+export function* inputsOf({ words, frames = [["", ""]] }: Reader): Generator<Input> {
+  for (const [before, after] of frames) {
+    for (const [index, one] of words.entries()) {
+      for (const [place, other] of words.entries()) {
+        const [a, b] = [JSON.stringify(one), JSON.stringify(other)];
+        const within = (name: string, body: (size: number) => string): Input => ({
+          name: `${before}${name}${after}`,
+          make: (size) => before + body(size) + after,
+        });
+        if (one === other) yield within(`${a} × n`, (size) => repeated(one, size));
+        else {
+          if (index < place) yield within(`(${a} ${b}) × n`, (size) => repeated(one + other, size));
+          yield within(`${a}, ${b} × n, ${a}`, (size) => one + repeated(other, size) + one);
+        }
+      }
+    }
+  }
+}
+
+/** Why a reader takes too long over texts of a kind; undefined if it doesn't. */
+export async function grows(reader: Reader, { make }: Input): Promise<string | undefined> {
+  if (reader.refuses === true) {
+    const refused = await fastest(reader, make(LONG), 1);
+    if (refused > SECOND) return `${Math.round(refused)} ms to refuse ${LONG / 1000} KB`;
+  }
+  const first = reader.refuses === true ? FIRST / 2 : FIRST;
+  let short = await fastest(reader, make(first), 1);
+  if (short >= SHORTEST) short = Math.min(short, await fastest(reader, make(first), 1));
+  if (short < SHORTEST) return undefined;
+  const long = await fastest(reader, make(4 * first), 1);
+  const isQuick = reader.refuses === true || long < (4 * first * SECOND) / LONG;
+  if (isQuick && long < QUICK_RATIO_MAX * short) return undefined;
+  // Before it is believed, it is measured more often, and over longer texts.
+  let reason: string | undefined;
+  for (const [unit, times] of [
+    [LONG / 4, 2],
+    [LONG / 4, 4],
+    [LONG / 2, 3],
+  ] as const) {
+    reason = await compare(reader, make, unit, times);
+    if (reason === undefined) return undefined;
+  }
+  return reason;
+}
+
+async function compare(reader: Reader, make: Input["make"], unit: number, times: number): Promise<string | undefined> {
+  const took: number[] = [];
+  for (const factor of [1, 2, 4]) {
+    took.push(await fastest(reader, make(unit * factor), times));
+    // Longer texts would only keep the machine busy.
+    if ((took.at(-1) ?? 0) > 4 * SECOND) break;
+  }
+  const size = unit * 2 ** (took.length - 1);
+  const [last = 0] = took.slice(-1);
+  const first = took.findIndex((time) => time >= LEAST);
+  const doublings = took.length - 1 - first;
+  const ratio = first === -1 || doublings === 0 ? 1 : (last / (took[first] ?? last)) ** (1 / doublings);
+  if (ratio <= RATIO_MAX && (last * LONG) / size <= SECOND) return undefined;
+  return `${took.map(Math.round).join(", ")} ms, the last for ${size / 1000} KB`;
+}
+
+/** The least of some times in milliseconds of the processor. What is refused is read, too. */
+async function fastest({ read }: Reader, text: string, times: number): Promise<number> {
+  const took: number[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const before = process.cpuUsage();
+    try {
+      await read(text);
+    } catch (error) {
+      if (!(error instanceof PhasegateError)) throw error;
+    }
+    took.push(millisecondsSince(before));
+  }
+  return Math.min(...took);
+}
+
+function least(times: number, run: () => unknown): number {
+  const took = Array.from({ length: times }, () => {
+    const before = process.cpuUsage();
+    run();
+    return millisecondsSince(before);
+  });
+  return Math.min(...took);
+}
+
+function millisecondsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+/** Makes and reads many small objects, as parsers do. */
+function work(): unknown {
+  const made = Array.from({ length: 100_000 }, (_, index) => ({
+    type: `a${index % 7}`,
+    start: { line: index, offset: 2 * index },
+  }));
+  return JSON.parse(JSON.stringify(made));
+}
+
+function repeated(words: string, size: number): string {
+  return words.repeat(Math.max(1, Math.floor(size / words.length)));
+}

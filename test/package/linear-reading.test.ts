@@ -1,0 +1,55 @@
+/**
+ * Everything that reads what others have written takes time that grows with the text and no faster, whatever the text is:
+ * each reader is given texts that repeat the words of its own language, alone, in turn, and side by side.
+ */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { grows, inputsOf } from "./growth.js";
+import { READERS } from "./readers.js";
+
+describe("reading", { timeout: 120_000 }, () => {
+  it.each(READERS)("$name takes time that grows with the text", async (reader) => {
+    const slow: string[] = [];
+    for (const input of inputsOf(reader)) {
+      const reason = await grows(reader, input);
+      if (reason !== undefined) slow.push(`${input.name}: ${reason}`);
+    }
+    expect(slow).toEqual([]);
+  });
+});
+
+describe("the measurement", { timeout: 120_000 }, () => {
+  const words = ["a", ":"];
+
+  it("finds a reader whose time grows with the square of the text", async () => {
+    const reader = { name: "", words, read: (text: string) => /:+$/.test(text) };
+    const found = [...inputsOf(reader)].find(({ name }) => name.startsWith('"a", ":"'));
+    expect(found && (await grows(reader, found))).toMatch(/ ms, the last for \d+ KB$/);
+  });
+
+  it("finds a reader that needs a second for 100 KB", async () => {
+    const wait = (until: number): void => {
+      while (performance.now() < until);
+    };
+    const reader = { name: "", words, read: (text: string) => wait(performance.now() + text.length / 50) };
+    const [input] = inputsOf(reader);
+    expect(input && (await grows(reader, input))).toMatch(/ ms, the last for \d+ KB$/);
+  });
+});
+
+describe("check:regexps", { timeout: 120_000 }, () => {
+  const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+  it("names an expression that takes longer, and one that is made where it can't be seen", () => {
+    const file = "test/package/fixtures/slow-expressions.ts";
+    const { status, stderr } = spawnSync(process.execPath, ["scripts/check-regexps.mjs", file], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    expect(status).toBe(1);
+    expect(stderr).toContain(`${file}:2: /[:\\s]+$/\n    2nd degree polynomial, for example on `);
+    expect(stderr).toContain(`${file}:6: make it once, as the module loads`);
+    expect(stderr).not.toContain(`${file}:3`);
+  });
+});
