@@ -3,7 +3,7 @@ const TIME_LENGTH = 9;
 
 /**
  * Gives the names of a day, newest first, then by id, that come after `after`. The first `count` are found in one pass;
- * who wants more has all of them sorted, once: a pass for each page would take minutes where few of many are wanted.
+ * who wants more has all of them sorted, once: with a pass for each page the time would grow with the square of their number.
  */
 export function* inOrder(names: readonly string[], after: string | undefined, count: number): Generator<string> {
   const first = firstNames(names, after, count);
