@@ -29,11 +29,13 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 /** The version of a database; 0 if it has no tables of ours. Throws `FORMAT_TOO_NEW`, and changes nothing. */
-export function databaseVersion(connection: Connection, { migrations }: TableNames): number {
+export function databaseVersion(connection: Connection, names: TableNames): number {
+  const { migrations } = names;
   const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
   if (connection.prepare(table).get(migrations) === undefined) return 0;
   const row = connection.prepare(`SELECT coalesce(max(version), 0) AS version FROM ${migrations}`).get();
   const found = numberIn(row ?? {}, "version");
+  refuseViews(connection, names);
   if (found <= MIGRATIONS.length) return found;
   throw new PhasegateError(
     "FORMAT_TOO_NEW",
@@ -66,6 +68,20 @@ export function migrate(
     const insert = `INSERT INTO ${names.migrations} (version, applied_at) VALUES (?, ?)`;
     connection.changeOne(names.migrations, insert, [index + 1, new Date().toISOString()]);
   }
+}
+
+/**
+ * A view in the place of a table may be a query without an end, which nothing stops once it runs; a virtual table may be
+ * anything.
+ */
+function refuseViews(connection: Connection, names: TableNames): void {
+  const { prefix: _, events, ...tables } = names;
+  const find = connection.prepare(
+    "SELECT name FROM sqlite_schema WHERE lower(name) = lower(?) AND (type <> 'table' OR sql LIKE 'CREATE VIRTUAL %')",
+  );
+  const odd = Object.values(tables).find((name) => find.get(name) !== undefined);
+  if (odd === undefined) return;
+  throw storageFailed("open", `${odd} is a view, and no table`, "Restore the database from a backup.");
 }
 
 /** A host's own table of the same name must neither be used nor fail somewhere in the middle. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import * as nodeFs from "node:fs/promises";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -448,7 +448,7 @@ describe("a removed session", () => {
 
   it("leaves nothing behind, also if its removal died half-way", async () => {
     const { root, id } = await filled(2);
-    await nodeFs.mkdir(join(root, "trash", "left"));
+    await nodeFs.mkdir(join(root, "trash", `removed~left~0~${randomUUID()}`));
     const storage = await FileStorage.open(root);
     await storage.remove(id);
     await storage.close();

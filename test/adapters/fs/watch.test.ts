@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import * as nodeFs from "node:fs/promises";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/storage/file-storage.js";
+import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
 import type { Commit, SessionQuery } from "../../../src/ports/storage-adapter.js";
 import { appendAll } from "../../../src/testing/append-all.js";
 import { type CommitParts, commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
@@ -62,6 +66,44 @@ describe("a watch", () => {
     await here.append(makeCommit({ sessionId: "new" }));
     expect((await watch.next(2)).sort()).toEqual(["new 1", "session_1 3"]);
     await watch.end();
+  });
+
+  it("sees what the same adapter appends while it looks where sessions stand", async () => {
+    const root = await newRoot();
+    const first = makeCommit();
+    const second = nextCommit(first);
+    const [linked, seen] = [new AbortController(), new AbortController()];
+    let isWatched = false;
+    const fs: FileSystem = {
+      ...nodeFs,
+      // The append sleeps between the instant when its commit is there and the one when it is done.
+      link: async (from, to) => {
+        await nodeFs.link(from, to);
+        if (!isWatched || !String(to).endsWith("2.json")) return;
+        linked.abort();
+        await once(seen.signal, "abort");
+      },
+      // The watch looks where sessions stand once its sign is there.
+      open: async (path, ...rest) => {
+        if (isWatched && String(path).includes("watching") && !linked.signal.aborted)
+          await once(linked.signal, "abort");
+        return nodeFs.open(path, ...rest);
+      },
+    };
+    const storage = await FileStorage.open(root, { ...FAST, fs });
+    await storage.append(first);
+    isWatched = true;
+    const { next, end } = watching(storage);
+    const commits = next(2);
+    const appending = storage.append(second);
+    await once(linked.signal, "abort");
+    await storage.append(makeCommit({ sessionId: "other" }));
+    await delay(50);
+    seen.abort();
+    await appending;
+    expect((await commits).toSorted()).toEqual(["other 1", `${first.sessionId} 2`]);
+    await end();
+    await storage.close();
   });
 
   it("sees what others append, of each session in order, and nothing from before", async () => {

@@ -84,6 +84,22 @@ it("leaves a host's own views on the history as they are", async () => {
   expect(query(file, "SELECT sql FROM sqlite_schema WHERE name = 'mine'")).toEqual([{ sql: view }]);
 });
 
+it.each(["commits", "sessions"])(
+  "refuses a view in the place of a table, which may be a query without an end: %s",
+  async (name) => {
+    const file = await newDatabase();
+    await (await SqliteStorage.open(file)).close();
+    const host = new DatabaseSync(file);
+    const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+    const table = `phasegate_${name}`;
+    host.exec(`PRAGMA legacy_alter_table = ON; DROP VIEW phasegate_events; ALTER TABLE ${table} RENAME TO moved`);
+    host.exec(`CREATE VIEW ${table} AS ${endless} SELECT moved.* FROM moved, n WHERE i < 0`);
+    host.close();
+    const refused = await failure(SqliteStorage.open(file, { migrate: false }));
+    expect(refused).toMatchObject({ code: "STORAGE_FAILED", message: expect.stringContaining("phasegate_") });
+  },
+);
+
 it("says what of a host's own is in the way, and leaves all as it is", async () => {
   const file = await sampleOf(2);
   const host = new DatabaseSync(file);

@@ -62,6 +62,8 @@ export class CommitAppender {
       if (first.version === 1) await beginSession(this.#parts, first, at);
       else await checkPrevious(this.#parts, first, at);
       const staged = await this.#prepare(written, at, markers);
+      // A watch that begins now may find the commit before it is told of it below, and take it for an old one.
+      this.#parts.watchers.tell(first);
       await this.#publish(first, at, staged);
       await orUnknown(markers.keep());
       this.#parts.known.note(first.sessionId, last);

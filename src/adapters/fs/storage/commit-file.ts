@@ -1,5 +1,6 @@
 import type { SessionId } from "../../../definition/names.js";
 import { type Commit, SESSION_STATUSES } from "../../../ports/storage-adapter.js";
+import { isIsoTime } from "../../session-query.js";
 import { tampered } from "./fs-failure.js";
 
 /** A commit without its body: all that a list and a compare-and-set need. */
@@ -56,9 +57,11 @@ function checked(header: CommitHeader, id: SessionId, version: number): CommitHe
 function isHeader(value: unknown): value is CommitHeader {
   if (!isRecord(value) || !isRecord(value.summary)) return false;
   const { summary } = value;
-  const texts = [value.sessionId, value.at, value.previousHash, value.hash, summary.createdAt, summary.updatedAt];
+  const texts = [value.sessionId, value.at, value.previousHash, value.hash, summary.updatedAt];
   return (
     texts.every((text) => typeof text === "string") &&
+    // Markers have their place by it: any other text could lead out of the store.
+    isIsoTime(summary.createdAt) &&
     Number.isSafeInteger(value.version) &&
     Number.isSafeInteger(value.schema) &&
     Number.isSafeInteger(summary.activeSince) &&

@@ -4,6 +4,7 @@ import type { Commit } from "../../../ports/storage-adapter.js";
 import { type CommitHeader, parseCommit, parseHeader } from "./commit-file.js";
 import type { Disk } from "./disk.js";
 import { orMissing } from "./file-handles.js";
+import { asDamage } from "./fs-failure.js";
 import { PackedLogs } from "./packed-log.js";
 import type { Publisher } from "./publisher.js";
 import type { SessionPlace, StoreLayout } from "./store-layout.js";
@@ -53,7 +54,10 @@ export class CommitReader {
   };
 
   /** A commit's file as it is. */
-  readonly file: ReadVersion<Buffer> = async (id, version, at = this.#layout.place(id)) => {
+  readonly file: ReadVersion<Buffer> = (id, version, at = this.#layout.place(id)) =>
+    asDamage(this.#file(version, at), id, version);
+
+  async #file(version: number, at: SessionPlace): Promise<Buffer | undefined> {
     const pack = this.pack(at);
     if (this.#packed.isKnown(pack, version)) {
       const data = await this.#packed.read(pack, version);
@@ -66,10 +70,15 @@ export class CommitReader {
     const data = await this.#disk.read(this.path(at, version), look);
     if (data === undefined) await look();
     return version <= packed ? ((await this.#packed.read(pack, version)) ?? data) : data;
-  };
+  }
 
   /** A commit without its body, of which no more is read than need be. */
   readonly header: ReadVersion<CommitHeader> = async (id, version, at = this.#layout.place(id)) => {
+    const data = await asDamage(this.#start(version, at), id, version);
+    return data && (parseHeader(data, id, version) ?? this.commit(id, version, at));
+  };
+
+  async #start(version: number, at: SessionPlace): Promise<Buffer | undefined> {
     const pack = this.pack(at);
     let data = this.#packed.isKnown(pack, version) ? await this.#packed.read(pack, version, HEADER_BYTES) : undefined;
     if (data === undefined) {
@@ -79,12 +88,12 @@ export class CommitReader {
         data = (await this.#packed.read(pack, version, HEADER_BYTES)) ?? data;
       }
     }
-    return data && (parseHeader(data, id, version) ?? this.commit(id, version, at));
-  };
+    return data;
+  }
 
   /** What `head` says. Nothing else that it holds is believed. */
   async hint({ id, folder }: SessionPlace): Promise<Hint> {
-    const start = await this.#disk.readStart(join(folder, "head"), HINT_BYTES);
+    const start = await asDamage(this.#disk.readStart(join(folder, "head"), HINT_BYTES), id, 0);
     const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
     return { version: owner === id ? Number(version) : 0, folder: place };
   }
@@ -96,24 +105,24 @@ export class CommitReader {
   }
 
   /** The versions that have a file of their own, in their order. The first one is there, or the pack. */
-  async versions({ folder }: SessionPlace): Promise<number[]> {
-    const versions = (await this.#disk.names(folder)).map((name) => this.#publisher.versionOf(name));
+  async versions({ id, folder }: SessionPlace): Promise<number[]> {
+    const versions = (await asDamage(this.#disk.names(folder), id, 0)).map((name) => this.#publisher.versionOf(name));
     return versions.filter((version) => version > 0).sort((one, other) => one - other);
   }
 
   /** The files of a session's packed versions, in their order; gives how many there are. */
   async eachPacked(at: SessionPlace, use: (data: Buffer) => Promise<void>): Promise<number> {
-    return this.#packed.each(this.pack(at), use);
+    return asDamage(this.#packed.each(this.pack(at), use), at.id, 1);
   }
 
   /** How many versions of a session lie in one file. */
   async packed(at: SessionPlace): Promise<number> {
-    return this.#packed.count(this.pack(at));
+    return asDamage(this.#packed.count(this.pack(at)), at.id, 1);
   }
 
   /** Which pack is there, by what tells it from any other. */
   async packState(at: SessionPlace) {
-    return this.#packed.extent(this.pack(at));
+    return asDamage(this.#packed.extent(this.pack(at)), at.id, 1);
   }
 
   /** Brings the versions in a session's folder to the disk; false if there is no such folder. */
@@ -127,7 +136,7 @@ export class CommitReader {
 
   /** Whether a version has a file of its own. */
   async hasFile(at: SessionPlace, version: number): Promise<boolean> {
-    return this.#disk.exists(this.path(at, version));
+    return asDamage(this.#disk.exists(this.path(at, version)), at.id, version);
   }
 
   /** Whether there is anything of a session. */

@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import type { SessionId } from "../../../definition/names.js";
 import type {
   Commit,
@@ -12,6 +12,8 @@ import type {
 import { checkChain, checkFileCommit } from "./check-file-commit.js";
 import { CommitAppender } from "./commit-appender.js";
 import { Disk } from "./disk.js";
+import { orMissing } from "./file-handles.js";
+import { storageFailed } from "./fs-failure.js";
 import { guarded, guardedEach } from "./guarded.js";
 import type { FileSystem } from "./reading-disk.js";
 import { SessionCompactor } from "./session-compactor.js";
@@ -84,7 +86,7 @@ export class FileStorage implements StorageAdapter {
     return guarded("open", async () => {
       await disk.makeFolders(resolve(root));
       const layout = new StoreLayout(await disk.fs.realpath(root));
-      for (const name of TOP_FOLDERS) await disk.makeFolder(layout.top(name));
+      for (const name of TOP_FOLDERS) await makeTop(disk, layout.top(name));
       await disk.syncFolder(layout.root);
       await refuseOldLayout(disk, layout);
       await disk.now(layout.top("trash"));
@@ -195,6 +197,18 @@ export class FileStorage implements StorageAdapter {
   async close(): Promise<void> {
     await this.#parts.background.idle();
   }
+}
+
+/**
+ * Makes one of the top folders. A link in its place is refused: what is deleted in it, as by age in the trash, would be
+ * deleted wherever it leads.
+ */
+async function makeTop(disk: Disk, path: string): Promise<void> {
+  if (await disk.makeFolder(path)) return;
+  const real = await orMissing(disk.fs.realpath(path));
+  if (real === path && (await disk.stat(path))?.isDirectory() === true) return;
+  const cause = `${basename(path)} is no folder of its own, but a link or a file`;
+  throw storageFailed("open", cause, `Look where ${basename(path)} in the session folder leads, then delete it.`);
 }
 
 /** What the caller may change while it waits must not change what is stored. */

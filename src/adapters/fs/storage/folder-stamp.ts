@@ -1,4 +1,5 @@
 import type { Disk } from "./disk.js";
+import { oddityOf } from "./fs-failure.js";
 
 /** What changed just now may change again within the same tick of the file system's clock, unseen. */
 const SETTLED_MS = 100;
@@ -13,9 +14,14 @@ export interface FolderState {
 
 /** Asks for the state of a folder. Ask before you look into it. */
 export async function folderState(disk: Disk, path: string): Promise<FolderState | undefined> {
-  const stat = await disk.stat(path);
+  const stat = await disk.stat(path).catch(orNone);
   if (stat === undefined) return undefined;
   const settledMs = Number.isInteger(stat.mtimeMs) ? SETTLED_COARSE_MS : SETTLED_MS;
   const isSettled = Math.abs(disk.about() - stat.mtimeMs) >= settledMs;
   return { settled: isSettled ? `${stat.ino}:${stat.mtimeMs}` : undefined };
+}
+
+/** What is no folder is told of by those who look into it. */
+function orNone(error: unknown): undefined {
+  if (oddityOf(error) === undefined) throw error;
 }

@@ -13,6 +13,25 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 const OTHER = "Check that the session folder is there and writable, then repeat the call.";
 
+/** What the system says of a name under which no file or folder can be opened, as a link that leads to itself. */
+const ODD: Readonly<Record<string, string>> = {
+  EISDIR: "a folder is in its place",
+  ELOOP: "a link in its place leads to itself",
+  ENAMETOOLONG: "a link in its place leads to a name that is too long",
+  ENOTDIR: "a file is in the place of a folder above it",
+  ENXIO: "it is not a regular file",
+};
+
+/** Thrown for what lies in the place of a file of the store, and is none that can be read. */
+export class OddFile extends Error {
+  override readonly name = "OddFile";
+}
+
+/** Says why something that was to be read is no file of the store; undefined if the failure says nothing of that. */
+export function oddityOf(error: unknown): string | undefined {
+  return error instanceof OddFile ? error.message : ODD[errnoOf(error) ?? ""];
+}
+
 /** The code of a failed system call, as `ENOENT`; undefined if the failure was none. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
@@ -28,7 +47,8 @@ export function isMissing(error: unknown): boolean {
 export function asStorageFailure(operation: string, error: unknown): unknown {
   if (error instanceof PhasegateError) return error;
   const code = errnoOf(error);
-  const cause = code ?? (error instanceof Error ? error.name : typeof error);
+  const cause =
+    error instanceof OddFile ? error.message : (code ?? (error instanceof Error ? error.name : typeof error));
   return storageFailed(operation, cause, (code && REMEDIES[code]) ?? OTHER, error);
 }
 
@@ -66,6 +86,16 @@ export function conflict(sessionId: SessionId, version: number, reason: string):
     remedy: "Read the session again and repeat the command on its newest version.",
     details: { sessionId, version },
   });
+}
+
+/** Gives what a file of a session holds; throws `TAMPERED` where something else lies in its place. */
+export async function asDamage<T>(reading: Promise<T>, sessionId: SessionId, version: number): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    const reason = oddityOf(error);
+    throw reason === undefined ? error : tampered(sessionId, version, reason);
+  }
 }
 
 /** `TAMPERED`: a file isn't what was written. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Background } from "./background.js";
 import type { Disk } from "./disk.js";
-import { firstNames } from "./first-names.js";
+import { inOrder } from "./first-names.js";
 import { FolderNames } from "./folder-names.js";
 import type { Folders } from "./folders.js";
 import { isDay, type Marker, type MarkerEntry, parseMarker, type Tree } from "./marker.js";
@@ -90,11 +90,10 @@ export class MarkerTrees {
     for (const day of await this.#days(tree)) {
       if (after !== undefined && day > after.day) continue;
       const names = await this.#dayNames(tree, day);
-      for (let from = day === after?.day ? after.name : undefined; ; ) {
-        const first = firstNames(names, from, size - batch.length);
-        batch.push(...first.map((name) => parseMarker(tree, day, name)).filter(isPresent));
-        from = first.at(-1);
-        if (from === undefined) break;
+      for (const name of inOrder(names, day === after?.day ? after.name : undefined, size)) {
+        const entry = parseMarker(tree, day, name);
+        if (entry === undefined) continue;
+        batch.push(entry);
         if (batch.length < size) continue;
         yield batch;
         batch = [];

@@ -83,7 +83,7 @@ export class PackedLogs {
       if (version > count) return undefined;
       const lines = (await read(indexAt + (version - 1) * LINE_BYTES, 2 * LINE_BYTES)).toString("latin1");
       const [start, end] = [Number(lines.slice(0, DIGITS)), Number(lines.slice(LINE_BYTES, -1))];
-      return readPart(read, start, Math.min(end, start + most));
+      return readPart(read, start, Math.min(end, start + most), indexAt);
     });
   }
 
@@ -93,7 +93,7 @@ export class PackedLogs {
       const { count, indexAt } = await this.#look(path, range, stat);
       const index = (await range(indexAt, (count + 1) * LINE_BYTES)).toString("latin1").split("\n");
       for (let version = 1; version <= count; version++) {
-        await use(await readPart(range, Number(index[version - 1]), Number(index[version])));
+        await use(await readPart(range, Number(index[version - 1]), Number(index[version]), indexAt));
       }
       return count;
     });
@@ -123,8 +123,8 @@ function identityOf({ ino, size, mtimeMs }: FileState): string {
 }
 
 /** What can't be a part gives an empty one, which its reader takes for damaged. */
-async function readPart(read: ReadRange, start: number, end: number): Promise<Buffer> {
-  return Number.isSafeInteger(start) && end > start ? read(start, end - start) : Buffer.alloc(0);
+async function readPart(read: ReadRange, start: number, end: number, indexAt: number): Promise<Buffer> {
+  return Number.isSafeInteger(start) && end > start && end <= indexAt ? read(start, end - start) : Buffer.alloc(0);
 }
 
 async function readEnd(read: ReadRange, size: number): Promise<Pick<Extent, "count" | "indexAt">> {

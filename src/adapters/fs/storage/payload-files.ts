@@ -6,7 +6,7 @@ import type { SessionId } from "../../../definition/names.js";
 import type { Payload } from "../../../ports/storage-adapter.js";
 import type { Disk } from "./disk.js";
 import type { Folders } from "./folders.js";
-import { tampered } from "./fs-failure.js";
+import { asDamage, tampered } from "./fs-failure.js";
 import { temporaryName } from "./publisher.js";
 import type { SessionPlace, StoreLayout } from "./store-layout.js";
 
@@ -71,7 +71,8 @@ export class PayloadFiles {
   /** A payload's text; undefined if the session has none of that hash. */
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;
-    const data = await this.#disk.read(join(payloadFolder(this.#layout.place(id)), `${hash}.gz`));
+    const path = join(payloadFolder(this.#layout.place(id)), `${hash}.gz`);
+    const data = await asDamage(this.#disk.read(path), id, 0);
     return data && this.#unpack(data, id, hash);
   }
 

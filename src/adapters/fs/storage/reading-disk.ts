@@ -1,6 +1,8 @@
+import { constants } from "node:buffer";
 import type { Stats } from "node:fs";
 import type * as nodeFs from "node:fs/promises";
 import { closing, ignore, orMissing } from "./file-handles.js";
+import { OddFile } from "./fs-failure.js";
 
 /** The part of `node:fs/promises` that the store uses; a test may give one that fails. */
 export type FileSystem = Pick<
@@ -13,6 +15,9 @@ export type ReadRange = (position: number, bytes: number) => Promise<Buffer>;
 
 /** Most commits are shorter, in bytes. */
 const SHORT = 8192;
+
+/** No text is longer, and all that is read whole becomes a text. */
+const LONGEST = constants.MAX_STRING_LENGTH;
 
 /** What the store asks the file system. What isn't there is undefined, and no error. */
 export class ReadingDisk {
@@ -56,7 +61,10 @@ export class ReadingDisk {
       const reading = [handle.stat(), handle.read(start, 0, SHORT, 0), onceOpen()] as const;
       // All of them, also if one fails: the file is closed afterwards.
       await Promise.allSettled(reading);
-      const [{ size }, { bytesRead }] = await Promise.all(reading);
+      const [stat, { bytesRead }] = await Promise.all(reading);
+      requireFile(stat);
+      const { size } = stat;
+      if (size > LONGEST) throw tooLong();
       return bytesRead === size ? start.subarray(0, size) : await handle.readFile();
     } finally {
       void handle.close().catch(ignore);
@@ -65,12 +73,20 @@ export class ReadingDisk {
 
   /** The first bytes of a file; undefined if it isn't there. */
   async readStart(path: string, bytes: number): Promise<Buffer | undefined> {
-    return this.#opened(path, (handle) => rangesOf(handle)(0, bytes));
+    return this.#opened(path, async (handle) => {
+      const [stat, start] = await Promise.all([handle.stat(), rangesOf(handle)(0, bytes)]);
+      requireFile(stat);
+      return start;
+    });
   }
 
   /** Reads some parts of a file, all of the same one, also if its name stands for another one meanwhile. */
   async readParts<T>(path: string, use: (read: ReadRange, stat: Stats) => Promise<T>): Promise<T | undefined> {
-    return this.#opened(path, async (handle) => use(rangesOf(handle), await handle.stat()));
+    return this.#opened(path, async (handle) => {
+      const stat = await handle.stat();
+      requireFile(stat);
+      return use(rangesOf(handle), stat);
+    });
   }
 
   async #opened<T>(path: string, use: (handle: nodeFs.FileHandle) => Promise<T>): Promise<T | undefined> {
@@ -86,7 +102,18 @@ export class ReadingDisk {
 
 function rangesOf(handle: nodeFs.FileHandle): ReadRange {
   return async (position, bytes) => {
+    // Where to read, and how much, is taken from the file, which may be damaged; Node ends the process for 2 GiB.
+    if (bytes > LONGEST) throw tooLong();
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
     return buffer.subarray(0, bytesRead);
   };
+}
+
+/** A link may lead to a device, which has no end. */
+function requireFile(stat: Stats): void {
+  if (!stat.isFile()) throw new OddFile("it is not a regular file");
+}
+
+function tooLong(): OddFile {
+  return new OddFile(`it has a part of more than ${LONGEST} bytes`);
 }

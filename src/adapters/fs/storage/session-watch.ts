@@ -86,8 +86,9 @@ export class SessionWatch {
   async *#look(id: SessionId): AsyncGenerator<Commit> {
     const { reader } = this.#parts;
     const watched = this.#sessions.get(id);
-    if (watched === undefined || !(await this.#hasNew(id, watched.version))) return;
+    if (watched === undefined) return;
     try {
+      if (!(await this.#parts.reader.has(id, watched.version + 1))) return;
       // What a watch has shown must not be gone after a loss of power.
       if (!(await reader.settle(id))) return;
       for await (const commit of this.#log.read(id, watched.version, Number.POSITIVE_INFINITY)) {
@@ -97,10 +98,6 @@ export class SessionWatch {
     } catch (error) {
       if (!isPhasegateError(error, "TAMPERED")) throw error;
     }
-  }
-
-  async #hasNew(id: SessionId, version: number): Promise<boolean> {
-    return this.#parts.reader.has(id, version + 1);
   }
 
   async #pause(): Promise<void> {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { PhasegateError } from "../../../errors.js";
 import type { Disk } from "./disk.js";
-import { errnoOf, storageFailed } from "./fs-failure.js";
+import { errnoOf, oddityOf, storageFailed } from "./fs-failure.js";
 import { LinkPublisher } from "./link-publisher.js";
 import { type Publisher, temporaryName } from "./publisher.js";
 import { RenamePublisher } from "./rename-publisher.js";
@@ -51,12 +51,21 @@ interface Format {
 }
 
 async function readFormat(disk: Disk, layout: StoreLayout): Promise<Format | undefined> {
-  const data = await disk.read(layout.format());
+  const data = await disk.read(layout.format()).catch(orDamaged);
   if (data === undefined) return undefined;
   const { format, publish, folder } = parse(data.toString("utf8"));
   if (format > FORMAT) throw tooNew(format);
   if (format === FORMAT && (publish === "link" || publish === "rename")) return { publish, folder };
-  throw storageFailed("open", "format.json is damaged", "Restore format.json from a backup of the session folder.");
+  throw damaged();
+}
+
+/** Something else may lie in its place, as a link to a device. */
+function orDamaged(error: unknown): never {
+  throw oddityOf(error) === undefined ? error : damaged();
+}
+
+function damaged(): PhasegateError {
+  return storageFailed("open", "format.json is damaged", "Restore format.json from a backup of the session folder.");
 }
 
 function parse(text: string): { format: number; publish: unknown; folder: unknown } {

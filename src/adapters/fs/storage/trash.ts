@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import { isSessionId, type SessionId } from "../../../definition/names.js";
 import type { Disk } from "./disk.js";
 import { orMissing } from "./file-handles.js";
-import { TEMPORARY } from "./publisher.js";
 import type { StoreLayout } from "./store-layout.js";
 import { sweepOld } from "./sweep-temporary.js";
 
@@ -15,6 +14,9 @@ export interface TrashEntry {
   /** When it went there, in milliseconds, by the file system's clock. */
   readonly at: number;
 }
+
+/** The names that are given here. Whatever else lies in the folder is somebody else's. */
+const NAME = /^removed~([^~]+)~(\d{1,15})~[0-9a-f-]{36}$/;
 
 /** So long a removed session is kept for those who watch, to read its last commits. */
 const GRACE_MS = 60_000;
@@ -44,7 +46,7 @@ export class Trash {
   async entries(): Promise<TrashEntry[]> {
     const folder = this.#layout.top("trash");
     return (await this.#disk.names(folder)).flatMap((name) => {
-      const [, id, at] = name.split("~");
+      const [, id, at] = NAME.exec(name) ?? [];
       return isSessionId(id) ? [{ name, path: join(folder, name), id, at: Number(at) }] : [];
     });
   }
@@ -61,9 +63,5 @@ export class Trash {
       await this.#disk.dropFolder(path);
     }
     await sweepOld(this.#disk, folder);
-    const others = (await this.#disk.names(folder)).filter(
-      (name) => !name.includes("~") && !name.startsWith(TEMPORARY),
-    );
-    for (const name of others) await this.#disk.dropFolder(join(folder, name));
   }
 }

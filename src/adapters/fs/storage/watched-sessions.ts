@@ -98,10 +98,15 @@ export class WatchedSessions {
   async #newest(id: SessionId): Promise<number> {
     const { layout, newest, reader } = this.#parts;
     try {
-      return (await newest.header(id))?.version ?? 0;
+      return (await newest.header(id).catch(orDamaged))?.version ?? (await reader.highest(layout.place(id)));
     } catch (error) {
-      if (!isPhasegateError(error, "TAMPERED")) throw error;
-      return reader.highest(layout.place(id));
+      // What lies in its folder's place is no folder.
+      orDamaged(error);
+      return 0;
     }
   }
+}
+
+function orDamaged(error: unknown): undefined {
+  if (!isPhasegateError(error, "TAMPERED")) throw error;
 }

@@ -10,6 +10,9 @@ import type { StoreLayout } from "./store-layout.js";
 const SIGN_MS = 10_000;
 const BELIEVED_MS = 60_000;
 
+/** The names of signs. Whatever else lies in the folder is somebody else's. */
+const SIGN = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** Is told of each version that this process may have written. */
 export type AppendListener = (id: SessionId, version: number) => void;
 
@@ -54,7 +57,7 @@ export class Watchers {
   async any(): Promise<boolean> {
     if (this.#listeners.size > 0) return true;
     const folder = this.#layout.top("watching");
-    const names = await this.#disk.names(folder);
+    const names = (await this.#disk.names(folder)).filter((name) => SIGN.test(name));
     if (names.length === 0) return false;
     const now = await this.#disk.now(this.#layout.top("trash"));
     const alive = await Promise.all(names.map((name) => this.#isAlive(join(folder, name), now)));

@@ -107,7 +107,10 @@ function handleOf(disk: PowerDisk, path: string, node: Node, before: () => Promi
 }
 
 function statsOf(node: Node) {
-  return { dev: 1, ino: node.ino, mtimeMs: node.mtimeMs + 0.5, size: node.kind === "file" ? node.data.length : 0 };
+  const size = node.kind === "file" ? node.data.length : 0;
+  const isOf = (kind: Node["kind"]) => () => node.kind === kind;
+  const kinds = { isFile: isOf("file"), isDirectory: isOf("folder") };
+  return { dev: 1, ino: node.ino, mtimeMs: node.mtimeMs + 0.5, size, ...kinds };
 }
 
 function fileAt(disk: PowerDisk, path: string): FileNode {

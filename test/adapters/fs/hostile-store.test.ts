@@ -1,0 +1,206 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
+import { inOrder } from "../../../src/adapters/fs/storage/first-names.js";
+import type { SessionId } from "../../../src/definition/names.js";
+import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { temporaryRoots } from "./temporary-root.js";
+
+const newRoot = temporaryRoots();
+const first = makeCommit();
+const second = nextCommit(first);
+const id = first.sessionId;
+const other = makeCommit({ sessionId: "other" });
+
+/** A store with a session that somebody changes by hand, and another one beside it. */
+async function stored({ packed = false } = {}): Promise<string> {
+  const root = await newRoot();
+  const storage = await FileStorage.open(root);
+  for (const commit of [first, second, other]) await storage.append(commit);
+  if (packed) await storage.compact(id);
+  await storage.close();
+  return root;
+}
+
+function fileOf(root: string, name: string, session: SessionId = id): string {
+  return join(root, "sessions", createHash("sha256").update(session).digest("hex").slice(0, 2), session, name);
+}
+
+/** A folder that belongs to somebody, with old files in it. */
+async function someoneElses(): Promise<string> {
+  const folder = await newRoot();
+  await mkdir(join(folder, "photos"));
+  for (const name of ["thesis.txt", "photos/one.jpg"]) {
+    await writeFile(join(folder, name), "x");
+    await utimes(join(folder, name), 1, 1);
+  }
+  return folder;
+}
+
+describe("a store in which a folder is a link", () => {
+  it.each(["trash", "watching", "sessions", "all", "active", "packed", "removed"])(
+    "that leads elsewhere is refused, and nothing is deleted there: %s",
+    async (name) => {
+      const [root, elsewhere] = [await stored(), await someoneElses()];
+      await rm(join(root, name), { recursive: true });
+      await symlink(elsewhere, join(root, name));
+      await expect(FileStorage.open(root)).rejects.toMatchObject({
+        code: "STORAGE_FAILED",
+        message: expect.stringContaining(name),
+      });
+      expect((await readdir(elsewhere)).sort()).toEqual(["photos", "thesis.txt"]);
+    },
+  );
+
+  it("of the name of one of ours, with somebody's files in it: they stay", async () => {
+    const root = await newRoot();
+    for (const name of ["trash", "watching"]) {
+      await mkdir(join(root, name));
+      await writeFile(join(root, name, "thesis.txt"), "x");
+      await utimes(join(root, name, "thesis.txt"), 1, 1);
+    }
+    const storage = await FileStorage.open(root);
+    await storage.append(first);
+    await storage.remove(id);
+    await storage.close();
+    for (const name of ["trash", "watching"]) expect(await readdir(join(root, name))).toContain("thesis.txt");
+  });
+});
+
+describe("a commit whose time of creation is a path", () => {
+  it("is damaged, and no marker is made where it leads", async () => {
+    const root = await stored();
+    const outside = await mkdtemp(join(tmpdir(), "o"));
+    onTestFinished(() => rm(outside, { recursive: true, force: true }));
+    const file = fileOf(root, "2.json");
+    const text = await readFile(file, "utf8");
+    // Ten characters are the day's folder: from all/ two up, to a folder beside the store.
+    const day = `../../${basename(outside).slice(0, 4)}`;
+    const commit = text.replace(/"createdAt":"[^"]*"/, `"createdAt":"${day}T10:00:00.000Z"`);
+    await writeFile(file, commit);
+    const before = await readdir(tmpdir());
+    const storage = await FileStorage.open(root);
+    const { damaged } = await storage.repair();
+    await storage.close();
+    expect((await readdir(tmpdir())).filter((name) => !before.includes(name) && name.length === 4)).toEqual([]);
+    expect(damaged.map(({ sessionId }) => sessionId)).toEqual([id]);
+  });
+});
+
+/** What can lie in the place of a session's newest commit, or of its folder. */
+const ODD: Readonly<Record<string, (root: string) => Promise<unknown>>> = {
+  "a link to itself": (root) => linked(fileOf(root, "2.json"), "2.json"),
+  "a link to a name that is too long": (root) => linked(fileOf(root, "2.json"), "n".repeat(300)),
+  "a link to below a file": (root) => linked(fileOf(root, "2.json"), "/etc/passwd/x"),
+  "a link to a device without an end": (root) => linked(fileOf(root, "2.json"), "/dev/zero"),
+  "a folder": (root) => rm(fileOf(root, "2.json")).then(() => mkdir(fileOf(root, "2.json"))),
+  "a session's folder that is a file": (root) =>
+    rm(fileOf(root, ""), { recursive: true }).then(() => writeFile(fileOf(root, ""), "x")),
+  "a session's folder that is a link to itself": (root) => linked(fileOf(root, ""), id),
+};
+
+async function linked(path: string, to: string): Promise<void> {
+  await rm(path, { recursive: true });
+  await symlink(to, path);
+}
+
+describe("what is no file, in the place of one session's newest commit", () => {
+  it.each(Object.keys(ODD))("stops no list, no repair and no watch of the others: %s", async (kind) => {
+    const root = await stored();
+    await ODD[kind]?.(root);
+    const storage = await FileStorage.open(root, { watchIntervalMs: 5 });
+    const page = await storage.list({});
+    expect(page.items.map(({ sessionId }) => sessionId)).toEqual([other.sessionId]);
+    expect(page.damaged).toEqual([id]);
+    await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED" });
+    expect((await storage.repair()).damaged.map(({ sessionId }) => sessionId)).toEqual([id]);
+    const stop = new AbortController();
+    const seen = storage.watch({}, { signal: stop.signal })[Symbol.asyncIterator]();
+    const next = seen.next();
+    await storage.append(nextCommit(other));
+    expect((await next).value).toMatchObject({ sessionId: other.sessionId, version: 2 });
+    stop.abort();
+    await seen.return?.();
+    await storage.close();
+  });
+});
+
+describe("a file without an end, or of more than any text has", () => {
+  it.each(["/dev/zero", "/dev/urandom"])(
+    "is not read in the place of format.json or of evidence: %s",
+    async (device) => {
+      const root = await stored();
+      const hash = "a".repeat(64);
+      await mkdir(fileOf(root, "payloads"));
+      await symlink(device, fileOf(root, `payloads/${hash}.gz`));
+      const storage = await FileStorage.open(root);
+      await expect(storage.payload(id, hash)).rejects.toMatchObject({ code: "TAMPERED" });
+      await storage.close();
+      await linked(join(root, "format.json"), device);
+      await expect(FileStorage.open(root)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    },
+  );
+
+  it("is damaged as a commit, and takes no memory", async () => {
+    const root = await stored();
+    await truncate(fileOf(root, "2.json"), 1_900_000_000);
+    const storage = await FileStorage.open(root);
+    await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED" });
+    await expect(storage.compact(id)).rejects.toMatchObject({ code: "TAMPERED" });
+    await storage.close();
+  });
+});
+
+describe("the index of a pack that says what can't be", () => {
+  it.each(["9000000000000000", "0000003000000000", "0000000600000000"])(
+    "ends no process: a commit that ends at %s",
+    async (end) => {
+      const root = await stored({ packed: true });
+      const lines = (await readFile(fileOf(root, "1.json"), "latin1")).split("\n");
+      lines[lines.length - 3] = end;
+      await writeFile(fileOf(root, "1.json"), lines.join("\n"), "latin1");
+      const storage = await FileStorage.open(root);
+      await expect(storage.read(id)).rejects.toMatchObject({ code: "TAMPERED" });
+      expect((await storage.list({})).items).toHaveLength(1);
+      await storage.close();
+    },
+  );
+
+  it("ends no process: a hundred million commits", async () => {
+    const root = await stored();
+    const count = 150_000_000;
+    const title = (at: number) => `phasegate-log ${String(count).padStart(16, "0")} ${String(at).padStart(16, "0")}\n`;
+    const newest = (await readFile(fileOf(root, "2.json"), "utf8")).replace('"version":2', `"version":${count}`);
+    await rm(fileOf(root, ""), { recursive: true });
+    await mkdir(fileOf(root, ""));
+    const file = await open(fileOf(root, "1.json"), "w");
+    const at = newest.length;
+    await file.write(newest, 0);
+    const lines = `${"0".repeat(16)}\n${String(at).padStart(16, "0")}\n`;
+    await file.write(lines, at + (count - 1) * 17);
+    await file.write(title(at), at + (count + 1) * 17);
+    await file.close();
+    const storage = await FileStorage.open(root);
+    await writeFile(fileOf(root, `${count + 1}.json`), newest.replace(`"version":${count}`, `"version":${count + 1}`));
+    await writeFile(fileOf(root, `${count + 2}.json`), newest.replace(`"version":${count}`, `"version":${count + 2}`));
+    await expect(storage.compact(id)).rejects.toMatchObject({ code: "TAMPERED" });
+    await storage.close();
+  });
+});
+
+it("the names of a day are put in order once, not for each page", () => {
+  const names = Array.from({ length: 200_000 }, (_, count) => `${100_000_000 + count}~s${count}`);
+  let made = 0;
+  const counted = new Proxy(names, {
+    get: (target, key, receiver) => {
+      if (key === "toReversed" || key === "filter") made += 1;
+      return Reflect.get(target, key, receiver);
+    },
+  });
+  const all = [...inOrder(counted, undefined, 64)];
+  expect(all).toEqual(names.toReversed());
+  expect(made).toBe(2);
+});
