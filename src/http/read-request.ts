@@ -15,8 +15,14 @@ export async function readRequest(request: Request, { method }: Route, maxBytes:
   return { ok: true, value: { ...read.value, idempotency_key: key } };
 }
 
-function readQuery({ search, searchParams }: URL): ReadBody {
+/** The longest query that is read, in characters: as long as all headers of a request may be in Node. */
+const QUERY_MAX = 16 * 1024;
+
+function readQuery(url: URL): ReadBody {
+  const { search } = url;
+  if (search.length > QUERY_MAX) return { ok: false, refusal: TOO_LONG };
   if (!isEncoded(search)) return { ok: false, refusal: NOT_ENCODED };
+  const { searchParams } = url;
   const seen = new Set<string>();
   const twice = [...searchParams.keys()].find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) return { ok: false, refusal: repeated(twice.slice(0, 80)) };
@@ -35,6 +41,10 @@ function isEncoded(search: string): boolean {
 
 const NOT_ENCODED = refused(400, "INVALID_FORMAT", "The query is not percent-encoded UTF-8.", {
   remedy: "Encode each value, as encodeURIComponent does: a percent sign is %25.",
+});
+
+const TOO_LONG = refused(414, "INVALID_FORMAT", `The query is longer than ${QUERY_MAX} characters.`, {
+  remedy: "Ask for less at once.",
 });
 
 const TWO_KEYS = refused(400, "INVALID_FIELD", "Invalid value for field: idempotency_key.", {

@@ -9,8 +9,6 @@ export interface Reader {
   /** What must stand around them for the reader to get that far. */
   readonly frames?: readonly (readonly [before: string, after: string])[];
   readonly read: (text: string) => unknown;
-  /** Whether it refuses a text of 100 KB without reading it: it reads shorter ones, and may take long for each character. */
-  readonly refuses?: boolean;
 }
 
 /** Texts of one kind, of any length. */
@@ -20,20 +18,20 @@ export interface Input {
 }
 
 /** So long is a text that everything is tried on first, in characters. */
-const FIRST = 1500;
+const FIRST = 1000;
 /** Milliseconds that say nothing: what grows with the square, and takes less for FIRST, takes less than a second for 100 KB. */
-const SHORTEST = 0.2;
+const SHORTEST = 0.1;
 /** Four times the text takes less than this many times as long, if the time grows with the text: with its square, 16 times. */
 const QUICK_RATIO_MAX = 6;
 /** Milliseconds that are too short to be compared with twice the text. */
 const LEAST = 20;
-/** The length of a text that must take less than a second. */
-const LONG = 100_000;
 const RATIO_MAX = 2.6;
 /** Milliseconds that `work` takes on the machine that the limits below are meant for, when it does nothing else. */
-const WORK = 120;
+const WORK = 80;
 /** A second of that machine, in milliseconds of this one as busy as it is now. */
 const SECOND = 1000 * Math.max(1, least(5, work) / WORK);
+/** How many milliseconds a text of which length may take. */
+const BAR = { length: 100_000, milliseconds: SECOND };
 
 /** All texts for a reader: a word over and over, two in turn, and many of one behind many of the other. */
 export function* inputsOf({ words, frames = [["", ""]] }: Reader): Generator<Input> {
@@ -56,44 +54,42 @@ export function* inputsOf({ words, frames = [["", ""]] }: Reader): Generator<Inp
 }
 
 /** Why a reader takes too long over texts of a kind; undefined if it doesn't. */
-export async function grows(reader: Reader, { make }: Input): Promise<string | undefined> {
-  if (reader.refuses === true) {
-    const refused = await fastest(reader, make(LONG), 1);
-    if (refused > SECOND) return `${Math.round(refused)} ms to refuse ${LONG / 1000} KB`;
-  }
-  const first = reader.refuses === true ? FIRST / 2 : FIRST;
-  let short = await fastest(reader, make(first), 1);
-  if (short >= SHORTEST) short = Math.min(short, await fastest(reader, make(first), 1));
+export async function grows(reader: Reader, { make }: Input, bar = BAR): Promise<string | undefined> {
+  let short = await fastest(reader, make(FIRST), 1);
+  if (short >= SHORTEST) short = Math.min(short, await fastest(reader, make(FIRST), 1));
   if (short < SHORTEST) return undefined;
-  const long = await fastest(reader, make(4 * first), 1);
-  const isQuick = reader.refuses === true || long < (4 * first * SECOND) / LONG;
-  if (isQuick && long < QUICK_RATIO_MAX * short) return undefined;
+  const long = await fastest(reader, make(4 * FIRST), 1);
+  if (long < QUICK_RATIO_MAX * short) {
+    // What grows with the text is looked at again only if it takes long for each character.
+    if (long < (4 * FIRST * bar.milliseconds) / bar.length) return undefined;
+    if ((await fastest(reader, make(bar.length), 1)) < bar.milliseconds) return undefined;
+  }
   // Before it is believed, it is measured more often, and over longer texts.
   let reason: string | undefined;
   for (const [unit, times] of [
-    [LONG / 4, 2],
-    [LONG / 4, 4],
-    [LONG / 2, 3],
+    [bar.length / 4, 2],
+    [bar.length / 4, 4],
+    [bar.length / 2, 3],
   ] as const) {
-    reason = await compare(reader, make, unit, times);
+    reason = await compare(reader, make, unit, times, bar);
     if (reason === undefined) return undefined;
   }
   return reason;
 }
 
-async function compare(reader: Reader, make: Input["make"], unit: number, times: number): Promise<string | undefined> {
+async function compare(reader: Reader, make: Input["make"], unit: number, times: number, bar: typeof BAR) {
   const took: number[] = [];
   for (const factor of [1, 2, 4]) {
     took.push(await fastest(reader, make(unit * factor), times));
     // Longer texts would only keep the machine busy.
-    if ((took.at(-1) ?? 0) > 4 * SECOND) break;
+    if ((took.at(-1) ?? 0) > 4 * bar.milliseconds) break;
   }
   const size = unit * 2 ** (took.length - 1);
   const [last = 0] = took.slice(-1);
   const first = took.findIndex((time) => time >= LEAST);
   const doublings = took.length - 1 - first;
   const ratio = first === -1 || doublings === 0 ? 1 : (last / (took[first] ?? last)) ** (1 / doublings);
-  if (ratio <= RATIO_MAX && (last * LONG) / size <= SECOND) return undefined;
+  if (ratio <= RATIO_MAX && (last * bar.length) / size <= bar.milliseconds) return undefined;
   return `${took.map(Math.round).join(", ")} ms, the last for ${size / 1000} KB`;
 }
 

@@ -238,7 +238,6 @@ export const READERS: readonly Reader[] = [
   {
     name: "a gate file",
     words: YAML_WORDS,
-    refuses: true,
     read: (text) => readGate("gate-definition.yaml", text, createReport()),
   },
   {
@@ -296,14 +295,12 @@ export const READERS: readonly Reader[] = [
     name: "workflow.yaml",
     words: [...YAML_FEW, "{a}", "{config_source}:a"],
     frames: [["a: ", ""]],
-    refuses: true,
     read: mapping,
   },
   {
     name: "bundle.yaml",
     words: YAML_FEW,
     frames: [["workflows:\n  - ", ""]],
-    refuses: true,
     read: (text) => readBundle("bundle.yaml", text),
   },
   {
@@ -319,7 +316,6 @@ export const READERS: readonly Reader[] = [
     name: "a step of a skill",
     words: [...YAML_FEW, "gate: "],
     frames: [["---\n", "\n---\n"]],
-    refuses: true,
     read: (text) => readStep("a", "step-01.md", text),
   },
   {

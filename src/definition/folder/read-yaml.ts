@@ -11,7 +11,7 @@ import { startOf, type Yaml, type YamlReading } from "./yaml-reading.js";
 import { isSound } from "./yaml-syntax.js";
 
 /** How many words and signs are read of one file: the parser takes its time over each, and can't be stopped. */
-const LEXEMES_MAX = 300_000;
+const LEXEMES_MAX = 120_000;
 
 /** Reads YAML; undefined, with diagnostics, if it can't be taken as plain data. An empty text is `null`. */
 export async function readYaml(file: string, text: string, report: Report): Promise<ParsedSource | undefined> {
