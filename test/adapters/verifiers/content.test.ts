@@ -161,7 +161,10 @@ describe("markdown_headings", () => {
   });
 
   it("reads its limit of text in time, and refuses what nests too deep", async () => {
-    const { verify } = await aProject({ "deep.md": `${"> ".repeat(5000)}# x`, "long.md": "# *a_[`< and some more of these words\n".repeat(6000) });
+    const { verify } = await aProject({
+      "deep.md": `${"> ".repeat(5000)}# x`,
+      "long.md": "# *a_[`< and some more of these words\n".repeat(6000),
+    });
     expect(refused(await verify("markdown_headings", { path: "deep.md" }))).toContain("nested too deeply");
     expect(await verify("markdown_headings", { path: "long.md", count: 6000 })).toMatchObject({ ok: true });
   });
