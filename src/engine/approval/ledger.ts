@@ -8,7 +8,7 @@ import type { ApprovalOptions } from "../options.js";
 import { isPinning, type PhasedCommit } from "../pinned.js";
 import { authenticate } from "./authenticate.js";
 import { awaitedBy } from "./awaited.js";
-import type { ApprovalGuard, ApprovalReading, Unapproved } from "./guard.js";
+import type { ApprovalGuard, ApprovalReading } from "./guard.js";
 
 /** A gate that passed on a person's yes, and whether this host believes that it was one. */
 export interface ApprovedPass {
@@ -28,7 +28,10 @@ export interface ApprovedPass {
 }
 
 /** A gate that passed on an approval that this host does not believe: what comes after it does not count here. */
-export type UnapprovedPass = Unapproved<ApprovedPass>;
+export interface UnapprovedPass extends ApprovedPass {
+  /** Why it is not believed. */
+  readonly distrust: NonNullable<ApprovedPass["distrust"]>;
+}
 
 /** What a log says of approvals up to a commit. */
 export interface Ledger {

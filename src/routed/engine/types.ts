@@ -2,7 +2,6 @@ import type { RoutedStatus, StepReport } from "../../decision/decision-request.j
 import type { JsonObject } from "../../definition/json.js";
 import type { SessionId } from "../../definition/names.js";
 import type { FieldGate } from "../../definition/structure.js";
-import type { Unapproved } from "../../engine/approval/guard.js";
 import type { ErrorDetails } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { ApprovalQuestion } from "../../session/approval-message.js";
@@ -85,7 +84,10 @@ export interface RoutedPass {
 }
 
 /** A step that was left, or is about to be, on an approval that this host does not believe. */
-export type UnapprovedStep = Unapproved<RoutedPass>;
+export interface UnapprovedStep extends RoutedPass {
+  /** Why it is not believed. */
+  readonly distrust: NonNullable<RoutedPass["distrust"]>;
+}
 
 /** Where an instance stands. */
 export interface RoutedView {
