@@ -29,7 +29,7 @@ const RATIO_MAX = 2.6;
 /** Milliseconds that `work` takes on the machine that the limits below are meant for, when it does nothing else. */
 const WORK = 80;
 /** A second of that machine, in milliseconds of this one as busy as it is now. */
-const SECOND = 1000 * Math.max(1, least(5, work) / WORK);
+const SECOND = 1000 * Math.max(1, (await least(5, work)) / WORK);
 /** How many milliseconds a text of which length may take. */
 const BAR = { length: 100_000, milliseconds: SECOND };
 
@@ -94,32 +94,25 @@ async function compare(reader: Reader, make: Input["make"], unit: number, times:
 }
 
 /** The least of some times in milliseconds of the processor. What is refused is read, too. */
-async function fastest({ read }: Reader, text: string, times: number): Promise<number> {
-  const took: number[] = [];
-  for (let time = 0; time < times; time += 1) {
-    const before = process.cpuUsage();
+function fastest({ read }: Reader, text: string, times: number): Promise<number> {
+  return least(times, async () => {
     try {
       await read(text);
     } catch (error) {
       if (!(error instanceof PhasegateError)) throw error;
     }
-    took.push(millisecondsSince(before));
+  });
+}
+
+async function least(times: number, run: () => unknown): Promise<number> {
+  const took: number[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const before = process.cpuUsage();
+    await run();
+    const { user, system } = process.cpuUsage(before);
+    took.push((user + system) / 1000);
   }
   return Math.min(...took);
-}
-
-function least(times: number, run: () => unknown): number {
-  const took = Array.from({ length: times }, () => {
-    const before = process.cpuUsage();
-    run();
-    return millisecondsSince(before);
-  });
-  return Math.min(...took);
-}
-
-function millisecondsSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
 }
 
 /** Makes and reads many small objects, as parsers do. */

@@ -1,3 +1,4 @@
+import { endOfSection } from "../../definition/markdown/markdown-blocks.js";
 import { type SectionLines, sectionLines } from "./markdown-sections.js";
 
 /** A piece of a text: whole lines of it, so that all pieces in order are the text again. */
@@ -48,7 +49,8 @@ function cut(sections: readonly SectionLines[], above: readonly string[], cuttin
   for (let index = 0; index < sections.length; ) {
     const section = sections[index];
     if (section === undefined) return;
-    const end = endOf(sections, index);
+    // What stands before the first heading has nothing below it.
+    const end = section.depth === 0 ? index + 1 : endOfSection(sections, index);
     const below = sections.slice(index + 1, end);
     const headings = section.depth === 0 ? above : [...above, section.heading];
     const last = below.at(-1)?.last ?? section.last;
@@ -63,14 +65,6 @@ function cut(sections: readonly SectionLines[], above: readonly string[], cuttin
     }
     index = end;
   }
-}
-
-/** Behind the last section that is below the one at an index. */
-function endOf(sections: readonly SectionLines[], index: number): number {
-  const depth = sections[index]?.depth ?? 0;
-  let end = index + 1;
-  while (depth > 0 && (sections[end]?.depth ?? 0) > depth) end += 1;
-  return end;
 }
 
 /** One section without those below it: whole, or cut where its prose may be. */

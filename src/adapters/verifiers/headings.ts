@@ -1,6 +1,6 @@
 import { toString as textOf } from "mdast-util-to-string";
 import { codeParts, headingName, plainText } from "../../definition/markdown/inline-text.js";
-import { blocksOf } from "../../definition/markdown/markdown-blocks.js";
+import { blocksOf, endOfSection } from "../../definition/markdown/markdown-blocks.js";
 import { visibleText } from "../../definition/visible-text.js";
 import { PhasegateError } from "../../errors.js";
 import { shownPath } from "./shown-text.js";
@@ -67,7 +67,7 @@ export function headingsBelow(headings: readonly Heading[], { under, level }: He
 
 function belowOne(headings: readonly Heading[], start: number, level: number | undefined): Heading[] {
   const depth = headings[start]?.depth ?? 0;
-  let end = start + 1;
-  while (end < headings.length && (headings[end]?.depth ?? 0) > depth) end += 1;
-  return headings.slice(start + 1, end).filter((heading) => heading.depth === (level ?? depth + 1));
+  return headings
+    .slice(start + 1, endOfSection(headings, start))
+    .filter((heading) => heading.depth === (level ?? depth + 1));
 }

@@ -1,7 +1,7 @@
 import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import { headingName, plainText } from "./inline-text.js";
-import { linesOfParagraph, proseOf, type Section } from "./markdown-blocks.js";
+import { endOfSection, linesOfParagraph, proseOf, type Section } from "./markdown-blocks.js";
 
 /** One step of a task, as far as its text tells. */
 export interface ExecutionStep {
@@ -38,10 +38,7 @@ function stepOfHeading({ heading }: Section, blocks: () => readonly RootContent[
 
 /** The blocks of a section and of those that are deeper, up to its equal. */
 function below(sections: readonly Section[], index: number): RootContent[] {
-  const depth = sections[index]?.depth ?? 0;
-  let end = index + 1;
-  while (end < sections.length && (sections[end]?.depth ?? 0) > depth) end += 1;
-  return sections.slice(index, end).flatMap(({ blocks }) => blocks);
+  return sections.slice(index, endOfSection(sections, index)).flatMap(({ blocks }) => blocks);
 }
 
 function stepsOfList(list: List): ExecutionStep[] {

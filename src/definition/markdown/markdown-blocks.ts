@@ -61,6 +61,14 @@ export function sectionsOf(text: string): Section[] {
   return sections;
 }
 
+/** The index behind the last heading that is deeper than the one at an index and follows it: where its section ends. */
+export function endOfSection(headings: readonly { readonly depth: number }[], index: number): number {
+  const depth = headings[index]?.depth ?? 0;
+  let end = index + 1;
+  while (end < headings.length && (headings[end]?.depth ?? 0) > depth) end += 1;
+  return end;
+}
+
 /** The lines of a paragraph, with their inline marks. */
 export function linesOfParagraph(paragraph: Paragraph): string[] {
   const text = paragraph.children.map((child) => (child.type === "break" ? "\n" : textOf(child))).join("");

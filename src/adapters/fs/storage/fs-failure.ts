@@ -98,6 +98,11 @@ export async function asDamage<T>(reading: Promise<T>, sessionId: SessionId, ver
   }
 }
 
+/** Takes a damaged file for one that isn't there; throws any other failure on. */
+export function orDamaged(error: unknown): undefined {
+  if (!isPhasegateError(error, "TAMPERED")) throw error;
+}
+
 /** `TAMPERED`: a file isn't what was written. */
 export function tampered(sessionId: SessionId, version: number, reason: string): PhasegateError {
   return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {

@@ -1,6 +1,6 @@
 import { isSessionId } from "../../../definition/names.js";
-import { isPhasegateError } from "../../../errors.js";
 import type { Commit } from "../../../ports/storage-adapter.js";
+import { orDamaged } from "./fs-failure.js";
 import type { StoreParts } from "./store-parts.js";
 import type { TrashEntry } from "./trash.js";
 import type { WatchedSessions } from "./watched-sessions.js";
@@ -49,8 +49,4 @@ export class RemovedSessions {
     const [, id] = name.split("~");
     if (isSessionId(id)) this.#sessions.forget(id);
   }
-}
-
-function orDamaged(error: unknown): undefined {
-  if (!isPhasegateError(error, "TAMPERED")) throw error;
 }

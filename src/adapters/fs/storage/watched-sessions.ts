@@ -1,6 +1,6 @@
 import type { SessionId } from "../../../definition/names.js";
-import { isPhasegateError } from "../../../errors.js";
 import { folderState } from "./folder-stamp.js";
+import { orDamaged } from "./fs-failure.js";
 import type { MarkerEntry } from "./marker.js";
 import type { StoreParts } from "./store-parts.js";
 
@@ -105,8 +105,4 @@ export class WatchedSessions {
       return 0;
     }
   }
-}
-
-function orDamaged(error: unknown): undefined {
-  if (!isPhasegateError(error, "TAMPERED")) throw error;
 }
