@@ -13,7 +13,7 @@ export interface CheckedFile {
 }
 
 /** An editor that replaces a file looks like somebody who swaps it: look again so often before it is refused. */
-const LOOKS = 3;
+const LOOKS = 5;
 /** Where Linux shows what a handle has open. */
 export const HANDLES = "/proc/self/fd";
 
@@ -52,8 +52,10 @@ export async function openSame(
   try {
     // What the kernel knows of an open file is asked without a turn of the event loop: no disk is waited for.
     const stats = fstatSync(handle.fd, { bigint: true });
-    const same = stats.isFile() && isSameFile(stats, checked);
-    if (same && (await liesInside(root, real, handle, stats, handles))) file = { handle, stats, real };
+    const isSafe = isSameFile(stats, checked)
+      ? await liesInside(root, real, handle, stats, handles)
+      : await isAt(real, handle, handles);
+    if (stats.isFile() && isSafe) file = { handle, stats, real };
   } finally {
     if (file === undefined) await handle.close();
   }
@@ -76,6 +78,15 @@ export async function liesInside(
   if (opened !== undefined) return isInside(root, opened);
   const again = await unlessGone(lstat(real, { bigint: true }));
   return again !== undefined && isSameFile(again, stats) && (await unlessGone(realpath(real))) === real;
+}
+
+/**
+ * Whether the kernel says that what is open has the path that was checked: then it was put there since, in the place of
+ * another file, as by an editor or another process that saves the same file.
+ */
+async function isAt(real: string, handle: FileHandle, handles: string): Promise<boolean> {
+  const opened = await unlessGone(shownAs(`${handles}/${handle.fd}`));
+  return opened === real || opened === `${real} (deleted)`;
 }
 
 async function lookedAt(real: string): Promise<BigIntStats> {

@@ -37,7 +37,7 @@ async function killed(worker: Worker): Promise<Acknowledged[]> {
 }
 
 async function newSession(root: string, id: string): Promise<void> {
-  const storage = await FileStorage.open(root);
+  const storage = await FileStorage.open(root, { copyWindowMs: 0 });
   const body = `1 by the test ${"x".repeat(1000)}`;
   await storage.append(makeCommit({ sessionId: id, body, payloads: [{ hash: "0".repeat(64), body }] }));
   await storage.close();
@@ -63,7 +63,7 @@ it(`loses nothing in ${KILLS} kills of compactions, with others appending`, { ti
       );
     }
     const acknowledged = (await Promise.all(appenders.map(killed))).flat();
-    const storage = await FileStorage.open(root);
+    const storage = await FileStorage.open(root, { copyWindowMs: 0 });
     versions += await checkSession(storage, id, acknowledged);
     await storage.compact(parseSessionId(id));
     await checkSession(storage, id, acknowledged);
@@ -103,7 +103,7 @@ async function stopRound(root: string, id: string): Promise<number> {
   }
   const acknowledged = (await Promise.all(workers.map(killed))).flat();
   await Promise.all(compactors.map(killed));
-  const storage = await FileStorage.open(root);
+  const storage = await FileStorage.open(root, { copyWindowMs: 0 });
   const versions = await checkSession(storage, id, acknowledged);
   await storage.close();
   return versions;
@@ -115,7 +115,7 @@ async function onlyPack(root: string, id: string): Promise<number> {
   const first = names.find((name) => name.endsWith(join(id, "1.json"))) ?? "";
   const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
   await utimes(join(root, "sessions", first), hoursAgo, hoursAgo);
-  const storage = await FileStorage.open(root);
+  const storage = await FileStorage.open(root, { copyWindowMs: 0 });
   await storage.compact(parseSessionId(id));
   const log = await collect(storage.log(parseSessionId(id)));
   await storage.close();

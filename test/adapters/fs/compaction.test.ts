@@ -30,19 +30,21 @@ function placeOf(root: string, id = "session_1"): string {
   return join(root, "sessions", createHash("sha256").update(id).digest("hex").slice(0, 2), id);
 }
 
-/** Makes the pack old enough for the files of its versions to be deleted. */
+/** Makes a session's files old enough for a compaction to pack them all, and to delete what is packed. */
 async function age(root: string): Promise<void> {
   const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
-  for (const first of ["1.json", "1/commit.json"]) {
-    await nodeFs.utimes(join(placeOf(root), first), hoursAgo, hoursAgo).catch(() => undefined); // one of them is there
+  const folder = placeOf(root);
+  for (const name of await nodeFs.readdir(folder, { recursive: true }).catch(() => [])) {
+    await nodeFs.utimes(join(folder, name), hoursAgo, hoursAgo).catch(() => undefined); // a temporary one may be gone
   }
 }
 
 /** Packs all, and deletes the files that were packed. */
 async function compactAll(root: string, storage: FileStorage, id: Commit["sessionId"]): Promise<void> {
-  await storage.compact(id);
-  await age(root);
-  await storage.compact(id);
+  for (let times = 0; times < 2; times++) {
+    await age(root);
+    await storage.compact(id);
+  }
 }
 
 /** A session is whole, for a process that knows nothing of it yet. */
@@ -73,6 +75,7 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       await appendAll(one, chain);
       await other.read(chain[0].sessionId);
       const size = await one.size(chain[0].sessionId);
+      await age(root);
       await one.compact(chain[0].sessionId);
       await one.close();
       const names = async () => (await nodeFs.readdir(placeOf(root))).sort();
@@ -100,7 +103,9 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
       const commits: Commit[] = [first, second];
       await appendAll(one, commits);
       for (let round = 1; round <= 4; round++) {
-        await (round === 3 ? one.compact(first.sessionId) : compactAll(root, one, first.sessionId));
+        await (round === 3
+          ? age(root).then(() => one.compact(first.sessionId))
+          : compactAll(root, one, first.sessionId));
         for (const storage of [other, one, other]) {
           const next = nextCommit(commits.at(-1) ?? first, round === 2 ? { payloads: [late] } : {});
           await storage.append(next);
@@ -209,6 +214,28 @@ for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
   });
 }
 
+describe("a copy by a tool that looks for payloads first", () => {
+  it("has the payloads of all commits that it has", async () => {
+    const [root, copy] = [await newRoot(), await newRoot()];
+    const storage = await FileStorage.open(root);
+    const [first, second, third] = commitChain(3);
+    if (second === undefined || third === undefined) throw new Error("unreachable");
+    await appendAll(storage, [first, second, third]);
+    await nodeFs.mkdir(placeOf(copy), { recursive: true });
+    await nodeFs.cp(join(placeOf(root), "2.json"), join(placeOf(copy), "2.json"));
+    const next = nextCommit(third, { payloads: [payload] });
+    await storage.append(next);
+    await storage.compact(first.sessionId);
+    for (const name of ["1.json", "3.json"]) await nodeFs.cp(join(placeOf(root), name), join(placeOf(copy), name));
+    const copied = await FileStorage.open(copy);
+    const log = await collect(copied.log(first.sessionId));
+    expect(log.map(({ version }) => version)).toEqual([1, 2, 3]);
+    await age(root);
+    await storage.compact(first.sessionId);
+    expect(await nodeFs.readFile(join(placeOf(root), "1.json"), "utf8")).toContain(next.hash);
+  });
+});
+
 describe("a session that is begun with several commits", () => {
   for (const [name, fs] of Object.entries(FILE_SYSTEMS)) {
     it(`is there whole or not at all, and goes on, ${name}`, { timeout: 60_000 }, async () => {
@@ -261,6 +288,7 @@ async function filled(fs: FileSystem, length: number, packed = 0) {
   const storage = await FileStorage.open(root, { fs });
   const chain = chainOf(length);
   await appendAll(storage, chain.slice(0, packed));
+  await age(root);
   await storage.compact(chain[0].sessionId);
   await appendAll(storage, chain.slice(packed));
   if (packed > 0) await age(root);

@@ -96,7 +96,7 @@ async function failNth(fault: Fault, operation: (storage: StorageAdapter) => Pro
   const root = await newRoot();
   await fill(root);
   const faulty = createFaultyFs();
-  const storage = await FileStorage.open(root, { fs: faulty.fs });
+  const storage = await FileStorage.open(root, { fs: faulty.fs, copyWindowMs: 0 });
   await storage.close();
   const failed = await attempt(faulty, storage, fault, operation);
   await checkUsable(root, storage);

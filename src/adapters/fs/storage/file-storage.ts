@@ -33,6 +33,12 @@ export interface FileStorageOptions {
   readonly maxCommitBytes?: number;
   /** How often `watch` looks for what other processes have appended, in milliseconds; 200 if not given. */
   readonly watchIntervalMs?: number;
+  /**
+   * How long a tool such as `rsync` may take to copy one session's folder and still copy the session whole, in
+   * milliseconds; an hour if not given. What was compacted is kept so long, and commits with payloads are not compacted
+   * before.
+   */
+  readonly copyWindowMs?: number;
   /** In place of `node:fs/promises`, for tests that let calls fail. */
   readonly fs?: FileSystem;
   /** In place of `process.platform`, for tests. */
@@ -41,6 +47,7 @@ export interface FileStorageOptions {
 
 const MAX_COMMIT_BYTES = 64 * 1024 * 1024;
 const WATCH_INTERVAL_MS = 200;
+const COPY_WINDOW_MS = 3_600_000;
 
 /**
  * Sessions in a folder, one file for each commit. An acknowledged commit survives a loss of power, any number of
@@ -64,11 +71,11 @@ export class FileStorage implements StorageAdapter {
 
   readonly #watchIntervalMs: number;
 
-  private constructor(parts: StoreParts, maxCommitBytes: number, watchIntervalMs: number) {
+  private constructor(parts: StoreParts, options: FileStorageOptions, maxCommitBytes: number) {
     this.capabilities = { durability: "power", multiProcess: true, maxCommitBytes };
     this.#parts = parts;
-    this.#watchIntervalMs = watchIntervalMs;
-    this.#compactor = new SessionCompactor(parts);
+    this.#watchIntervalMs = options.watchIntervalMs ?? WATCH_INTERVAL_MS;
+    this.#compactor = new SessionCompactor(parts, options.copyWindowMs ?? COPY_WINDOW_MS);
     this.#appender = new CommitAppender(parts, this.#compactor);
     this.#lister = new SessionLister(parts.trees, parts.tidy);
     this.#log = new SessionLog(parts.reader, parts.newest);
@@ -93,7 +100,7 @@ export class FileStorage implements StorageAdapter {
       const maxCommitBytes = options.maxCommitBytes ?? MAX_COMMIT_BYTES;
       const { publisher, isCopy } = await openFormat(disk, layout);
       const parts = createStoreParts(disk, layout, publisher, maxCommitBytes);
-      const storage = new FileStorage(parts, maxCommitBytes, options.watchIntervalMs ?? WATCH_INTERVAL_MS);
+      const storage = new FileStorage(parts, options, maxCommitBytes);
       if (isCopy) {
         await storage.#repair.rebuild();
         await writeFormat(disk, layout, publisher);

@@ -68,6 +68,15 @@ export class PayloadFiles {
     }
   }
 
+  /** When the newest payload of a session was written, in milliseconds; undefined if it has none. */
+  async newest(at: SessionPlace): Promise<number | undefined> {
+    const folder = payloadFolder(at);
+    const names = await this.#disk.names(folder);
+    const stats = await Promise.all(names.map((name) => this.#disk.stat(join(folder, name))));
+    const times = stats.filter((stat) => stat !== undefined).map(({ mtimeMs }) => mtimeMs);
+    return times.length === 0 ? undefined : times.reduce((one, other) => Math.max(one, other));
+  }
+
   /** A payload's text; undefined if the session has none of that hash. */
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;

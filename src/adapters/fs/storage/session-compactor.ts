@@ -12,15 +12,11 @@ import type { StoreParts } from "./store-parts.js";
 const STAGED = `${TEMPORARY}pack-`;
 
 /**
- * So long files are kept after they were packed: a tool that has copied the first version's file before it was replaced
- * by the pack finds the others.
- */
-const KEEP_MS = 3_600_000;
-
-/**
  * Puts a session's versions into one file, the pack, which takes the place of the first version's file by a rename. So
  * each version is in a file at every instant, and who copies the folder and has its names from before finds the pack under
- * a name that it has. The other files are deleted after a delay.
+ * a name that it has. The other files are deleted after the copy window: a tool that has copied the first version's file
+ * before it was replaced by the pack finds the others. And a commit is packed only when the payloads of its time are as
+ * old as that: a tool that has looked for payloads before would copy the pack without them.
  *
  * That they are deleted must not lose anything to a compaction that slept, and wakes up with a shorter pack:
  *
@@ -32,9 +28,11 @@ const KEEP_MS = 3_600_000;
  */
 export class SessionCompactor {
   readonly #parts: StoreParts;
+  readonly #copyWindowMs: number;
 
-  constructor(parts: StoreParts) {
+  constructor(parts: StoreParts, copyWindowMs: number) {
     this.#parts = parts;
+    this.#copyWindowMs = copyWindowMs;
   }
 
   /** Packs what is not packed yet, and deletes what was packed long ago. */
@@ -44,9 +42,27 @@ export class SessionCompactor {
     await this.tidy(at);
     for (;;) {
       const last = await newest.header(id);
-      if (last === undefined || last.version - (await reader.packed(at)) < 2) return;
-      if (await this.#pack(at, last.version)) return;
+      if (last === undefined) return;
+      const packed = await reader.packed(at);
+      const version = await this.#packable(at, packed, last.version);
+      if (version - packed < 2 || (await this.#pack(at, version))) return;
     }
+  }
+
+  /** The last version that may be packed now: all, or those that are older than the copy window. */
+  async #packable(at: SessionPlace, packed: number, newest: number): Promise<number> {
+    const { disk, payloads, reader } = this.#parts;
+    const last = await payloads.newest(at);
+    if (last === undefined) return newest;
+    const now = await orMissing(disk.now(at.folder));
+    if (now === undefined) return 0;
+    const before = now - this.#copyWindowMs;
+    if (last <= before) return newest;
+    for (let version = packed + 1; version <= newest; version++) {
+      const stat = await disk.stat(reader.path(at, version));
+      if (stat !== undefined && stat.mtimeMs > before) return version - 1;
+    }
+    return newest;
   }
 
   /** Deletes the files of packed versions, if the pack is old enough; says whether none are left. */
@@ -57,7 +73,7 @@ export class SessionCompactor {
     const packed = (await reader.versions(at)).filter((version) => version > 1 && version <= pack.count);
     if (packed.length === 0) return true;
     const now = await orMissing(disk.now(at.folder));
-    if (now === undefined || now - pack.mtimeMs < KEEP_MS) return now === undefined;
+    if (now === undefined || now - pack.mtimeMs < this.#copyWindowMs) return now === undefined;
     for (const name of await disk.names(at.folder)) {
       if (name.startsWith(STAGED)) await orMissing(disk.fs.unlink(join(at.folder, name)));
     }

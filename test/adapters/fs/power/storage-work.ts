@@ -58,6 +58,8 @@ class StorageWork {
     const dice = this.#disk.chance.of(12);
     if (newest === undefined || dice < 8) await this.#append(storage, id, expected, newest);
     else if (dice < 10) {
+      // What has payloads of this hour is not packed.
+      if (this.#disk.chance.of(4) > 0) this.#disk.wait(7_200_000);
       await storage.compact(newest.sessionId);
       // What was packed long ago is deleted by the next one.
       if (this.#disk.chance.of(2) === 0) this.#disk.wait(7_200_000);
