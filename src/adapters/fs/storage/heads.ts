@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { SessionId } from "../../../definition/names.js";
 import type { Background } from "./background.js";
 import type { Disk } from "./disk.js";
@@ -6,9 +7,11 @@ import { temporaryName } from "./publisher.js";
 import type { SessionPlace } from "./store-layout.js";
 
 const MAX_KNOWN = 4096;
+/** Of commits that follow each other faster, one head is written. */
+const DELAY_MS = 25;
 
 /**
- * Writes each session's `head`, a small file that names the newest version. It is written after the answer and not
+ * Writes each session's `head`, a small file that names the newest version. It is written soon after the answer and not
  * brought to the disk: a reader takes it for a hint, and looks at the versions after the one that it names.
  *
  * It is a file of its own, and no second name of the commit: tools that keep hard links would store under one name what
@@ -31,7 +34,11 @@ export class Heads {
   point(at: SessionPlace, version: number): void {
     const isPlanned = this.#next.has(at.id);
     this.#next.set(at.id, version);
-    if (!isPlanned) this.#background.run(at.id, () => this.#write(at));
+    if (isPlanned) return;
+    this.#background.run(`${at.id} head`, async () => {
+      await delay(DELAY_MS);
+      await this.#write(at);
+    });
   }
 
   async #write({ id, folder }: SessionPlace): Promise<void> {
