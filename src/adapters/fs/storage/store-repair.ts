@@ -49,6 +49,8 @@ export class StoreRepair {
   /** The same, and takes away what is superfluous, and says what is damaged. */
   async repair(): Promise<RepairReport> {
     const { background, trees } = this.#parts;
+    // Heads that are about to be written lack nothing.
+    await background.idle();
     const { sessions, removed, heads, missing, damaged } = await this.rebuild();
     const before = await this.#count();
     for (const tree of ["all", "active"] as const) {
