@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { createEngine, createWorkflowTool, type EngineOptions } from "phasegate";
 import { createProjectRoot, FileContent, FileStorage } from "phasegate/fs";
 import { createVerifiers, type VerifiersOptions } from "phasegate/verify";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 
 /** What a test says of a gate. */
@@ -49,8 +49,8 @@ export async function aGate({ gate, files = {}, verifiers, engine: options }: Ga
   await mkdir(project);
   await writeFiles(project, files);
   await writeFiles(workflows, workflowFiles(gate));
-  const open = async (more: Partial<EngineOptions> = {}) =>
-    createEngine({
+  const open = async (more: Partial<EngineOptions> = {}) => {
+    const opened = createEngine({
       content: new FileContent({ roots: [workflows] }),
       storage: await FileStorage.open(state),
       targets: await createProjectRoot(project),
@@ -58,6 +58,10 @@ export async function aGate({ gate, files = {}, verifiers, engine: options }: Ga
       ...options,
       ...more,
     });
+    // Before its folder is deleted: what it writes after its answers would come into a folder that is going away.
+    onTestFinished(() => opened.close());
+    return opened;
+  };
   const engine = await open();
   const tool = createWorkflowTool(engine);
   const started = await tool.dispatch({ action: "start", workflow_type: "honest_v1", target_file: "src/a.ts" });

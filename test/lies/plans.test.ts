@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createEngine, createWorkflowTool } from "phasegate";
 import { createProjectRoot, FileContent, FilePlans, FileStorage } from "phasegate/fs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { claimName } from "../../src/walls/beside.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { writeFiles } from "./a-gate.js";
@@ -55,6 +55,7 @@ async function aPlan() {
     targets: await createProjectRoot(project),
     plans: new FilePlans({ root: project }),
   });
+  onTestFinished(() => engine.close());
   const tool = createWorkflowTool(engine);
   const started = await tool.dispatch({ action: "start", workflow_type: "build_v1", target_file: "specs/one" });
   const id = String(started.session_id);

@@ -7,8 +7,8 @@ import { temporaryName } from "./publisher.js";
 import type { SessionPlace } from "./store-layout.js";
 
 const MAX_KNOWN = 4096;
-/** Of commits that follow each other faster, one head is written. */
-const DELAY_MS = 25;
+/** Of commits that follow each other faster than this, one head is written. */
+const PAUSE_MS = 25;
 
 /**
  * Writes each session's `head`, a small file that names the newest version. It is written soon after the answer and not
@@ -24,6 +24,8 @@ export class Heads {
   /** What is to be written of each session. */
   readonly #next = new Map<SessionId, number>();
   readonly #folders = new Map<string, string>();
+  /** When the head in a folder was written last. */
+  readonly #written = new Map<string, number>();
 
   constructor(disk: Disk, background: Background) {
     this.#disk = disk;
@@ -36,7 +38,8 @@ export class Heads {
     this.#next.set(at.id, version);
     if (isPlanned) return;
     this.#background.run(`${at.id} head`, async () => {
-      await delay(DELAY_MS);
+      const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
+      if (pause > 0) await delay(pause);
       await this.#write(at);
     });
   }
@@ -47,6 +50,8 @@ export class Heads {
     const number = this.#folders.get(folder) ?? (await this.#disk.fileNumber(folder));
     if (number === undefined) return;
     if (this.#folders.size >= MAX_KNOWN) this.#folders.clear();
+    if (this.#written.size >= MAX_KNOWN) this.#written.clear();
+    this.#written.set(folder, performance.now());
     this.#folders.set(folder, number);
     const staged = join(folder, temporaryName());
     try {
