@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type CopyProgress, copySessions, MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
-import { FileStorage } from "phasegate/fs";
+import { FileStorage, type FileStorageOptions } from "phasegate/fs";
 import { commitChain, makeCommit } from "phasegate/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { StoreLayout } from "../../src/adapters/fs/storage/store-layout.js";
 import { AlteredStorage } from "../kernel/altered-storage.js";
 import { failure } from "../support/failure.js";
@@ -11,7 +11,11 @@ import { livedIn, logOf } from "../support/house.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 
-const openFiles = async () => FileStorage.open(await temporaryFolder());
+async function openFiles(options: FileStorageOptions = {}) {
+  const storage = await FileStorage.open(await temporaryFolder(), options);
+  onTestFinished(() => storage.close());
+  return storage;
+}
 const HASH_KEY = "a key of the host, of more than 32 characters";
 
 /** The same as a storage, with something that happens before a commit is appended. */
@@ -246,7 +250,7 @@ describe("copySessions", () => {
   it("refuses what the target takes not, and stops where the target fails", async () => {
     const from = new MemoryStorage();
     const { ids } = await livedIn(from);
-    const small = await FileStorage.open(await temporaryFolder(), { maxCommitBytes: 50_000 });
+    const small = await openFiles({ maxCommitBytes: 50_000 });
     expect((await copySessions(from, small)).refused).toMatchObject([
       { sessionId: ids.large, reason: "not_taken", cause: { code: "TOO_LARGE" } },
     ]);
