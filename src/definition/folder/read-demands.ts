@@ -1,4 +1,5 @@
-import { type ApprovalDefinition, REVEALS, type Reveal, type VerifyDefinition } from "../gate-structure.js";
+import { type ApprovalDefinition, REVEALS, type Reveal } from "../gate-structure.js";
+import type { VerifyDefinition } from "../structure.js";
 import { isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
 import { nearest } from "../nearest.js";

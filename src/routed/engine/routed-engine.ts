@@ -20,7 +20,7 @@ import { type RoutedNotificationMap, type RoutedNotificationName, RoutedNotifica
 import type { RoutedEngineOptions } from "./options.js";
 import { resolveRoutedOptions } from "./resolve-options.js";
 import { createRoutedContext, type RoutedContext } from "./routed-context.js";
-import type { RoutedCommit as RoutedSessionCommit } from "./routed-session.js";
+import type { RoutedCommit } from "./routed-session.js";
 import { startRouted } from "./start.js";
 import type {
   AdvanceRequest,
@@ -152,7 +152,7 @@ export class RoutedEngine {
   watch(
     query: WatchQuery = {},
     { signal }: { readonly signal?: AbortSignal } = {},
-  ): AsyncIterableIterator<RoutedSessionCommit, undefined> {
+  ): AsyncIterableIterator<RoutedCommit, undefined> {
     const { storage, hashKey } = this.#context.options;
     return watchKind(storage, { ...query, kind: routedMachine.kind }, signal, async (next) => {
       try {
@@ -168,7 +168,7 @@ export class RoutedEngine {
     });
   }
 
-  async #isBelieved(commit: RoutedSessionCommit): Promise<boolean> {
+  async #isBelieved(commit: RoutedCommit): Promise<boolean> {
     try {
       return await requireBelieved(this.#context, commit);
     } catch (error) {

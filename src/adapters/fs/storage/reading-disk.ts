@@ -1,4 +1,4 @@
-import { constants } from "node:buffer";
+import { constants as bufferConstants } from "node:buffer";
 import type { Stats } from "node:fs";
 import type * as nodeFs from "node:fs/promises";
 import { closing, ignore, orMissing } from "./file-handles.js";
@@ -17,7 +17,7 @@ export type ReadRange = (position: number, bytes: number) => Promise<Buffer>;
 const SHORT = 8192;
 
 /** No text is longer, and all that is read whole becomes a text. */
-const LONGEST = constants.MAX_STRING_LENGTH;
+const LONGEST = bufferConstants.MAX_STRING_LENGTH;
 
 /** What the store asks the file system. What isn't there is undefined, and no error. */
 export class ReadingDisk {
