@@ -1,59 +1,79 @@
 /**
- * The house: which room may import which. A room that isn't listed may not be imported, and types count as imports.
- * Anyone may import errors.ts. test/package/import-arrows.test.ts plants every wrong-way import and sees it caught.
+ * Which module may import which. A module that isn't listed may not be imported, and types count as imports. A folder
+ * within a module can be a module of its own. Anyone may import errors.ts. test/package/import-arrows.test.ts plants
+ * every import in the wrong direction and sees it caught.
  */
-const PURE = ["definition", "template", "plan", "gate", "decision"];
-// Not in PURE: only engines know what a session's events are. To ports, kernel and adapters a commit's body is opaque.
-const ENGINE = [...PURE, "session", "ports", "kernel"];
-const TOOL = [...ENGINE, "engine", "routed"];
+const MODEL = ["workflow", "template", "plan", "rules", "gate"];
+const PORTS = [...MODEL, "routed/decision", "ports"];
+const ENGINE = [...PORTS, "workflow/infer", "workflow/files", "runtime", "log", "approval", "phased", "routed"];
+const STORAGE = ["workflow", "ports", "storage/common"];
 
 const MAY_IMPORT = {
-  definition: [],
-  template: ["definition"],
-  plan: ["definition"],
-  gate: ["definition"],
-  // What a decider is asked and what it may answer: deciders are adapters, so it stands before the ports.
-  decision: ["definition"],
-  // What a gate said is part of what happened to a session.
-  session: ["definition", "gate"],
-  ports: PURE,
-  // Phased, routed and recorded sessions share one kernel, so it knows of no phases and no gates.
-  kernel: ["definition", "ports"],
-  engine: ENGINE,
-  // Routed sessions ask the same gates: verifiers, signatures, limits and figures are the phased engine's.
-  routed: [...ENGINE, "engine"],
-  tool: TOOL,
-  // Checks of paths and names that need no file system live in definition.
-  walls: ["definition"],
-  adapters: [...PURE, "ports", "walls"],
-  // Recorded sessions have the figures, the watching and the checks of whole logs that the others have.
-  workspace: [...PURE, "ports", "kernel", "engine", "walls"],
-  // What contract suites and fakes are made of.
-  testing: ["definition", "ports", "adapters/memory", "kernel", "engine"],
-  mcp: [...TOOL, "tool", "walls", "workspace"],
-  http: [...TOOL, "tool"],
-  // The bin is a host of its own: it chooses adapters, it serves MCP, and it runs the contract over adapters of others.
-  cli: [...TOOL, "tool", "walls", "workspace", "adapters", "mcp", "http", "testing"],
+  // The model of workflows; what reads their files is above the ports.
+  workflow: [],
+  template: ["workflow"],
+  plan: ["workflow"],
+  rules: ["workflow"],
+  "workflow/infer": ["workflow", "rules"],
+  gate: ["workflow", "rules"],
+  approval: ["workflow"],
+  // What a decider is asked and what it may answer.
+  "routed/decision": ["workflow"],
+  ports: ["workflow", "plan", "routed/decision"],
+  "workflow/files": ["workflow", "workflow/infer", "rules", "ports"],
+  runtime: [],
+  // All kinds of sessions share one log, which knows of no phases and no gates.
+  log: ["workflow", "ports", "runtime"],
+  phased: [...PORTS, "workflow/files", "runtime", "log", "approval"],
+  // Routed sessions ask the same gates: verifiers, signatures and limits are the phased engine's.
+  routed: [...PORTS, "runtime", "log", "approval", "phased"],
+  tools: [...PORTS, "runtime", "approval", "phased", "routed"],
+  sandbox: ["workflow"],
+  "storage/common": ["workflow", "ports"],
+  "storage/memory": STORAGE,
+  "storage/files": STORAGE,
+  "storage/sqlite": STORAGE,
+  "storage/postgres": STORAGE,
+  content: ["workflow", "workflow/files", "ports", "sandbox"],
+  search: ["workflow", "workflow/files", "ports", "sandbox", "content"],
+  deciders: ["workflow", "ports", "routed/decision"],
+  verifiers: ["workflow", "rules", "gate", "ports", "sandbox"],
+  workspace: ["workflow", "workflow/files", "gate", "ports", "runtime", "log", "phased", "sandbox"],
+  testing: ["workflow", "ports", "phased", "content"],
+  mcp: ["workflow", "gate", "ports", "phased", "routed", "tools", "workspace"],
+  http: ["workflow", "routed", "tools"],
+  // The command line is a host of its own: it chooses the adapters.
+  cli: [
+    ...ENGINE,
+    ...["storage/common", "storage/files", "storage/sqlite", "storage/postgres"],
+    ...["content", "search", "deciders", "verifiers", "sandbox", "workspace", "testing", "tools", "mcp", "http"],
+  ],
 };
 
 /** Where `node:` is allowed. What runs in a browser or an edge worker has none of it. */
 const NODE_ROOMS = [
-  "^src/(walls|workspace|testing|cli)/",
-  // Not the files directly in adapters/: memory shares them.
-  "^src/adapters/(?!memory/)[^/]+/",
-  "^src/mcp/[^/]*stdio[^/]*[.]ts$",
+  "^src/(sandbox|workspace|testing|cli|verifiers|search)/",
+  "^src/storage/(files|sqlite|postgres)/",
+  "^src/mcp/stdio[.]ts$",
 ];
 
-const rooms = Object.keys(MAY_IMPORT).join("|");
+/** The files of a module, without those of the modules within it. */
+function filesOf(room) {
+  const within = Object.keys(MAY_IMPORT).filter((other) => other.startsWith(`${room}/`));
+  const inner = within.map((other) => other.slice(room.length + 1)).join("|");
+  return inner === "" ? `^src/${room}/` : `^src/${room}/(?!(?:${inner})/)`;
+}
+
+const rooms = Object.keys(MAY_IMPORT).map(filesOf);
 
 const arrows = Object.entries(MAY_IMPORT).map(([room, allowed]) => ({
   name: `arrows-${room}`,
   comment: `${room} may import ${["errors.ts", ...allowed].join(", ")} and itself`,
   severity: "error",
-  from: { path: `^src/${room}/` },
+  from: { path: filesOf(room) },
   to: {
     path: "^src/",
-    pathNot: ["^src/errors[.]ts$", `^src/${room}/`, ...allowed.map((name) => `^src/${name}/`)],
+    pathNot: ["^src/errors[.]ts$", filesOf(room), ...allowed.map(filesOf)],
   },
 }));
 
@@ -64,15 +84,8 @@ export default {
       name: "room-unknown",
       comment: "a new room needs its arrows in .dependency-cruiser.mjs",
       severity: "error",
-      from: { path: "^src/[^/]+/", pathNot: `^src/(${rooms})/` },
+      from: { path: "^src/[^/]+/", pathNot: rooms },
       to: {},
-    },
-    {
-      name: "adapters-apart",
-      comment: "an adapter doesn't import another one: who uses the one must not load the other's driver",
-      severity: "error",
-      from: { path: "^src/adapters/([^/]+)/" },
-      to: { path: "^src/adapters/[^/]+/", pathNot: "^src/adapters/$1/" },
     },
     {
       name: "errors-alone",
@@ -90,7 +103,8 @@ export default {
     },
     {
       name: "node-outside",
-      comment: "Node's modules are for walls, adapters, workspace, testing, mcp's stdio files and cli",
+      comment:
+        "Node's modules are for the sandbox, workspaces, testing, the command line, stdio and the adapters that need them",
       severity: "error",
       from: { path: "^src/", pathNot: NODE_ROOMS },
       to: { dependencyTypes: ["core"] },
@@ -111,9 +125,9 @@ export default {
     },
     {
       name: "markdown-in-linear-time",
-      comment: "definition/markdown/from-markdown.ts is the parser whose time grows with the text; import that",
+      comment: "workflow/from-markdown.ts is the parser whose time grows with the text; import that",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/definition/markdown/from-markdown[.]ts$" },
+      from: { path: "^src/", pathNot: "^src/workflow/from-markdown[.]ts$" },
       to: { path: "node_modules/mdast-util-from-markdown/" },
     },
     {

@@ -16,7 +16,7 @@ export default defineConfig({
     workspace: "src/workspace.ts",
     testing: "src/testing.ts",
     // What the contract starts as processes of their own: found by its path, exported nowhere.
-    "testing/storage-worker": "src/testing/storage-worker.ts",
+    "testing/storage-worker": "src/testing/storage-contract/worker.ts",
     "cli/main": "src/cli/main.ts",
   },
   format: "esm",

@@ -5,24 +5,25 @@
  *
  * @packageDocumentation
  */
-export { AiSdkDecider, type AiSdkDeciderOptions, type AiSdkModel } from "./adapters/deciders/ai-sdk-decider.js";
-export type { DeciderExchange, OnExchange } from "./adapters/deciders/exchange.js";
-export { GeminiDecider, type GeminiDeciderOptions } from "./adapters/deciders/gemini-decider.js";
-export type { GeminiEnvironment } from "./adapters/deciders/gemini-environment.js";
-export { LinearDecider } from "./adapters/deciders/linear-decider.js";
-export type { ModelDeciderOptions } from "./adapters/deciders/model-settings.js";
-export type { FailureReason } from "./adapters/deciders/request-failure.js";
+export { AiSdkDecider, type AiSdkDeciderOptions, type AiSdkModel } from "./deciders/ai-sdk.js";
+export type { DeciderExchange, OnExchange } from "./deciders/exchange.js";
+export type { FailureReason } from "./deciders/failures.js";
+export type { GeminiEnvironment } from "./deciders/gemini.js";
+export { GeminiDecider, type GeminiDeciderOptions } from "./deciders/gemini.js";
+export {
+  type DeciderScript,
+  LinearDecider,
+  type ScriptedAnswer,
+  ScriptedDecider,
+} from "./deciders/linear.js";
+export type { ModelDeciderOptions } from "./deciders/model.js";
 export {
   SamplingDecider,
   type SamplingDeciderOptions,
   type SamplingParams,
   type SamplingServer,
-} from "./adapters/deciders/sampling-decider.js";
-export {
-  type DeciderScript,
-  type ScriptedAnswer,
-  ScriptedDecider,
-} from "./adapters/deciders/scripted-decider.js";
+} from "./deciders/sampling.js";
+export type { StepDecider } from "./ports/step-decider.js";
 export type {
   DeciderAnswer,
   DecisionRequest,
@@ -30,7 +31,6 @@ export type {
   RoutedHistoryEntry,
   RoutedStatus,
   StepReport,
-} from "./decision/decision-request.js";
-export type { JsonObject, JsonValue } from "./definition/json.js";
-export type { RoutedDefinition, RoutedStep } from "./definition/routed-definition.js";
-export type { StepDecider } from "./ports/step-decider.js";
+} from "./routed/decision/request.js";
+export type { JsonObject, JsonValue } from "./workflow/json.js";
+export type { RoutedDefinition, RoutedStep } from "./workflow/routed-definition.js";

@@ -3,9 +3,10 @@
  *
  * @packageDocumentation
  */
-export { FileContent, type FileContentOptions } from "./adapters/fs/content/file-content.js";
-export { FileTexts, type FileTextsOptions } from "./adapters/fs/content/file-texts.js";
-export { FilePlans, type FilePlansOptions } from "./adapters/fs/plans/file-plans.js";
-export { FileStorage, type FileStorageOptions } from "./adapters/fs/storage/file-storage.js";
-export type { FileSystem } from "./adapters/fs/storage/reading-disk.js";
-export { createProjectRoot, type ProjectRoot } from "./walls/project-root.js";
+
+export { FilePlans, type FilePlansOptions } from "./content/file-plans.js";
+export { FileTexts, type FileTextsOptions } from "./content/file-texts.js";
+export { FileContent, type FileContentOptions } from "./content/files.js";
+export { createProjectRoot, type ProjectRoot } from "./sandbox/open.js";
+export type { FileSystem } from "./storage/files/disk.js";
+export { FileStorage, type FileStorageOptions } from "./storage/files/storage.js";

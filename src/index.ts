@@ -4,92 +4,17 @@
  *
  * @packageDocumentation
  */
-export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./adapters/memory/memory-content.js";
-export { MemoryPlans } from "./adapters/memory/memory-plans.js";
-export { MemoryStorage } from "./adapters/memory/memory-storage.js";
-export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./definition/define-workflow.js";
-export { type Diagnostic, formatDiagnostic } from "./definition/diagnostic.js";
-export type { JsonObject, JsonValue } from "./definition/json.js";
-export type { ExecutionStep } from "./definition/markdown/execution-steps.js";
-export type { MarkdownFacts } from "./definition/markdown/markdown-facts.js";
-export { parseSessionId, type SessionId } from "./definition/names.js";
-export type {
-  ApprovalDefinition,
-  DynamicDefinition,
-  FieldDefinition,
-  FieldGate,
-  FieldType,
-  GateDefinition,
-  OpenGate,
-  PhaseDefinition,
-  PlanGate,
-  PlannedPhase,
-  PlannedTask,
-  PlanPin,
-  Reveal,
-  RuleDefinition,
-  SchemaGate,
-  TaskDefinition,
-  VerifyDefinition,
-  WorkflowStructure,
-} from "./definition/structure.js";
-export type { WorkflowDefinition } from "./definition/workflow-definition.js";
-export type {
-  ApprovalInput,
-  GateInput,
-  PhaseInput,
-  TaskInput,
-  TextInput,
-  VerifyInput,
-  WorkflowInput,
-} from "./definition/workflow-input.js";
-export type { SessionAudit } from "./engine/approval/audit-session.js";
-export type { ApprovalRequest, AwaitedApproval, Denial } from "./engine/approval/awaited.js";
-export type { ApprovalResult, ApproveRequest, DenyRequest } from "./engine/approval/decide.js";
-export type { ApproverKeys } from "./engine/approval/ed25519.js";
-export type { ApprovedPass, UnapprovedPass } from "./engine/approval/ledger.js";
-export { createApproverKeys, type SignRequest, signApproval } from "./engine/approver.js";
-export type { ArtifactView } from "./engine/artifacts.js";
-export type { BrokenSession, SessionPage } from "./engine/checked-page.js";
-export type { CleanupRequest, CleanupResult } from "./engine/cleanup.js";
-export type { CompleteRequest } from "./engine/complete-phase.js";
-export { copySessions } from "./engine/copy-sessions.js";
-export { createEngine, Engine, type EvidenceByPhase } from "./engine/engine.js";
-export type { TickReport } from "./engine/engine-context.js";
-export type { CompleteResult, GateAnswer } from "./engine/gate-answer.js";
-export type { SessionChoice } from "./engine/logs/chosen-sessions.js";
-export type { CopyOptions, CopyProgress, CopyReport, RefusedSession } from "./engine/logs/copy-report.js";
-export type { RefusalReason } from "./engine/logs/log-refusal.js";
-export type { SessionKind } from "./engine/logs/session-kind.js";
-export type { OperationMetrics } from "./engine/metrics.js";
-export type {
-  EngineNotifications,
-  NotificationListener,
-  NotificationName,
-  PersonsDecision,
-  SessionNotification,
-} from "./engine/notifications.js";
-export { type AgentSync, DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./engine/options.js";
-export type { PhaseView, TaskView, TextView } from "./engine/phase-view.js";
-export type { PlanView } from "./engine/plan/live-plan.js";
-export type { SyncRequest, SyncResult } from "./engine/plan/sync-plan.js";
-export type { TaskStanding } from "./engine/plan/task-standing.js";
-export type { PlannedPhaseView, PlannedTaskView } from "./engine/plan/view-plan.js";
-export type { LivingStatus, Retention } from "./engine/retention.js";
-export type {
-  DeleteResult,
-  Keyed,
-  MoveRequest,
-  MoveResult,
-  PauseResult,
-  ResumeResult,
-  RetryResult,
-  RollbackResult,
-} from "./engine/session-commands.js";
-export { Session } from "./engine/session-object.js";
-export type { StartedPlan, StartRequest, StartResult } from "./engine/start-session.js";
-export type { FullStateView, StateView, UnapprovedView } from "./engine/state-view.js";
-export type { SessionCommit, WatchQuery } from "./engine/watch-commits.js";
+
+export type { ApproverKeys } from "./approval/keys.js";
+export {
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  type ApprovalSignature,
+  approvalMessage,
+} from "./approval/message.js";
+export { createApproverKeys, type SignRequest, signApproval } from "./approval/sign.js";
+export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./content/memory.js";
+export { MemoryPlans } from "./content/memory-plans.js";
 export {
   type AnyPhasegateError,
   type ErrorCode,
@@ -99,12 +24,55 @@ export {
   type SourcePosition,
 } from "./errors.js";
 export { checkGate, type GateContext } from "./gate/check-gate.js";
-export { verifierNames } from "./gate/checks-of.js";
-export { conceal } from "./gate/reveal.js";
-export { compileRules } from "./gate/rules/compile-rules.js";
-export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rules/rule-set.js";
+export { compileRules } from "./gate/gate-rules.js";
+export { conceal, verifierNames } from "./gate/reveal.js";
+export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rule-set.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
-export type { AuditReport, Receipt } from "./kernel/audit.js";
+export type { AuditReport, Receipt } from "./log/audit.js";
+export type { SessionAudit } from "./phased/approval/audit.js";
+export type { ApprovalRequest, AwaitedApproval, Denial } from "./phased/approval/awaited.js";
+export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/decide.js";
+export type { ApprovedPass, UnapprovedPass } from "./phased/approval/ledger.js";
+export type { ArtifactView } from "./phased/artifacts.js";
+export type { CleanupRequest, CleanupResult } from "./phased/cleanup.js";
+export type {
+  DeleteResult,
+  Keyed,
+  MoveRequest,
+  MoveResult,
+  PauseResult,
+  ResumeResult,
+  RetryResult,
+  RollbackResult,
+} from "./phased/commands.js";
+export type { CompleteRequest } from "./phased/complete-phase.js";
+export { copySessions } from "./phased/copy-sessions.js";
+export { createEngine, Engine, type EvidenceByPhase } from "./phased/engine.js";
+export type { TickReport } from "./phased/engine-context.js";
+export type { CompleteResult, GateAnswer } from "./phased/gate-answer.js";
+export type { BrokenSession, SessionPage } from "./phased/lists.js";
+export type { RefusalReason, SessionKind } from "./phased/log-check.js";
+export type { CopyOptions, CopyProgress, CopyReport, RefusedSession, SessionChoice } from "./phased/log-copy.js";
+export type {
+  EngineNotifications,
+  NotificationListener,
+  NotificationName,
+  PersonsDecision,
+  SessionNotification,
+} from "./phased/notifications.js";
+export { type AgentSync, DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./phased/options.js";
+export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
+export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskStanding } from "./phased/plan/view.js";
+export type { LivingStatus, Retention } from "./phased/retention.js";
+export { Session } from "./phased/session.js";
+export type { StartedPlan, StartRequest, StartResult } from "./phased/start.js";
+export type { Actor } from "./phased/state/commands.js";
+export type { PlanChange, PlanChangeKind, PlanChanges, SessionEvent, Verification } from "./phased/state/events.js";
+export type { SessionHead } from "./phased/state/head.js";
+export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
+export type { FullStateView, PhaseView, StateView, TaskView, TextView, UnapprovedView } from "./phased/views.js";
+export type { SessionCommit, WatchQuery } from "./phased/watch.js";
+export { type PlanOrder, planOrder } from "./plan/order.js";
 export { type ParsePlanOptions, parsePlan } from "./plan/parse-plan.js";
 export type {
   Checkbox,
@@ -116,8 +84,7 @@ export type {
   PlanTask,
   TaskState,
 } from "./plan/plan.js";
-export { type PlanOrder, planOrder } from "./plan/plan-order.js";
-export { type TickOptions, tickTask } from "./plan/tick-task.js";
+export { type TickOptions, tickTask } from "./plan/tick.js";
 export type { Clock } from "./ports/clock.js";
 export type {
   Content,
@@ -143,24 +110,48 @@ export type {
 export type { TargetGuard } from "./ports/target-guard.js";
 export type { SourceText, TextSource } from "./ports/text-source.js";
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
-export {
-  type ApprovalAnswer,
-  type ApprovalQuestion,
-  type ApprovalSignature,
-  approvalMessage,
-} from "./session/approval-message.js";
-export type { Actor } from "./session/commands.js";
-export type { SessionEvent } from "./session/events.js";
-export type { SessionHead } from "./session/head.js";
-export type { GateFailure, PhaseAttempt } from "./session/history.js";
-export type { PlanChange, PlanChangeKind, PlanChanges } from "./session/plan-changes.js";
-export type { Verification } from "./session/verification.js";
-export { renderTemplate, type TemplateValues } from "./template/render-template.js";
-export type { Action } from "./tool/actions.js";
+export type { OperationMetrics } from "./runtime/metrics.js";
+export { MemoryStorage } from "./storage/memory/storage.js";
+export { renderTemplate, type TemplateValues } from "./template/template.js";
+export type { DispatchOptions, PersonsAnswer, WorkflowResponse } from "./tools/context.js";
+export type { Action, ObjectSchema } from "./tools/phased/actions.js";
 export {
   createWorkflowTool,
   type WorkflowTool,
   type WorkflowToolOptions,
-} from "./tool/create-workflow-tool.js";
-export type { DispatchOptions, PersonsAnswer, WorkflowResponse } from "./tool/tool-context.js";
-export type { ObjectSchema } from "./tool/tool-schema.js";
+} from "./tools/phased/workflow-tool.js";
+export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./workflow/define-workflow.js";
+export { type Diagnostic, formatDiagnostic } from "./workflow/diagnostic.js";
+export type { JsonObject, JsonValue } from "./workflow/json.js";
+export type { ExecutionStep, MarkdownFacts } from "./workflow/markdown-facts.js";
+export { parseSessionId, type SessionId } from "./workflow/names.js";
+export type {
+  ApprovalDefinition,
+  DynamicDefinition,
+  FieldDefinition,
+  FieldGate,
+  FieldType,
+  GateDefinition,
+  OpenGate,
+  PhaseDefinition,
+  PlanGate,
+  PlannedPhase,
+  PlannedTask,
+  PlanPin,
+  Reveal,
+  RuleDefinition,
+  SchemaGate,
+  TaskDefinition,
+  VerifyDefinition,
+  WorkflowDefinition,
+  WorkflowStructure,
+} from "./workflow/structure.js";
+export type {
+  ApprovalInput,
+  GateInput,
+  PhaseInput,
+  TaskInput,
+  TextInput,
+  VerifyInput,
+  WorkflowInput,
+} from "./workflow/workflow-input.js";

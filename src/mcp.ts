@@ -4,12 +4,12 @@
  *
  * @packageDocumentation
  */
-export type { WorkflowPoll } from "./mcp/poll-workflows.js";
-export { registerRoutedTools } from "./mcp/register-routed-tools.js";
-export { registerWorkflowPrompt } from "./mcp/register-workflow-prompt.js";
+
+export { registerRoutedTools } from "./mcp/routed-tools.js";
+export type { WorkflowPoll } from "./mcp/workflow-tool.js";
 export {
   type RegisterWorkflowToolOptions,
   registerWorkflowTool,
   type WorkflowRegistration,
-} from "./mcp/register-workflow-tool.js";
-export { registerWorkspaceTools } from "./mcp/register-workspace-tools.js";
+} from "./mcp/workflow-tool.js";
+export { registerWorkflowPrompt, registerWorkspaceTools } from "./mcp/workspace-tools.js";

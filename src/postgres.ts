@@ -3,6 +3,7 @@
  *
  * @packageDocumentation
  */
-export type { PgClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./adapters/postgres/pg-types.js";
-export type { PostgresPlace, PostgresStorageOptions } from "./adapters/postgres/postgres-options.js";
-export { PostgresStorage } from "./adapters/postgres/postgres-storage.js";
+
+export type { PostgresPlace, PostgresStorageOptions } from "./storage/postgres/options.js";
+export { PostgresStorage } from "./storage/postgres/storage.js";
+export type { PgClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./storage/postgres/types.js";

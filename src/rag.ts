@@ -4,14 +4,15 @@
  *
  * @packageDocumentation
  */
-export type { Embed } from "./adapters/rag/embed-texts.js";
-export { OramaRetriever, type OramaRetrieverOptions } from "./adapters/rag/orama-retriever.js";
-export { RagContent, type RagContentOptions, type RefreshableRetriever } from "./adapters/rag/rag-content.js";
-export type { SearchProblem, SyncReport } from "./adapters/rag/sync-index.js";
+
 export type { Chunk, Retriever, SearchQuery } from "./ports/retriever.js";
+export { RagContent, type RagContentOptions, type RefreshableRetriever } from "./search/rag-content.js";
+export { OramaRetriever, type OramaRetrieverOptions } from "./search/retriever.js";
+export type { SearchProblem, SyncReport } from "./search/sync.js";
+export type { Embed } from "./search/vectors.js";
 export {
   createSearchTool,
   type SearchAnswer,
   type SearchTool,
   type SearchToolOptions,
-} from "./tool/create-search-tool.js";
+} from "./tools/search-tool.js";

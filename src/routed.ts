@@ -1,6 +1,24 @@
 /** Routed workflows: after each report a decider picks the next step, inside walls. */
-export { buildDecisionPrompt, type DecisionPrompt, type PromptOptions } from "./decision/build-decision-prompt.js";
-export { decisionJsonSchema, type ReadAnswer, readDecision, readDecisionText } from "./decision/decision-answer.js";
+
+export type { ErrorCode } from "./errors.js";
+export type { CorsOptions } from "./http/api.js";
+export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/api.js";
+export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/routes.js";
+export type { Current, Recorded } from "./log/commit.js";
+export type { SessionKind } from "./phased/log-check.js";
+export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
+export type { StepDecider } from "./ports/step-decider.js";
+export type { TextSource } from "./ports/text-source.js";
+export type { RoutedAudit } from "./routed/approval-guard.js";
+export type { RoutedApproval } from "./routed/approvals.js";
+export type { RoutedMove } from "./routed/commands.js";
+export { decisionJsonSchema, type ReadAnswer, readDecision, readDecisionText } from "./routed/decision/answer.js";
+export {
+  buildDecisionPrompt,
+  type DecisionPrompt,
+  definitionText,
+  type PromptOptions,
+} from "./routed/decision/prompt.js";
 export type {
   DeciderAnswer,
   DecisionRequest,
@@ -8,39 +26,19 @@ export type {
   RoutedHistoryEntry,
   RoutedStatus,
   StepReport,
-} from "./decision/decision-request.js";
-export { definitionText } from "./decision/definition-text.js";
-export { FINISH, type RoutedDefinition, type RoutedStep } from "./definition/routed-definition.js";
-export type { SessionKind } from "./engine/logs/session-kind.js";
-export type { ErrorCode } from "./errors.js";
-export type { CorsOptions } from "./http/cors.js";
-export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/create-http-api.js";
-export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/openapi.js";
-export type { Listener } from "./kernel/notifier.js";
-export type { Current, Recorded } from "./kernel/recorded.js";
-export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
-export type { StepDecider } from "./ports/step-decider.js";
-export type { TextSource } from "./ports/text-source.js";
-export {
-  defineRoutedWorkflow,
-  type RoutedStepInput,
-  type RoutedWorkflowInput,
-  routedWorkflows,
-} from "./routed/definition/define-routed-workflow.js";
-export type { ReadRoutedWorkflow } from "./routed/definition/read-routed-workflow.js";
-export { RoutedFolders, type RoutedFoldersOptions } from "./routed/definition/routed-folders.js";
-export type { StepGateInput } from "./routed/definition/step-gate.js";
-export type { RoutedAudit } from "./routed/engine/approval-guard.js";
-export type { RoutedApproval } from "./routed/engine/approve.js";
-export type { RoutedMove } from "./routed/engine/moves.js";
+} from "./routed/decision/request.js";
+export { createRoutedEngine, RoutedEngine } from "./routed/engine.js";
 export type {
   InstanceNotification,
   RoutedNotificationMap,
   RoutedNotificationName,
-} from "./routed/engine/notifications.js";
-export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/engine/options.js";
-export { createRoutedEngine, RoutedEngine } from "./routed/engine/routed-engine.js";
-export type { RoutedCommit } from "./routed/engine/routed-session.js";
+} from "./routed/notifications.js";
+export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/options.js";
+export type { RoutedCommit } from "./routed/session.js";
+export type { PendingDecision, RoutedEvent, RoutedHead } from "./routed/state/events.js";
+export type { RoutedDecision, RoutedEntry } from "./routed/state/history.js";
+export { ROUTED_SESSIONS } from "./routed/state/machine.js";
+export type { RoutedOperation } from "./routed/state/transition.js";
 export type {
   AdvanceRequest,
   GateRefusal,
@@ -53,14 +51,19 @@ export type {
   StartRoutedRequest,
   StepView,
   UnapprovedStep,
-} from "./routed/engine/types.js";
-export type { RoutedDecision, RoutedEntry } from "./routed/session/entries.js";
-export type { RoutedEvent } from "./routed/session/events.js";
-export type { PendingDecision, RoutedHead } from "./routed/session/head.js";
-export type { RoutedOperation } from "./routed/session/refusals.js";
-export { ROUTED_SESSIONS } from "./routed/session/routed-sessions.js";
-export { createRoutedTools, type RoutedToolsOptions } from "./tool/routed/create-routed-tools.js";
-export type { RoutedCall } from "./tool/routed/requests.js";
-export type { RoutedCallOptions } from "./tool/routed/routed-face.js";
-export type { RoutedTool, RoutedToolAnswer } from "./tool/routed/routed-tool.js";
-export type { PersonsAnswer } from "./tool/tool-context.js";
+} from "./routed/types.js";
+export type { Listener } from "./runtime/notifier.js";
+export type { PersonsAnswer } from "./tools/context.js";
+export type { RoutedCallOptions, RoutedTool, RoutedToolAnswer } from "./tools/routed/face.js";
+export type { RoutedCall } from "./tools/routed/requests.js";
+export { createRoutedTools, type RoutedToolsOptions } from "./tools/routed/routed-tools.js";
+export type { StepGateInput } from "./workflow/files/define-routed-workflow.js";
+export {
+  defineRoutedWorkflow,
+  type RoutedStepInput,
+  type RoutedWorkflowInput,
+  routedWorkflows,
+} from "./workflow/files/define-routed-workflow.js";
+export type { ReadRoutedWorkflow } from "./workflow/files/routed-workflow.js";
+export { RoutedFolders, type RoutedFoldersOptions } from "./workflow/files/routed-workflow.js";
+export { FINISH, type RoutedDefinition, type RoutedStep } from "./workflow/routed-definition.js";

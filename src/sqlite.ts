@@ -4,4 +4,4 @@
  *
  * @packageDocumentation
  */
-export { SqliteStorage, type SqliteStorageOptions } from "./adapters/sqlite/sqlite-storage.js";
+export { SqliteStorage, type SqliteStorageOptions } from "./storage/sqlite/storage.js";

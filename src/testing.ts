@@ -6,13 +6,20 @@
  *
  * @packageDocumentation
  */
-export { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "./testing/broken-contents.js";
-export { BROKEN_STORAGES, type BrokenStorage, brokenStorage } from "./testing/broken-storages.js";
+export {
+  BROKEN_CONTENTS,
+  BROKEN_STORAGES,
+  type BrokenContent,
+  type BrokenStorage,
+  brokenContent,
+  brokenStorage,
+} from "./testing/broken.js";
+export { FakeClock } from "./testing/clock.js";
+export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/commits.js";
 export { type ContentContractOptions, contentContract, runContentContract } from "./testing/content-contract.js";
-export type { ContractCase } from "./testing/contract-case.js";
-export { FakeClock } from "./testing/fake-clock.js";
+export type { ContractCase } from "./testing/contract.js";
+export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/contract.js";
 export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
-export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/make-commit.js";
 export {
   type ModelServer,
   type ModelServerReplies,
@@ -21,7 +28,6 @@ export {
   startModelServer,
 } from "./testing/model-server.js";
 export { type PlanContractOptions, planContract } from "./testing/plan-contract.js";
-export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/run-contract.js";
 export {
   type AgentAnswer,
   type AgentCall,
@@ -31,5 +37,9 @@ export {
   ScriptedAgent,
   type ScriptedAgentOptions,
 } from "./testing/scripted-agent.js";
-export type { StorageContractModule, StorageContractOptions, StorageProcess } from "./testing/storage-check.js";
-export { runStorageContract, storageContract } from "./testing/storage-contract.js";
+export { runStorageContract, storageContract } from "./testing/storage-contract/contract.js";
+export type {
+  StorageContractModule,
+  StorageContractOptions,
+  StorageProcess,
+} from "./testing/storage-contract/stage.js";

@@ -3,13 +3,14 @@
  *
  * @packageDocumentation
  */
-export type { AllowedCommands } from "./adapters/verifiers/allowed-commands.js";
-export type { AllowedHost } from "./adapters/verifiers/allowed-hosts.js";
+
+export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
+export type { AllowedHost } from "./verifiers/allowed-hosts.js";
+export type { AllowedCommands } from "./verifiers/command.js";
 export {
   createVerifiers,
   type VerifierLimits,
   type VerifierName,
   type VerifiersOptions,
-} from "./adapters/verifiers/create-verifiers.js";
-export type { JsonObject, JsonValue } from "./definition/json.js";
-export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
+} from "./verifiers/create-verifiers.js";
+export type { JsonObject, JsonValue } from "./workflow/json.js";

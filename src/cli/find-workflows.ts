@@ -1,17 +1,21 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { WorkflowFolder } from "../adapters/fs/content/workflow-folder.js";
-import { workflowNames } from "../adapters/fs/content/workflow-names.js";
-import { unreadable } from "../definition/diagnostic.js";
-import { METADATA_FILE, type ReadWorkflow } from "../definition/folder/read-workflow.js";
-import { FILE_MAX, withoutMark } from "../definition/folder/workflow-files.js";
-import { secretIn } from "../definition/kept-back.js";
+import { FileTexts } from "../content/file-texts.js";
+import { workflowNames } from "../content/files.js";
+import { WorkflowFolder } from "../content/workflow-folder.js";
 import { isPhasegateError } from "../errors.js";
-import { openWall } from "../walls/open-wall.js";
-import type { Wall } from "../walls/wall.js";
-import { unknownVerifiers } from "./unknown-verifiers.js";
-import { verifierRuleFaults } from "./verifier-rule-faults.js";
-
+import { checksOf } from "../gate/reveal.js";
+import { openWall } from "../sandbox/open.js";
+import type { Wall } from "../sandbox/sandbox.js";
+import { VERIFIER_NAMES } from "../verifiers/create-verifiers.js";
+import { loadVerifierRules, ruleParam } from "../verifiers/rules.js";
+import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
+import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
+import { RoutedFolders } from "../workflow/files/routed-workflow.js";
+import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
+import { secretIn } from "../workflow/kept-back.js";
+import { nearest, shown } from "../workflow/names.js";
+import type { GateDefinition, WorkflowStructure } from "../workflow/structure.js";
 /** A workflow of either kind, with what its files say. */
 export interface FoundFiles {
   readonly type: string;
@@ -45,7 +49,7 @@ export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
 }
 
 /** One whose reading has thrown: the others are checked all the same. */
-export function failed(type: string, error: unknown): FoundWorkflow {
+function failed(type: string, error: unknown): FoundWorkflow {
   const read = { diagnostics: [unreadable(error, METADATA_FILE)] };
   return { type, folder: type, read, source: () => Promise.resolve(undefined) };
 }
@@ -68,4 +72,135 @@ async function sourceOf(wall: Wall, path: string): Promise<string | undefined> {
     if (isPhasegateError(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * The routed workflow that a folder is, or all of those in it, by name, but for folders that are phased workflows.
+ * `includeRoots` are relative to what holds the workflows.
+ */
+export async function findRouted(
+  folder: string,
+  includeRoots: readonly string[],
+  phased: ReadonlySet<string>,
+): Promise<FoundFiles[]> {
+  const path = await realpath(folder);
+  const inside = await openWall(path);
+  if (phased.size === 0 && (await isRouted(inside, "."))) {
+    const source = new FileTexts({ root: dirname(path) });
+    return [await readRouted(new RoutedFolders({ source, includeRoots }), source, basename(path), "")];
+  }
+  const source = new FileTexts({ root: path });
+  const folders = new RoutedFolders({ source, includeRoots });
+  const found: FoundFiles[] = [];
+  for (const name of await workflowNames(inside)) {
+    if (phased.has(name) || !(await isRouted(inside, name))) continue;
+    found.push(await readRouted(folders, source, name, name).catch((error: unknown) => failed(name, error)));
+  }
+  return found;
+}
+
+/** Whether a folder looks like a routed workflow; one that can't be looked into is none. */
+async function isRouted(wall: Wall, folder: string): Promise<boolean> {
+  try {
+    const entries = await wall.list(folder);
+    return entries.some(({ path, kind }) => {
+      const name = path.slice(path.lastIndexOf("/") + 1);
+      return name === "index.md" || (name === "steps" && kind === "folder");
+    });
+  } catch (error) {
+    if (isPhasegateError(error)) return false;
+    throw error;
+  }
+}
+
+async function readRouted(
+  folders: RoutedFolders,
+  source: FileTexts,
+  name: string,
+  folder: string,
+): Promise<FoundFiles> {
+  const { definition, diagnostics } = await folders.read(name);
+  const unknown = (definition?.steps ?? []).flatMap(({ name: step, file = "index.md", gate }) =>
+    gate === undefined ? [] : unknownInGates(gate, `the step ${step}`, file),
+  );
+  return {
+    type: name,
+    folder,
+    read: { diagnostics: [...diagnostics, ...unknown] },
+    source: async (file) => {
+      const text = await source.read(pathOf(name, file));
+      return text === undefined ? undefined : withoutMark(text);
+    },
+  };
+}
+
+/** Where a diagnostic's file lies: beside the workflow's folder where it was included from there. */
+function pathOf(name: string, file: string): string {
+  return file.startsWith("../") ? file.slice(3) : `${name}/${file}`;
+}
+
+/** A warning for each gate that names a verifier which `phasegate serve` doesn't have: a host may have it. */
+function unknownVerifiers({ phases }: WorkflowStructure): Diagnostic[] {
+  return phases.flatMap(({ number, gate }) =>
+    unknownInGates(gate, `phase ${number}`, `phases/${number}/gate-definition.yaml`),
+  );
+}
+
+/** The same for one gate: `where` says whose it is, in a sentence. */
+function unknownInGates(gate: GateDefinition, where: string, file: string): Diagnostic[] {
+  const names = new Set(checksOf(gate).map(({ verifier }) => verifier));
+  return [...names].filter((name) => !KNOWN.includes(name)).map((name) => warning(where, file, name));
+}
+
+const KNOWN: readonly string[] = VERIFIER_NAMES;
+
+function warning(where: string, file: string, name: string): Diagnostic {
+  const similar = nearest(name, KNOWN);
+  const meant = similar === undefined ? "" : `Did you mean ${shown(similar)}? `;
+  return {
+    file,
+    severity: "warning",
+    code: "VERIFIER_UNKNOWN",
+    message: `${where} names the verifier ${shown(name)}, which phasegate serve doesn't have`,
+    hint: `${meant}Only a host that registers it can start this workflow.`,
+  };
+}
+
+/** An error for each rule in the params of a built-in verifier that can't be run. */
+async function verifierRuleFaults(
+  { phases }: WorkflowStructure,
+  source: (file: string) => Promise<string | undefined>,
+): Promise<Diagnostic[]> {
+  const found: Diagnostic[] = [];
+  for (const { number, gate } of phases) {
+    for (const { verifier, params } of checksOf(gate)) {
+      const fault = await faultOf(verifier, params);
+      if (fault === undefined) continue;
+      const file = `phases/${number}/gate-definition.yaml`;
+      const place = placeOf(fault.rule, await source(file));
+      const hint = "docs/verifiers.md says what can stand in it.";
+      found.push({ file, ...place, severity: "error", code: "RULE_INVALID", message: fault.message, hint });
+    }
+  }
+  return found;
+}
+
+async function faultOf(verifier: string, params: Parameters<typeof ruleParam>[1]) {
+  const given = ruleParam(verifier, params);
+  if (given === undefined) return undefined;
+  try {
+    (await loadVerifierRules()).read(verifier, given.param, given.rule, given.variables);
+    return undefined;
+  } catch (error) {
+    if (isPhasegateError(error)) return { rule: given.rule, message: error.message };
+    throw error;
+  }
+}
+
+/** Where a rule's text stands, as far as it is written in the file as it is read. */
+function placeOf(rule: string, text: string | undefined): { line?: number; column?: number } {
+  const at = text?.indexOf(rule) ?? -1;
+  if (text === undefined || at < 0) return {};
+  const before = text.slice(0, at).split("\n");
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The bin. */
 import process from "node:process";
-import { runCli } from "./run-cli.js";
+import { runCli } from "./run.js";
 
 // Whoever reads our output may stop reading: `phasegate sessions | head` is no failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

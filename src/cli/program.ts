@@ -1,23 +1,22 @@
 import { Command } from "commander";
-import { decideCommand } from "./approve-command.js";
-import { auditCommand } from "./audit-command.js";
-import { backupCommand, restoreCommand } from "./backup-command.js";
-import { compactCommand } from "./compact-command.js";
+import { decideCommand } from "./approve.js";
+import { auditCommand } from "./audit.js";
+import { backupCommand, restoreCommand } from "./backup.js";
+import { compactCommand } from "./compact.js";
 import type { SetExitCode } from "./exit-codes.js";
-import { exportCommand } from "./export-command.js";
-import { gateCommand } from "./gate-command.js";
-import { importCommand } from "./import-command.js";
-import { keygenCommand } from "./keygen-command.js";
-import { packageVersion } from "./package-version.js";
-import { withoutPasswords } from "./passwords.js";
-import { planCommand } from "./plan-command.js";
-import { repairCommand } from "./repair-command.js";
+import { exportCommand } from "./export.js";
+import { gateCommand } from "./gate.js";
+import { importCommand } from "./import.js";
+import { keygenCommand } from "./keygen.js";
+import { planCommand } from "./plan.js";
+import { repairCommand } from "./repair.js";
 import { serveCommand } from "./serve-command.js";
-import { sessionsCommand } from "./sessions-command.js";
-import { showCommand } from "./show-command.js";
-import type { Terminal } from "./terminal.js";
-import { testStorageCommand } from "./test-storage-command.js";
-import { validateCommand } from "./validate-command.js";
+import { sessionsCommand } from "./sessions.js";
+import { showCommand } from "./show.js";
+import { type Terminal, withoutPasswords } from "./terminal.js";
+import { testStorageCommand } from "./test-storage.js";
+import { validateCommand } from "./validate.js";
+import { packageVersion } from "./version.js";
 
 const EXIT_CODES = `
 Exit codes:

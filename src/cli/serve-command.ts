@@ -1,9 +1,8 @@
 import { delimiter } from "node:path";
 import process from "node:process";
 import { Command } from "commander";
-import { complete, type GivenOptions } from "./complete-options.js";
 import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
-import { serveOptions } from "./serve-options.js";
+import { complete, type GivenOptions, serveOptions } from "./serve-options.js";
 import type { Terminal } from "./terminal.js";
 
 const HELP = `

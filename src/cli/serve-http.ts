@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger } from "pino";
-import { createHttpApi, type HttpApi } from "../http/create-http-api.js";
-import { refused } from "../http/refused.js";
-import type { RoutedEngine } from "../routed/engine/routed-engine.js";
-import type { Refusal } from "../tool/routed/refusal.js";
+import { createHttpApi, type HttpApi } from "../http/api.js";
+import { refused } from "../http/request.js";
+import type { RoutedEngine } from "../routed/engine.js";
+import type { Refusal } from "../tools/routed/errors.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
 const HOST = "127.0.0.1";

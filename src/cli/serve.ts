@@ -1,21 +1,25 @@
 import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import type { WorkflowRegistration } from "../mcp/register-workflow-tool.js";
-import { serveOverStdio } from "../mcp/serve-over-stdio.js";
-import { type Logs, openLogs } from "./create-logger.js";
+import { serveOverStdio } from "../mcp/stdio.js";
+import type { WorkflowRegistration } from "../mcp/workflow-tool.js";
 import { EXIT, type ExitCode } from "./exit-codes.js";
-import { openState } from "./open-state.js";
-import { packageVersion } from "./package-version.js";
-import { requireFolder } from "./require-folder.js";
-import { logFilesOf } from "./routed-options.js";
+import { type Logs, openLogs } from "./log.js";
+import { requireFolder } from "./options.js";
 import { serveHttp } from "./serve-http.js";
-import type { ServeOptions } from "./serve-options.js";
-import { preparePhased, type ServedPhased } from "./serve-phased.js";
-import { prepareRouted, type ServedRouted } from "./serve-routed.js";
-import { sharedOptions } from "./serve-shared.js";
-import { prepareWorkspace, type ServedWorkspace } from "./serve-workspace.js";
+import { logFilesOf, type ServeOptions } from "./serve-options.js";
+import {
+  preparePhased,
+  prepareRouted,
+  prepareWorkspace,
+  type ServedPhased,
+  type ServedRouted,
+  type ServedWorkspace,
+  sharedOptions,
+} from "./serve-products.js";
+import { openState } from "./state.js";
 import type { Terminal } from "./terminal.js";
+import { packageVersion } from "./version.js";
 
 /** A message carries evidence, and JSON may write a character in six bytes. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;

@@ -1,13 +1,12 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { JsonObject, JsonValue } from "../definition/json.js";
-import { shown } from "../definition/names.js";
-import type { FieldGate, GateDefinition, SchemaGate } from "../definition/structure.js";
-import { checkField } from "./check-field.js";
-import { checkPlanGate } from "./check-plan-gate.js";
-import { exampleBy, expectedBy, schemaAt } from "./json-schema-hints.js";
-import { type CompiledRules, hasRules, type RuleSurroundings } from "./rules/rule-set.js";
+import { exampleOf, isBlank, isOfType } from "../workflow/field-types.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
+import { nearest, shown } from "../workflow/names.js";
+import type { FieldDefinition, FieldGate, FieldType, GateDefinition, SchemaGate } from "../workflow/structure.js";
+import { checkPlanGate } from "./plan-gate.js";
+import { type CompiledRules, hasRules, type RuleSurroundings } from "./rule-set.js";
+import { exampleBy, expectedBy, schemaAt } from "./schema-hints.js";
 import type { Enforcement, Problem, Verdict } from "./verdict.js";
-
 /** What a gate needs beside the evidence: results of checks that were run outside, and how to read it. */
 export interface GateContext {
   /** What the Standard Schema of the phase said; a schema gate stays shut without it. */
@@ -129,4 +128,56 @@ function at(value: JsonValue | undefined, path: readonly PropertyKey[]): JsonVal
 
 function verdict(problems: readonly Problem[], warnings: readonly Problem[] = []): Verdict {
   return problems.length === 0 ? { passed: true, warnings } : { passed: false, problems, warnings };
+}
+
+/**
+ * What is wrong with one field of evidence; undefined if nothing is. `strangers` gives the keys of
+ * the evidence that no field of the gate has: one of them may have been meant.
+ */
+export function checkField(
+  field: FieldDefinition,
+  evidence: JsonObject,
+  strangers: () => readonly string[],
+): Problem | undefined {
+  const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
+  if (value === undefined || value === null) return field.required ? missing(field, value, strangers) : undefined;
+  if (!isOfType(value, field.type)) {
+    return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
+  }
+  if (!field.required) return undefined;
+  if (value === false) {
+    return problem(field, "claimed_false", `'${field.name}' is claimed false: it must be done before this gate`, value);
+  }
+  if (isBlank(value, field.type)) {
+    return problem(field, "empty", `'${field.name}' is empty`, value);
+  }
+  return undefined;
+}
+
+function missing(field: FieldDefinition, value: null | undefined, strangers: () => readonly string[]): Problem {
+  const similar = nearest(field.name, strangers());
+  const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
+  return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
+}
+
+function problem(
+  field: FieldDefinition,
+  kind: Problem["problem"],
+  message: string,
+  value: JsonValue | undefined,
+): Problem {
+  const because = field.description === undefined ? "" : `: ${field.description}`;
+  return {
+    field: field.name,
+    problem: kind,
+    message: `${message}${because}`,
+    got: value === undefined ? "nothing" : shown(value),
+    expected: field.type === "boolean" && field.required ? "true" : article(field.type),
+    example: exampleOf(field),
+  };
+}
+
+function article(type: FieldType): string {
+  if (type === "any") return "any value that is not empty";
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }

@@ -1,6 +1,5 @@
-import type { GateDefinition, Reveal } from "../definition/structure.js";
+import type { GateDefinition, Reveal, VerifyDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { Problem } from "./verdict.js";
-
 /** How much of what a gate asks for its agents are shown. */
 export function revealOf(gate: GateDefinition): Reveal {
   return "reveal" in gate ? (gate.reveal ?? "fields") : "fields";
@@ -27,4 +26,16 @@ function bare({ field, problem }: Problem): Problem {
   if (field === "") return { field, problem: kind, message: "The evidence as a whole doesn't meet the gate" };
   const message = kind === "missing" ? `Required evidence '${field}' not provided` : `'${field}' doesn't meet the gate`;
   return { field, problem: kind, message };
+}
+
+const NONE: readonly VerifyDefinition[] = [];
+
+/** The checks against reality that a gate asks for, in their order. */
+export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
+  return "verify" in gate ? (gate.verify ?? NONE) : NONE;
+}
+
+/** The names of all verifiers that a workflow's gates need, each once: a host that lacks one can't run it. */
+export function verifierNames({ phases }: WorkflowStructure): readonly string[] {
+  return [...new Set(phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier)))];
 }

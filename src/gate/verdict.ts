@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { storedValueSchema } from "../definition/json.js";
+import { storedValueSchema } from "../workflow/json.js";
 
 /** What can be wrong with one field of evidence. */
 export const PROBLEM_KINDS = [

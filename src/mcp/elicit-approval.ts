@@ -7,14 +7,14 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
-import { singleLine } from "../definition/folder/report.js";
-import type { JsonObject } from "../definition/json.js";
-import { escapeHidden } from "../definition/names.js";
-import { visibleText } from "../definition/visible-text.js";
 import type { Problem } from "../gate/verdict.js";
-import type { Verification } from "../session/verification.js";
-import type { PersonsAnswer } from "../tool/tool-context.js";
-import { brief } from "../tool/wire-object.js";
+import type { Verification } from "../phased/state/events.js";
+import type { PersonsAnswer } from "../tools/context.js";
+import { brief } from "../tools/wire-object.js";
+import { visibleText } from "../workflow/field-types.js";
+import type { JsonObject } from "../workflow/json.js";
+import { escapeHidden } from "../workflow/names.js";
+import { singleLine } from "../workflow/report.js";
 
 /** The name that an answer by a client's user is recorded under: nobody knows who it was. */
 const CLIENT_USER = "client user";

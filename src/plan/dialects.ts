@@ -3,10 +3,10 @@
  * read all the same; a dialect decides only what can't be told from the text itself.
  */
 
-import { nearest } from "../definition/nearest.js";
 import { PhasegateError } from "../errors.js";
-import type { TaskIds } from "./identify.js";
+import { nearest } from "../workflow/names.js";
 import type { TaskState } from "./plan.js";
+import type { TaskIds } from "./titles.js";
 
 /** What a dialect decides. */
 export interface Dialect {

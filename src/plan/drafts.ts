@@ -1,6 +1,10 @@
 /** A plan while it is read. */
-import type { Checkbox, PlanItem, PlanPosition } from "./plan.js";
 
+import type { Dialect } from "./dialects.js";
+import type { Checkbox, PlanItem, PlanPosition, PlanReport, TaskState } from "./plan.js";
+import type { SourceText } from "./source.js";
+import { isTicked } from "./task-line.js";
+import { labelOf } from "./titles.js";
 /** A task while it is read. */
 export interface TaskDraft {
   /** As it is written; missing where the source gives none. */
@@ -58,4 +62,104 @@ export interface ItemBlock {
 export function itemsOf({ items, bullets, text }: ItemBlock): readonly PlanItem[] {
   if (items.length > 0) return items;
   return bullets.length > 0 || text === undefined ? bullets : [text];
+}
+
+const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
+
+/**
+ * What a plan says of a task beside what is told elsewhere, as Markdown: code, notes and lists as they
+ * are, so that whoever does the task loses nothing. Lines are moved to the left together.
+ */
+export function descriptionOf(
+  { firstLine, endLine }: TaskDraft,
+  source: SourceText,
+  told: ReadonlySet<number>,
+): string {
+  const lines: string[] = [];
+  for (let line = firstLine + 1; line < endLine; line += 1) {
+    if (!told.has(line)) lines.push(source.text(line));
+  }
+  const text = outdent(lines)
+    .join("\n")
+    .replace(/\n{3,}/g, "\n\n")
+    .trim();
+  return withoutLabel(withoutRulesAtEnd(text)).trim();
+}
+
+/** Rules part a task from what follows it, and belong to neither. */
+function withoutRulesAtEnd(text: string): string {
+  const lines = text.split("\n");
+  return lines.slice(0, lines.findLastIndex((line) => line.trim() !== "" && !RULE.test(line)) + 1).join("\n");
+}
+
+/** `**Description:** text` is its text. */
+function withoutLabel(text: string): string {
+  const end = text.indexOf("\n");
+  const first = end === -1 ? text : text.slice(0, end);
+  const label = labelOf(first.replace(/^[-*+][ \t]+/, ""));
+  if (label?.field !== "description") return text;
+  return `${label.text}${end === -1 ? "" : text.slice(end)}`;
+}
+
+function outdent(lines: readonly string[]): string[] {
+  const indents = lines.filter((line) => line.trim() !== "").map((line) => /^[ \t]*/.exec(line)?.[0].length ?? 0);
+  const least = Math.min(...indents.slice(0, 10_000), 1000);
+  return lines.map((line) => line.slice(Math.min(least, /^[ \t]*/.exec(line)?.[0].length ?? 0)));
+}
+
+/** Ids of tasks, each of which is there once. */
+export class UniqueIds {
+  readonly #given: ReadonlySet<string>;
+  readonly #used = new Set<string>();
+  readonly #copies = new Map<string, number>();
+
+  /** `given`: all ids that the source has, so that none that is made up is one of them. */
+  constructor(given: Iterable<string>) {
+    this.#given = new Set(given);
+  }
+
+  /** The id, if no task before has it; else the first of `1.1-2`, `1.1-3`, … that is free. */
+  take(id: string): string {
+    return this.#used.has(id) ? this.#another(id) : this.#use(id);
+  }
+
+  /** An id for a task without one: never one that the source gives to another task. */
+  make(id: string): string {
+    return this.#used.has(id) || this.#given.has(id) ? this.#another(id) : this.#use(id);
+  }
+
+  #another(id: string): string {
+    let copy = this.#copies.get(id) ?? 2;
+    while (this.#used.has(`${id}-${copy}`) || this.#given.has(`${id}-${copy}`)) copy += 1;
+    this.#copies.set(id, copy + 1);
+    return this.#use(`${id}-${copy}`);
+  }
+
+  #use(id: string): string {
+    this.#used.add(id);
+    return id;
+  }
+}
+
+/** What the checkbox says; without one, what its status says, or its criteria. */
+export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport): TaskState {
+  const { checkbox, status, criteria } = draft;
+  if (checkbox === undefined) {
+    if (status !== undefined && /^\W*(?:complete|done|finished)/i.test(status)) return "done";
+    if (status !== undefined && /^\W*(?:in[ -]progress|started|wip)/i.test(status)) return "in_progress";
+    if (status !== undefined && /^\W*blocked/i.test(status)) return "blocked";
+    return criteria.length > 0 && criteria.every(({ checked }) => checked) ? "done" : "pending";
+  }
+  const { mark, position } = checkbox;
+  if (mark === "") return "pending";
+  if (isTicked(mark)) return "done";
+  if (mark === "-" || mark === "/") return "in_progress";
+  if (mark === "~") return tilde;
+  report.warn(
+    "STATE_UNKNOWN",
+    position,
+    `'[${mark}]' says nothing; the task counts as open`,
+    "Write [ ], [x], [-] or [~].",
+  );
+  return "pending";
 }

@@ -2,13 +2,19 @@
  * Which headings begin a phase. Plans name their phases more than once: in an overview, in summaries, in
  * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
  */
-import { type Candidate, candidates, chosen, type PhaseStart, type Weight } from "./candidates.js";
 import type { Dialect } from "./dialects.js";
-import { isGateTitle, loosePhaseTitle, numberedTitle, type PhaseTitle, phaseTitle } from "./identify.js";
-import { fieldOf, NO_TASKS } from "./labels.js";
 import type { Row } from "./rows.js";
-import { type TaskRows, taskRowsOf } from "./task-rows.js";
-
+import {
+  fieldOf,
+  isGateTitle,
+  loosePhaseTitle,
+  NO_TASKS,
+  numberedTitle,
+  type PhaseTitle,
+  phaseTitle,
+  type TaskIds,
+  taskTitle,
+} from "./titles.js";
 /** The shape of a plan. */
 export interface Outline extends TaskRows {
   /** By the index of the row. */
@@ -110,4 +116,188 @@ function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {
   return new Map(
     phases.map(({ index, key, name, level }) => [index, { ...(key === undefined ? {} : { key }), name, level }]),
   );
+}
+
+/** Headings that may begin a phase, with what is below them, and which of them count. */
+
+/** Where a phase begins. */
+export interface PhaseStart {
+  /** The number or letter as it is written; missing where there is none. */
+  readonly key?: string;
+  readonly name: string;
+  readonly level: number;
+}
+
+/** What makes a row a task of its section: its id, or, where there are none, its line. */
+type Weight = (index: number) => string | undefined;
+
+/** A heading that may begin a phase. */
+interface Candidate extends PhaseStart {
+  readonly index: number;
+  readonly parent: number;
+  /** Ids of tasks below it; for plans without ids, one for each checkbox. */
+  readonly tasks: readonly string[];
+}
+
+/**
+ * Headings with what is below them: up to the next candidate, or to a heading that isn't deeper and belongs
+ * to no task and no gate. `direct`: up to the next heading of any kind.
+ */
+function candidates(
+  rows: readonly Row[],
+  weight: Weight,
+  startAt: (row: Row) => PhaseStart | undefined,
+  direct = false,
+): Candidate[] {
+  const found: (Candidate & { readonly tasks: string[] })[] = [];
+  const parents: { readonly level: number; readonly index: number }[] = [];
+  let open: (Candidate & { readonly tasks: string[] }) | undefined;
+  for (const [index, row] of rows.entries()) {
+    const start = startAt(row);
+    if (row.kind === "heading") {
+      while ((parents.at(-1)?.level ?? 0) >= row.depth) parents.pop();
+      const task = weight(index) !== undefined;
+      if (!task && (direct || (open !== undefined && row.depth <= open.level && !isGateTitle(row.text))))
+        open = undefined;
+    }
+    if (start !== undefined && weight(index) === undefined) {
+      open = { ...start, index, parent: parents.at(-1)?.index ?? -1, tasks: [] };
+      found.push(open);
+    }
+    if (row.kind === "heading") parents.push({ level: row.depth, index });
+    const task = weight(index);
+    if (task !== undefined) open?.tasks.push(task);
+  }
+  return found;
+}
+
+/** Of the headings with one number, the first with tasks, and those that have others; empty ones beside them. */
+function chosen(all: readonly Candidate[]): Candidate[] {
+  const seen = new Set<string>();
+  const full = all.filter(({ tasks }) => {
+    const fresh = tasks.filter((id) => !seen.has(id));
+    for (const id of fresh) seen.add(id);
+    return fresh.length > 0;
+  });
+  const taken = new Set(full.map(({ key }) => key));
+  const places = new Set(full.map(placeOf));
+  const empty = all.filter((candidate) => {
+    const beside = full.length === 0 || places.has(placeOf(candidate));
+    if (!beside || taken.has(candidate.key)) return false;
+    taken.add(candidate.key);
+    return true;
+  });
+  return [...full, ...empty].sort((a, b) => a.index - b.index);
+}
+
+/** How deep a heading is, and below which other one. */
+function placeOf({ level, parent }: Candidate): string {
+  return `${level} ${parent}`;
+}
+
+/** Which rows of a plan name a task, as far as that shows in the row itself. */
+
+/** The ids of tasks in a plan. */
+interface TaskRows {
+  readonly idOf: ReadonlyMap<Row, string>;
+  /** How often each id stands at the beginning of a row with a checkbox, or of a heading. */
+  readonly mentions: ReadonlyMap<string, number>;
+}
+
+/** A line that begins with `**Task 1.1**`, or is all in bold: it may be a task, or speak of one. */
+const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
+const PLAIN_TASK = /^(?:\*\*|__)?Task[ \t]/i;
+
+/** A row that begins with the id of a task. */
+interface Mention {
+  readonly id: string;
+  readonly row: Row;
+  /** Whether it is a heading, or has a checkbox. */
+  readonly marked: boolean;
+  /** How many rows stand below it. */
+  said: number;
+}
+
+/**
+ * Finds the ids. A heading or an item with a checkbox is a task by its id. Of the lines without either one is,
+ * where no such row has the id, or where those that do, further down, say nothing more: a list to check them off.
+ */
+function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
+  const idOf = new Map<Row, string>();
+  const mentions = new Map<string, number>();
+  for (const [id, { marked, bare }] of byId(mentionsIn(rows, dialect))) {
+    const first = marked[0]?.row.line ?? Number.POSITIVE_INFINITY;
+    const said = bare !== undefined && (marked.length === 0 || (bare.said > 0 && bare.row.line < first));
+    if (bare !== undefined && said && marked.every((mention) => mention.said === 0)) {
+      idOf.set(bare.row, id);
+    } else {
+      for (const { row } of marked) idOf.set(row, id);
+      if (marked.length > 0) mentions.set(id, marked.length);
+    }
+  }
+  return { idOf, mentions };
+}
+
+/** The mentions of each id; of those without a mark the one below which the most is said, of equals the first. */
+function byId(mentions: readonly Mention[]) {
+  const found = new Map<string, { readonly marked: Mention[]; bare?: Mention }>();
+  for (const mention of mentions) {
+    const entry = found.get(mention.id) ?? { marked: [] };
+    found.set(mention.id, entry);
+    if (mention.marked) entry.marked.push(mention);
+    else if (mention.said > (entry.bare?.said ?? -1)) entry.bare = mention;
+  }
+  return found;
+}
+
+function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
+  const found: Mention[] = [];
+  const forms = headingForms(rows, dialect);
+  let open: Mention | undefined;
+  for (const row of rows) {
+    const marked = row.kind === "heading" ? headingId(row, forms) : checkedId(row, dialect);
+    const id = marked ?? bareId(row, dialect);
+    if (id !== undefined) {
+      open = { id, row, marked: marked !== undefined, said: 0 };
+      found.push(open);
+    } else if (open !== undefined && isBelow(row, open.row)) {
+      open.said += 1;
+    } else {
+      open = undefined;
+    }
+  }
+  return found;
+}
+
+/** Whether a row is said of the one before: deeper in its list, or a line of text. */
+function isBelow({ kind, depth }: Row, above: Row): boolean {
+  return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
+}
+
+function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | undefined {
+  return kind === "item" && checkbox !== undefined ? taskTitle(text, ids)?.id : undefined;
+}
+
+function bareId({ kind, depth, checkbox, text }: Row, { ids }: Dialect): string | undefined {
+  const item = kind === "item" && checkbox === undefined && PLAIN_TASK.test(text);
+  const line = kind === "text" && depth === -1 && BOLD_TASK.test(text);
+  return item || line ? taskTitle(text, ids)?.id : undefined;
+}
+
+/** `1.2 Name` as a heading is a task where no item has an id; else it is a section that holds tasks. */
+function headingForms(rows: readonly Row[], { ids }: Dialect): readonly TaskIds[] {
+  const named = ids.filter((form) => form !== "number");
+  const phased = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
+  const items = rows.some((row) => row.kind === "item" && row.checkbox !== undefined && hasNumber(row.text));
+  return phased && !items ? [...named, "number"] : named;
+}
+
+function hasNumber(text: string): boolean {
+  return taskTitle(text, ["number"])?.id.includes(".") ?? false;
+}
+
+function headingId({ text }: Row, forms: readonly TaskIds[]): string | undefined {
+  const id = taskTitle(text, forms)?.id;
+  // `2. Setup` is a section, also where `2.1 Tables` is a task.
+  return id === undefined || (/^\d+$/.test(id) && !PLAIN_TASK.test(text)) ? undefined : id;
 }

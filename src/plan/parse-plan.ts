@@ -1,19 +1,12 @@
 /** Reads a tasks.md as a plan. Pure: text in, plan and diagnostics out. */
 import { chooseDialect } from "./dialects.js";
-import { readDurations } from "./durations.js";
-import { finishPlan } from "./finish-plan.js";
+import { finishPlan, readDurations, reportUnplaced } from "./finish.js";
+import { readWaves } from "./order.js";
 import { outlineOf } from "./outline.js";
-import type { PlanReading } from "./plan.js";
-import { checkLength, planError } from "./plan-error.js";
+import { checkLength, type PlanReading, PlanReport, planError } from "./plan.js";
 import { readPhases } from "./reader.js";
-import type { Region } from "./region.js";
-import { findRegions } from "./regions.js";
-import { PlanReport } from "./report.js";
-import { reportUnplaced } from "./report-unplaced.js";
-import { readRows } from "./rows.js";
-import { parseSections } from "./sections.js";
-import { SourceText } from "./source-text.js";
-import { readWaves } from "./waves.js";
+import { parseSections, readRows } from "./rows.js";
+import { findRegions, type Region, SourceText } from "./source.js";
 
 /** How a source is read. */
 export interface ParsePlanOptions {

@@ -3,17 +3,12 @@
  * list that follows is its own; everything else follows from how deep a row is nested.
  */
 import type { Dialect } from "./dialects.js";
-import { isGateTitle, mentionedPhase } from "./identify.js";
-import { fieldOf } from "./labels.js";
 import type { Outline } from "./outline.js";
-import { openGateOf } from "./read-gate.js";
-import { readItem } from "./read-item.js";
-import { openOther, readLabel } from "./read-label.js";
-import { readText } from "./read-text.js";
-import { ReaderState } from "./reader-state.js";
+import { openGateOf, openOther, readItem, readLabel, readText } from "./reader-lines.js";
+import { ReaderState, startPhase, startTask } from "./reader-state.js";
 import type { Row } from "./rows.js";
-import type { SourceText } from "./source-text.js";
-import { startPhase, startTask } from "./start-draft.js";
+import type { SourceText } from "./source.js";
+import { fieldOf, isGateTitle, mentionedPhase } from "./titles.js";
 
 /** Reads the rows of a plan into drafts of phases. */
 export function readPhases(rows: readonly Row[], source: SourceText, dialect: Dialect, outline: Outline): ReaderState {

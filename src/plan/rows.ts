@@ -1,9 +1,9 @@
 /** The blocks of a source as a list of rows: a heading, a list item or a line of text each. */
-import type { BlockContent, DefinitionContent, List, Paragraph, RootContent } from "mdast";
-import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./checkboxes.js";
-import type { Section } from "./sections.js";
-import type { SourceText } from "./source-text.js";
-
+import type { BlockContent, DefinitionContent, List, Nodes, Paragraph, RootContent } from "mdast";
+import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
+import { planError } from "./plan.js";
+import type { Region, SourceText } from "./source.js";
+import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./task-line.js";
 /** One line of a plan that may say something. */
 export interface Row {
   /** A `rule` is a line that parts sections. */
@@ -125,4 +125,151 @@ function isUnderlined(source: SourceText, first: number, last: number): boolean 
 
 function firstLine(block: { position?: { start: { line: number } } | undefined }, { base }: Reading): number {
   return base + (block.position?.start.line ?? 1);
+}
+
+/**
+ * A source cut into pieces, each parsed by itself: micromark's time grows with the square of the text. It is
+ * cut only where nothing goes on; that a list is cut between two items changes nothing for a reader of rows.
+ * What isn't to be read, code and comments, is blanked before. Only blocks are parsed: emphasis, links and the
+ * like cost most of the time and say nothing of a plan's shape.
+ */
+
+/** The blocks of one piece. */
+interface Section {
+  /** What has to be added to the line numbers of the blocks, which begin at 1, for lines from 0. */
+  readonly base: number;
+  readonly blocks: readonly RootContent[];
+}
+
+/** The longest piece between two headings, in characters. */
+const SECTION_MAX = 64 * 1024;
+/** How deep lists and quotes may be nested in one line. */
+const NESTING_MAX = 50;
+/** So many characters a piece has at least, if anything follows: parsing many small ones costs more. */
+const PIECE = 400;
+
+const ATX_HEADING = /^#{1,6}(?:[ \t]|$)/;
+const BULLET = /^[-*+][ \t]+\S/;
+const NESTED = new RegExp(String.raw`^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){${NESTING_MAX}}`);
+
+/** Constructs within a line: they say nothing of what is a heading, a list or code. */
+const INLINE = [
+  ...["attention", "autolink", "htmlText", "labelStartImage", "labelStartLink", "labelEnd", "codeText"],
+  ...["characterReference", "characterEscape", "hardBreakEscape"],
+] as const;
+
+/**
+ * Constructs that are not read. Indented code is none here: lists that are indented too far are still lists.
+ * HTML isn't either: a list between `<details>` and `</details>` is still a list.
+ */
+const BLOCKS_ONLY = { disabled: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] };
+
+/** Parses a source piece by piece. Throws `PLAN_PARSE` for a section that is too large or nested too deep. */
+export function* parseSections(source: SourceText, regions: readonly Region[], file: string): Generator<Section> {
+  const lines = source.lines.map(({ text }) => text);
+  for (const { start, end } of regions) lines.fill("", start, end);
+  checkSections(lines, file);
+  let base = 0;
+  let length = 0;
+  for (let line = 0; line <= lines.length; line += 1) {
+    if (line === lines.length || (length > PIECE && beginsAnew(lines, line))) {
+      const piece = lines.slice(base, line).join("\n");
+      const blocks = length === line - base ? [] : fromMarkdown(piece, BLOCKS_ONLY).children;
+      yield { base: base - 1, blocks };
+      base = line;
+      length = 0;
+    }
+    length += (lines[line] ?? "").length + 1;
+  }
+}
+
+/** Whether nothing before a line has to do with it: headings and bullets end all, as does a blank line. */
+function beginsAnew(lines: readonly string[], line: number): boolean {
+  const text = lines[line] ?? "";
+  return ATX_HEADING.test(text) || BULLET.test(text) || (/^\S/.test(text) && (lines[line - 1] ?? "").trim() === "");
+}
+
+function checkSections(lines: readonly string[], file: string): void {
+  if (hasTooManyLines(lines)) {
+    throw planError(
+      { file, line: 1 },
+      `${lines.length} lines are too many for its length`,
+      "Take out what is no plan.",
+    );
+  }
+  let start = 0;
+  let length = 0;
+  for (const [line, text] of lines.entries()) {
+    if (ATX_HEADING.test(text)) {
+      start = line;
+      length = 0;
+    }
+    length += text.length + 1;
+    if (length > SECTION_MAX) {
+      const hint = "Put headings into it, or split the file.";
+      throw planError(
+        { file, line: start + 1 },
+        `more than ${SECTION_MAX} characters stand between two headings`,
+        hint,
+      );
+    }
+    if (NESTED.test(text)) {
+      const hint = "Take out the markers of lists and quotes that are too many.";
+      throw planError({ file, line: line + 1 }, `lists and quotes are nested more than ${NESTING_MAX} deep`, hint);
+    }
+  }
+}
+
+/**
+ * Checkboxes in what is read as code here, but is text to strict CommonMark: code that is indented too far,
+ * begins within HTML, or stands where a sample within a sample has turned code and text around. Others see
+ * them as checkboxes, so none of them may be passed over in silence.
+ */
+
+/** A source up to this length is parsed as a whole; a longer one between headings, as parsing takes long. */
+const WHOLE_MAX = 256 * 1024;
+/** HTML that holds code; what stands in other HTML is text. */
+const RAW = /^<(?:pre|script|style|textarea)(?=[\s>]|$)/i;
+const HEADING_LINE = /^#{1,6}[ \t]/;
+
+/** The lines, from 0, of such checkboxes. Where no code holds any, nothing is parsed. */
+export function strictTextLines(source: SourceText, regions: readonly Region[]): ReadonlySet<number> {
+  const lines = regions.flatMap((region) => linesWithCheckbox(source, region));
+  if (lines.length === 0) return new Set();
+  const code = new Set<number>();
+  const wanted = new Set(lines);
+  for (const [start, end] of stretches(source, regions)) {
+    let found = false;
+    for (let line = start; line < end && !found; line += 1) found = wanted.has(line);
+    if (found) addCode(source, start, end, code);
+  }
+  return new Set(lines.filter((line) => !code.has(line)));
+}
+
+function linesWithCheckbox(source: SourceText, { kind, start, end }: Region): number[] {
+  if (kind !== "code") return [];
+  const lines = Array.from({ length: end - start }, (_, index) => start + index);
+  return lines.filter((line) => checkboxesIn(source.text(line)).length > 0);
+}
+
+/** The whole, or what stands between headings that are in no code. */
+function stretches(source: SourceText, regions: readonly Region[]): (readonly [number, number])[] {
+  const last = source.lines.length;
+  if ((source.lines.at(-1)?.offset ?? 0) <= WHOLE_MAX) return [[0, last]];
+  const hidden = new Set<number>();
+  for (const { start, end } of regions) for (let line = start; line < end; line += 1) hidden.add(line);
+  const cuts = source.lines.flatMap(({ text }, line) => (HEADING_LINE.test(text) && !hidden.has(line) ? [line] : []));
+  return [0, ...cuts].map((start, index) => [start, cuts[index] ?? last] as const);
+}
+
+function addCode(source: SourceText, start: number, end: number, code: Set<number>): void {
+  const text = Array.from({ length: end - start }, (_, index) => source.text(start + index)).join("\n");
+  const visit = (node: Nodes): void => {
+    const raw = node.type === "html" && RAW.test(node.value);
+    if ((node.type === "code" || raw) && node.position !== undefined) {
+      for (let { line } = node.position.start; line <= node.position.end.line; line += 1) code.add(start + line - 1);
+    }
+    if ("children" in node) for (const child of node.children) visit(child);
+  };
+  visit(fromMarkdown(text, { disabled: INLINE }));
 }

@@ -4,7 +4,7 @@ import { parsePlan } from "./parse-plan.js";
 import type { Plan } from "./plan.js";
 import type { SourceParser, TickRequest } from "./source-parser.js";
 import { taskMasterParser } from "./task-master.js";
-import { tickTasks } from "./tick-task.js";
+import { tickTasks } from "./tick.js";
 
 /** Reads Markdown: in one dialect, or in whichever it is. */
 function markdownParser(dialect?: string): SourceParser {

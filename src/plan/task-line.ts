@@ -1,10 +1,10 @@
 /** What the line that names a task says: its name, and what dialects write beside it. */
-import type { TaskIds } from "./identify.js";
-import { taskTitle } from "./identify.js";
-import { readReferences } from "./references.js";
+
+import { codeParts } from "../workflow/inline-text.js";
+import { type TaskIds, taskTitle } from "./titles.js";
 
 /** A task's line, taken apart. */
-export interface TaskLine {
+interface TaskLine {
   readonly id?: string;
   readonly name: string;
   readonly optional: boolean;
@@ -110,4 +110,89 @@ export function filesIn(text: string): string[] {
 /** A line without the comments in it. */
 export function withoutComments(text: string): string {
   return text.replace(COMMENT, "");
+}
+
+/**
+ * Checkboxes as people write them. To GFM only `[ ]` and `[x]` after a list marker are any; the rest (`[-]`,
+ * `[~]`, `[ ]*`, `[]`, a bare `[ ]`, `**[ ] Task**`, one in a table) is plain text to it, and would be lost.
+ */
+
+/** A checkbox in a line: columns from 0. */
+export interface FoundCheckbox {
+  /** What stands between the brackets, without spaces: `""`, `x`, `-`, … */
+  readonly mark: string;
+  /** The column of the character to change; for `[]`, where one is to be put in. */
+  readonly column: number;
+  /** How many characters stand between the brackets. */
+  readonly width: number;
+  /** The column after the brackets. */
+  readonly end: number;
+}
+
+/** A letter or a digit is no mark: `[P]` says parallel, `[1]` is a reference. Some signs come with a selector. */
+const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?\]`;
+/** `[x](…)` is a link. */
+const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
+const ANYWHERE = new RegExp(BOX, "gu");
+const TICK = /^(?:[xX]|[✓✔☑✅]\uFE0F?)$/u;
+
+/** Whether a mark says that something is done. */
+export function isTicked(mark: string): boolean {
+  return TICK.test(mark);
+}
+
+/** The checkbox that a text begins with, after `column`; emphasis may stand before it. */
+export function checkboxAt(text: string, column: number): FoundCheckbox | undefined {
+  AT_START.lastIndex = column;
+  const match = AT_START.exec(text);
+  return match === null ? undefined : found(match);
+}
+
+/** All checkboxes of a line, wherever they stand, but those in code spans. */
+export function checkboxesIn(text: string): FoundCheckbox[] {
+  if (!text.includes("[")) return [];
+  const open = withoutCode(text);
+  return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
+}
+
+/** A line with backticks in place of its code spans. */
+function withoutCode(text: string): string {
+  if (!text.includes("`")) return text;
+  let open = "";
+  for (const { code, text: part } of codeParts(text)) open += code ? "`".repeat(part.length) : part;
+  return open;
+}
+
+/** Neither the end of a name (`string[]`, `list[-]`) nor a link; `[ ]` is nothing else than a checkbox. */
+function isCheckbox({ 0: whole, 1: space = "", 2: mark, index }: RegExpExecArray, text: string): boolean {
+  if (mark === undefined && space !== "") return true;
+  return !/[\p{L}\p{N}_)\]]/u.test(text.charAt(index - 1)) && text.charAt(index + whole.length) !== "(";
+}
+
+function found(match: RegExpExecArray): FoundCheckbox {
+  const [whole, before = "", mark = "", after = ""] = match;
+  const end = match.index + whole.length;
+  const width = before.length + mark.length + after.length;
+  const inside = end - 1 - width;
+  return { mark, column: inside + (mark === "" ? 0 : before.length), width, end };
+}
+
+/** A list in brackets; `[FR-001](spec.md#fr-001)`, `[FR-001]`: what it says. */
+const IN_BRACKETS = /^\(([^()]*)\)\.?$|\[([^[\]]*)\](?:\([^()]*\))?/g;
+/** `1.2`, `#3`, `FR-001`, `NFR-Sc1`, `Story 4`; a range of two; a remark behind. */
+const ID =
+  /^((story|section) )?[#§]?[a-z_-]{0,40}\d[\d.]*[a-z]?( ?([-–—]|to |through ) ?[a-z_-]{0,40}\d[\d.]*[a-z]?)?( \([^()]*\))?$/i;
+
+/**
+ * The requirements that a text names, one each, if it is a list of ids: as they are written, without marks,
+ * links and the word. Any other text is one, `None` is none.
+ */
+export function readReferences(text: string): readonly string[] {
+  const ids = text
+    .replace(IN_BRACKETS, ",$1$2,")
+    .replace(/[*`]|\breq(uirement)?s? (?=\d)|\.$/gi, "")
+    .split(/[,;&+/]|\band\b/i)
+    .flatMap((id) => id.trim() || []);
+  if (/^(none|n\/?a|-+)\.?$/i.test(text)) return [];
+  return ids.length > 0 && ids.every((id) => ID.test(id)) ? ids : [text];
 }

@@ -1,5 +1,5 @@
-import type { Diagnostic } from "../definition/diagnostic.js";
-import type { RoutedDefinition } from "../definition/routed-definition.js";
+import type { Diagnostic } from "../workflow/diagnostic.js";
+import type { RoutedDefinition } from "../workflow/routed-definition.js";
 
 /** A routed workflow as a list shows it: one that can be started, or a broken one with what is wrong. */
 export type RoutedListing =

@@ -1,4 +1,4 @@
-import type { DeciderAnswer, DecisionRequest } from "../decision/decision-request.js";
+import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
 
 /** Picks the next step: a language model, as a rule. */
 export interface StepDecider {

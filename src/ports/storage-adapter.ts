@@ -1,4 +1,4 @@
-import type { SessionId } from "../definition/names.js";
+import type { SessionId } from "../workflow/names.js";
 
 /** Where a session stands, for every kind of session. `deleted` is the tombstone's. */
 export const SESSION_STATUSES = ["active", "paused", "completed", "failed", "deleted"] as const;

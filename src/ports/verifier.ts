@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "../definition/json.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
 
 /** What a verifier is to look at. */
 export interface VerifyRequest {

@@ -1,8 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { isPhasegateError } from "../errors.js";
 import type { Content, ContentProvider } from "../ports/content-provider.js";
-import { type ContractCase, outcomeOf, refuses } from "./contract-case.js";
-import { type ContractReport, type ContractRun, runCases } from "./run-contract.js";
+import { type ContractCase, type ContractReport, type ContractRun, outcomeOf, refuses, runCases } from "./contract.js";
 
 /** How to run the contract over a provider. */
 export interface ContentContractOptions {

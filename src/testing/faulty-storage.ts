@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { SessionId } from "../definition/names.js";
 import { PhasegateError } from "../errors.js";
 import type {
   Commit,
@@ -9,6 +8,7 @@ import type {
   SessionSummary,
   StorageAdapter,
 } from "../ports/storage-adapter.js";
+import type { SessionId } from "../workflow/names.js";
 
 /** A method of a storage that can be made to fail. */
 export type StorageMethod = Exclude<keyof StorageAdapter, "capabilities">;

@@ -1,6 +1,6 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import type { PlanSource } from "../ports/plan-source.js";
-import { type ContractCase, outcomeOf, present, refuses } from "./contract-case.js";
+import { type ContractCase, outcomeOf, present, refuses } from "./contract.js";
 
 /** How to run the contract over a source of plans. */
 export interface PlanContractOptions {

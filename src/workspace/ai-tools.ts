@@ -1,5 +1,4 @@
-import { type PublishedSchema, publishedInput } from "./tools/published-input.js";
-import type { ToolResult } from "./tools/workspace-tool.js";
+import { type PublishedSchema, publishedInput, type ToolResult } from "./tools/tool.js";
 import type { WorkspaceConnection } from "./workspace.js";
 
 /** A schema as the AI SDK takes it (Standard Schema): it publishes JSON Schema, and the tool itself says what is wrong. */

@@ -1,8 +1,8 @@
 import type { Clock } from "../ports/clock.js";
-import type { WorkspaceLimits } from "./limits.js";
+import type { WorkspaceLimits } from "./options.js";
 import type { Roots } from "./roots/roots.js";
-import type { WorkspaceAct } from "./session/acts.js";
-import type { SessionKeeper } from "./session/session-keeper.js";
+import type { SessionKeeper } from "./session/keeper.js";
+import type { WorkspaceAct } from "./session/machine.js";
 
 /**
  * One client of a workspace, as its tools see it: what it reads through, and which sessions it may write. A face makes one

@@ -1,33 +1,26 @@
-import { Metrics } from "../engine/metrics.js";
-import { reportFailure } from "../engine/report-failure.js";
-import { watchKind } from "../engine/watch-commits.js";
-import { isPhasegateError, PhasegateError } from "../errors.js";
-import { readWhole } from "../kernel/read-commit.js";
-import { WorkspaceNotifications } from "./notifications.js";
-import { resolveWorkspaceOptions, type WorkspaceOptions } from "./options.js";
-import { listWorkflows } from "./preload/list-workflows.js";
-import { skillPlaces } from "./preload/skill-places.js";
+import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
+import { readWhole } from "../log/commit.js";
+import { hearerOf, reportFailure } from "../phased/announce.js";
+import { watchKind } from "../phased/watch.js";
+import { Metrics } from "../runtime/metrics.js";
+import { nearest, shown } from "../workflow/names.js";
+import type { Connection } from "./connection.js";
+import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
+import { listWorkflows } from "./preload/list.js";
+import { skillPlaces } from "./preload/skills.js";
+import { openFolders, placesOf, ROOT_NAMES } from "./roots/folders.js";
 import { Roots } from "./roots/roots.js";
-import { openFolders, placesOf, ROOT_NAMES } from "./roots/workspace-folders.js";
-import { type RecordedEntry, recordedEntries } from "./session/recorded-entries.js";
-import { recordedMachine } from "./session/recorded-machine.js";
-import { Recorder } from "./session/recorder.js";
-import { SessionCounts } from "./session/session-counts.js";
-import { SessionFolders } from "./session/session-folders.js";
-import { isSessionFolder } from "./session/session-id.js";
-import { SessionKeeper } from "./session/session-keeper.js";
-import { noSession } from "./session/session-refusals.js";
-import { completeSessionTool } from "./tools/complete-session.js";
-import { createSessionTool } from "./tools/create-session.js";
-import { listFilesTool } from "./tools/list-files.js";
-import { nextStepTool } from "./tools/next-step.js";
-import { preloadWorkflowTool } from "./tools/preload-workflow.js";
-import { readFileTool } from "./tools/read-file.js";
-import { saveOutputTool } from "./tools/save-output.js";
-import { WORKSPACE_TOOLS } from "./tools/tool-table.js";
+import { isSessionFolder, SessionFolders } from "./session/folders.js";
+import { SessionCounts, SessionKeeper } from "./session/keeper.js";
+import { recordedMachine, type WorkspaceAct } from "./session/machine.js";
+import { type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
+import { noSession } from "./session/refusals.js";
+import { listFilesTool, readFileTool } from "./tools/files.js";
+import { completeSessionTool, createSessionTool, saveOutputTool } from "./tools/sessions.js";
+import { WORKSPACE_TOOLS } from "./tools/table.js";
+import type { ToolFailure, ToolResult, ToolSuccess, WorkspaceTool } from "./tools/tool.js";
+import { nextStepTool, preloadWorkflowTool } from "./tools/workflows.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
-import { type Shared, ToolConnection } from "./workspace-connection.js";
-
 /**
  * Opens a workspace. Its roots stay where they lead now. Throws `INVALID_INPUT` for a folder that isn't there, for roots
  * inside the output root, and for options that can't be.
@@ -131,4 +124,121 @@ function notRecorded(operation: string): PhasegateError<"UNSUPPORTED"> {
     remedy: "Give createWorkspace a storage.",
     details: { operation },
   });
+}
+
+/** What all connections of a workspace share. */
+interface Shared extends Pick<Connection, "roots" | "limits" | "clock" | "sessions"> {
+  readonly tools: readonly WorkspaceTool[];
+  readonly notifications: WorkspaceNotifications;
+  readonly metrics: Metrics;
+  /** Counts a refusal that touches security. */
+  violated(): void;
+}
+
+/** What is done before there is a session is kept up to so many acts. */
+const KEPT_MAX = 200;
+
+/** One client: its sessions, and its way to the tools. */
+class ToolConnection implements Connection {
+  readonly #shared: Shared;
+  readonly #mayReopen: (sessionId: string) => boolean;
+  readonly #own = new Set<string>();
+  #kept: readonly WorkspaceAct[] = [];
+  #sessionId: string | undefined;
+
+  constructor(shared: Shared, mayReopen: (sessionId: string) => boolean) {
+    this.#shared = shared;
+    this.#mayReopen = mayReopen;
+  }
+
+  get roots(): Connection["roots"] {
+    return this.#shared.roots;
+  }
+
+  get limits(): Connection["limits"] {
+    return this.#shared.limits;
+  }
+
+  get clock(): Connection["clock"] {
+    return this.#shared.clock;
+  }
+
+  get sessions(): Connection["sessions"] {
+    return this.#shared.sessions;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#sessionId;
+  }
+
+  get kept(): readonly WorkspaceAct[] {
+    return this.#kept;
+  }
+
+  owns(id: string): boolean {
+    return this.#own.has(id);
+  }
+
+  mayReopen(id: string): boolean {
+    return this.#mayReopen(id);
+  }
+
+  adopt(id: string, recorded: number): void {
+    this.#own.add(id);
+    this.#sessionId = id;
+    this.#kept = this.#kept.slice(recorded);
+  }
+
+  async record(act: WorkspaceAct, sessionId = this.#sessionId): Promise<void> {
+    if (sessionId !== undefined) return this.#shared.sessions.record(sessionId, act);
+    this.#kept = [...this.#kept, act].slice(-KEPT_MAX);
+  }
+
+  /** Calls a tool by its name. Never rejects: whatever is wrong is an answer. */
+  async call(name: string, input: unknown): Promise<ToolResult> {
+    const tool = this.#shared.tools.find((known) => known.name === name);
+    return tool === undefined ? noTool(name, this.#shared.tools) : this.run(tool, input);
+  }
+
+  /** Runs a tool of the table. */
+  async run<Done extends ToolSuccess>(
+    { name, run }: { readonly name: string; run(input: unknown, connection: Connection): Promise<Done> },
+    input: unknown,
+  ): Promise<Done | ToolFailure> {
+    const begun = performance.now();
+    let success = false;
+    try {
+      const done = await run(input, this);
+      success = true;
+      return done;
+    } catch (error) {
+      const { message, remedy } = this.#known(name, error);
+      return { success: false, error: message, remedy };
+    } finally {
+      const milliseconds = performance.now() - begun;
+      this.#shared.metrics.record(name, milliseconds, success);
+      this.#shared.notifications.notify("called", { tool: name, milliseconds, success });
+    }
+  }
+
+  #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
+    const { notifications, violated } = this.#shared;
+    if (!isPhasegateError(error)) {
+      notifications.notify("internalError", { operation, error });
+      return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
+        remedy: "Try once more; if it fails again, tell the person who runs this server: its log has the cause.",
+        details: {},
+      });
+    }
+    if (hearerOf(error) === "guard") violated();
+    reportFailure(notifications, operation, error);
+    return error;
+  }
+}
+
+function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
+  const names = tools.map((tool) => tool.name);
+  const near = nearest(name, names);
+  const remedy = near === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  return { success: false, error: `there is no tool ${shown(name)}`, remedy };
 }

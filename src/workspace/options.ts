@@ -1,12 +1,11 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { shown } from "../definition/names.js";
-import { PhasegateError } from "../errors.js";
+import { type ErrorCode, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
-import { DEFAULT_WORKSPACE_LIMITS, type WorkspaceLimits } from "./limits.js";
-import type { VariableValue } from "./roots/variables.js";
-import { ROOT_NAMES, type WorkspaceFolders } from "./roots/workspace-folders.js";
-
+import { type Listener, Notifier } from "../runtime/notifier.js";
+import { shown } from "../workflow/names.js";
+import { ROOT_NAMES, type WorkspaceFolders } from "./roots/folders.js";
+import type { VariableValue } from "./roots/paths.js";
 /** What a workspace is made of. */
 export interface WorkspaceOptions extends WorkspaceFolders {
   /**
@@ -25,7 +24,7 @@ export interface WorkspaceOptions extends WorkspaceFolders {
 }
 
 /** Options with what they leave out, checked. */
-export interface ResolvedWorkspaceOptions {
+interface ResolvedWorkspaceOptions {
   readonly variables: Readonly<Record<string, VariableValue>>;
   readonly limits: WorkspaceLimits;
   readonly clock: Clock;
@@ -65,3 +64,51 @@ function invalid(field: string, expected: string): PhasegateError<"INVALID_INPUT
     details: { field, expected },
   });
 }
+
+/** What a workspace allows; each is an option with this default. */
+export interface WorkspaceLimits {
+  /** The most that one call of `read_file` gives, in bytes. Default 1 MiB. */
+  readonly readBytes: number;
+  /** The most that `save_output` takes for one file, in bytes. Default 1 MiB. */
+  readonly fileBytes: number;
+  /** The most that a session's files may hold together, in bytes. Default 50 MiB. */
+  readonly sessionBytes: number;
+  /** How many files a session may have. Default 1,000. */
+  readonly sessionFiles: number;
+  /** The longest list of one answer, in entries. Default 200. */
+  readonly listEntries: number;
+  /** The most that one page of `preload_workflow` gives, in tokens (characters / 4); at least one file. Default 25,000. */
+  readonly preloadTokens: number;
+}
+
+/** The limits of a workspace whose host says nothing else. */
+export const DEFAULT_WORKSPACE_LIMITS: WorkspaceLimits = {
+  readBytes: 1024 * 1024,
+  fileBytes: 1024 * 1024,
+  sessionBytes: 50 * 1024 * 1024,
+  sessionFiles: 1000,
+  listEntries: 200,
+  preloadTokens: 25_000,
+};
+
+/** What a workspace tells its host as things happen, each with what it carries. */
+export interface WorkspaceNotificationMap {
+  /** A tool was called; what it was called with, and what it has answered, stands in no notification. */
+  called: { readonly tool: string; readonly milliseconds: number; readonly success: boolean };
+  sessionCreated: { readonly sessionId: string; readonly workflow?: string | undefined };
+  sessionReopened: { readonly sessionId: string };
+  saved: { readonly sessionId: string; readonly path: string; readonly bytes: number; readonly replaced: boolean };
+  sessionCompleted: { readonly sessionId: string; readonly status: "completed" | "failed" };
+  /** A refusal that touches security: a path that leads out, somebody else's session, a log that was changed. */
+  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
+  /** A failure of what the workspace runs on, which no caller can mend: of its storage or a listener, or an unexpected one. */
+  internalError: { readonly operation: string; readonly error: unknown };
+}
+
+/** The name of a notification. */
+export type WorkspaceNotificationName = keyof WorkspaceNotificationMap;
+/** A listener; what it throws, or rejects with, stops neither the others nor the call. */
+export type WorkspaceListener<N extends WorkspaceNotificationName> = Listener<WorkspaceNotificationMap[N]>;
+
+/** What a workspace tells its host. */
+export class WorkspaceNotifications extends Notifier<WorkspaceNotificationMap> {}

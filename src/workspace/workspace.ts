@@ -1,21 +1,23 @@
 import type * as z from "zod";
-import type { OperationMetrics } from "../engine/metrics.js";
-import type { WatchQuery } from "../engine/watch-commits.js";
-import type { AuditReport, Receipt } from "../kernel/audit.js";
-import type { WorkspaceListener, WorkspaceNotificationName } from "./notifications.js";
-import type { WorkflowSummary } from "./preload/list-workflows.js";
+import type { AuditReport, Receipt } from "../log/audit.js";
+import type { WatchQuery } from "../phased/watch.js";
+import type { OperationMetrics } from "../runtime/metrics.js";
+import type { WorkspaceListener, WorkspaceNotificationName } from "./options.js";
+import type { WorkflowSummary } from "./preload/list.js";
+import type { SessionFigures } from "./session/keeper.js";
 import type { Manifest } from "./session/manifest.js";
-import type { RecordedEntry } from "./session/recorded-entries.js";
-import type { RecordedCommit } from "./session/recorder.js";
-import type { SessionFigures } from "./session/session-counts.js";
-import type { completeSessionTool, SessionCompleted } from "./tools/complete-session.js";
-import type { createSessionTool, SessionOpened } from "./tools/create-session.js";
-import type { FilesListed, listFilesTool } from "./tools/list-files.js";
-import type { nextStepTool, StepAnswered } from "./tools/next-step.js";
-import type { preloadWorkflowTool, WorkflowPreloaded } from "./tools/preload-workflow.js";
-import type { FileRead, readFileTool } from "./tools/read-file.js";
-import type { OutputSaved, saveOutputTool } from "./tools/save-output.js";
-import type { ToolFailure, ToolListing, ToolResult } from "./tools/workspace-tool.js";
+import type { RecordedCommit, RecordedEntry } from "./session/recorder.js";
+import type { FileRead, FilesListed, listFilesTool, readFileTool } from "./tools/files.js";
+import type {
+  completeSessionTool,
+  createSessionTool,
+  OutputSaved,
+  SessionCompleted,
+  SessionOpened,
+  saveOutputTool,
+} from "./tools/sessions.js";
+import type { ToolFailure, ToolListing, ToolResult } from "./tools/tool.js";
+import type { nextStepTool, preloadWorkflowTool, StepAnswered, WorkflowPreloaded } from "./tools/workflows.js";
 
 /** What a tool takes. */
 type Takes<T extends { readonly input: z.ZodObject }> = z.input<T["input"]>;

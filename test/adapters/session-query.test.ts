@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { decodeCursor, encodeCursor, isIsoTime } from "../../src/adapters/session-query.js";
+import { decodeCursor, encodeCursor, isIsoTime } from "../../src/storage/common/session-query.js";
 
 it("writes cursors that may stand in a URL, and reads them back", () => {
   const position = { createdAt: "2026-01-02T03:04:05.678Z", sessionId: "a_b-c" };

@@ -133,7 +133,7 @@ describe("the public surface", () => {
   }
 
   it("has these error codes, each with a kind on the wire", async () => {
-    const { ERROR_TYPES } = await import("../../src/tool/errors-on-wire.js");
+    const { ERROR_TYPES } = await import("../../src/tools/phased/errors.js");
     expect(Object.keys(ERROR_TYPES).sort()).toEqual(ERROR_CODES);
   });
 });

@@ -1,10 +1,8 @@
 import { PassThrough } from "node:stream";
 import { MemoryContent } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { createLogger } from "../../src/cli/create-logger.js";
-import { logEngine, logWorkflows } from "../../src/cli/log-engine.js";
-import { logRoutedWorkflows } from "../../src/cli/log-routed.js";
-import type { LogLevel } from "../../src/cli/option-values.js";
+import { createLogger, logEngine, logRoutedWorkflows, logWorkflows } from "../../src/cli/log.js";
+import type { LogLevel } from "../../src/cli/options.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";

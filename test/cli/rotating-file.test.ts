@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { RotatingFile } from "../../src/cli/rotating-file.js";
+import { RotatingFile } from "../../src/cli/log.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 
 async function logIn(maxBytes: number, kept: number) {

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { runCli } from "../../src/cli/run-cli.js";
+import { runCli } from "../../src/cli/run.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { SMALL, writeFiles } from "./workflow-folders.js";
 

@@ -3,8 +3,8 @@ import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { CommandFailure, EXIT, exitCodeOf } from "../../src/cli/exit-codes.js";
-import { printError } from "../../src/cli/print-error.js";
-import { durationText } from "../../src/cli/time-text.js";
+import { printError } from "../../src/cli/run.js";
+import { durationText } from "../../src/cli/terminal.js";
 import { PhasegateError } from "../../src/errors.js";
 import { run } from "./run-cli.js";
 

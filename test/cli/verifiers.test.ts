@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { resultLines } from "../../src/cli/session-tree.js";
+import { resultLines } from "../../src/cli/session-lines.js";
 import { gatedFiles } from "../support/verified.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";

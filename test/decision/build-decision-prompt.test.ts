@@ -1,8 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { buildDecisionPrompt } from "../../src/decision/build-decision-prompt.js";
-import { definitionText } from "../../src/decision/definition-text.js";
-import { reachableSteps } from "../../src/decision/reachable-steps.js";
 import { isPhasegateError } from "../../src/errors.js";
+import { buildDecisionPrompt, definitionText, reachableSteps } from "../../src/routed/decision/prompt.js";
 import { garden, request, step } from "./requests.js";
 
 /** A workflow in which nothing leads back to its long first step. */

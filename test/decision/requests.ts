@@ -1,5 +1,5 @@
-import type { DecisionRequest } from "../../src/decision/decision-request.js";
-import type { RoutedDefinition, RoutedStep } from "../../src/definition/routed-definition.js";
+import type { DecisionRequest } from "../../src/routed/decision/request.js";
+import type { RoutedDefinition, RoutedStep } from "../../src/workflow/routed-definition.js";
 
 /** A step whose whole text is its name and its guidance. */
 export function step(name: string, parts: Partial<RoutedStep> = {}): RoutedStep {

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { describe, expect, it } from "vitest";
-import { hasErrors } from "../../src/definition/diagnostic.js";
-import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
-import { findRequirements } from "../../src/definition/requirements/find-requirements.js";
+import { hasErrors } from "../../src/workflow/diagnostic.js";
+import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
+import { findRequirements } from "../../src/workflow/infer/document-gate.js";
 import { CORPUS, skipReason } from "./corpus-workflow.js";
 
 const REASON = skipReason("spec_creation_v1", "spec_execution_v1");

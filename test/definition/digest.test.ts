@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { digest, keyedDigest, nativeHashes, PORTABLE } from "../../src/definition/digest.js";
+import { digest, keyedDigest, nativeHashes, PORTABLE } from "../../src/workflow/json.js";
 
 const TEXTS = ["", "a", "Grüße, 世界 🌍", "\ud800 alone", "ü".repeat(4096), "世".repeat(4097), `${"x".repeat(4096)}y`];
 

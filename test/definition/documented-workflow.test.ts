@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/definition/placeholders.js";
+import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/workflow/placeholders.js";
 import { read } from "./workflow-texts.js";
 
 const page = await readFile(new URL("../../docs/workflows.md", import.meta.url), "utf8");

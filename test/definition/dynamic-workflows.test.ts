@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { revisionOf } from "../../src/definition/digest.js";
-import { structureSchema } from "../../src/definition/structure.js";
+import { revisionOf } from "../../src/workflow/json.js";
+import { structureSchema } from "../../src/workflow/structure.js";
 import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 
 const PHASE = "phases/dynamic/phase-template.md";

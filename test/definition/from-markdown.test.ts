@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { EditMap } from "micromark-util-edit-map";
 import { describe, expect, it } from "vitest";
-import { fromMarkdown } from "../../src/definition/markdown/from-markdown.js";
+import { fromMarkdown } from "../../src/workflow/from-markdown.js";
 
 type Events = Parameters<EditMap["consume"]>[0];
 

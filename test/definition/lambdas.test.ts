@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readRuleText } from "../../src/definition/rules/read-rule.js";
-import { loadRuleLanguage } from "../../src/definition/rules/rule-language.js";
-import type { FieldType } from "../../src/definition/structure.js";
+import { loadRuleLanguage } from "../../src/rules/language.js";
+import { readRuleText } from "../../src/rules/python-to-cel.js";
+import type { FieldType } from "../../src/workflow/structure.js";
 
 const FIELDS = [
   { name: "a", type: "integer" },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readMarkdownFacts, readTitle } from "../../src/definition/markdown/markdown-facts.js";
+import { readMarkdownFacts, readTitle } from "../../src/workflow/markdown-facts.js";
 
 const TASK = `# Task 2: Dig the \`bed\`
 

@@ -1,9 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { formatDiagnostic } from "../../src/definition/diagnostic.js";
-import { isWorkflowType, parseSessionId, sessionIdFor, sessionIdPrefix, shown } from "../../src/definition/names.js";
-import { nearest } from "../../src/definition/nearest.js";
-import { parseRelativePath } from "../../src/definition/relative-path.js";
 import { isPhasegateError } from "../../src/errors.js";
+import { formatDiagnostic } from "../../src/workflow/diagnostic.js";
+import {
+  isWorkflowType,
+  nearest,
+  parseRelativePath,
+  parseSessionId,
+  sessionIdFor,
+  sessionIdPrefix,
+  shown,
+} from "../../src/workflow/names.js";
 
 describe("session ids", () => {
   it("are made of type, target and an end, at most 128 characters", () => {

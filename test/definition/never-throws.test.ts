@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { readYaml } from "../../src/definition/folder/read-yaml.js";
-import { createReport } from "../../src/definition/folder/report.js";
+import { createReport } from "../../src/workflow/report.js";
+import { readYaml } from "../../src/workflow/yaml.js";
 import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 
 const FIELDS = gateFile("a: &a {type: boolean, example: [1]}", "b: *a", 'c: {type: "str"}');

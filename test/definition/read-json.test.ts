@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson } from "../../src/definition/canonical-json.js";
-import { notJson } from "../../src/definition/folder/plain-json.js";
-import { readJson } from "../../src/definition/folder/read-json.js";
-import { createReport } from "../../src/definition/folder/report.js";
-import { scanJson } from "../../src/definition/folder/scan-json.js";
+import { canonicalJson } from "../../src/workflow/json.js";
+import { readJson, scanJson } from "../../src/workflow/json-source.js";
+import { createReport } from "../../src/workflow/report.js";
+import { notJson } from "../../src/workflow/yaml.js";
 
 function read(text: string) {
   const report = createReport();

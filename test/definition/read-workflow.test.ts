@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { revisionOf } from "../../src/definition/digest.js";
-import { DIAGNOSTIC_CODES } from "../../src/definition/folder/diagnostic-codes.js";
-import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
-import { structureSchema } from "../../src/definition/structure.js";
+import { DIAGNOSTIC_CODES } from "../../src/workflow/diagnostic-codes.js";
+import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
+import { revisionOf } from "../../src/workflow/json.js";
+import { structureSchema } from "../../src/workflow/structure.js";
 import { gateFile, metadata, phase, read, texts } from "./workflow-texts.js";
 
 describe("a faultless workflow", () => {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
-import { gateFileText } from "../../src/definition/requirements/gate-file-text.js";
-import type { FieldType } from "../../src/definition/structure.js";
+import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
+import { gateFileText } from "../../src/workflow/infer/gate-file-text.js";
+import type { FieldType } from "../../src/workflow/structure.js";
 import { metadata, phase, texts } from "./workflow-texts.js";
 
 const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? (process.env.PHASEGATE_LONG ? 2_000 : 150));

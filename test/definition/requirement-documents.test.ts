@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findRequirements } from "../../src/definition/requirements/find-requirements.js";
+import { findRequirements } from "../../src/workflow/infer/document-gate.js";
 
 /** What is read, in one line each, and what is told of what isn't. */
 function read(...lines: string[]) {

@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
-import { readRequirements } from "../../src/definition/requirements/document-gate.js";
-import { findRequirements } from "../../src/definition/requirements/find-requirements.js";
-import { gateFileText } from "../../src/definition/requirements/gate-file-text.js";
+import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
+import { findRequirements, readRequirements } from "../../src/workflow/infer/document-gate.js";
+import { gateFileText } from "../../src/workflow/infer/gate-file-text.js";
 import { metadata, phase, read, texts } from "./workflow-texts.js";
 
 const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });

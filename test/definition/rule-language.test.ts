@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { failureInWords } from "../../src/definition/rules/explain-failure.js";
+import { failureInWords } from "../../src/rules/run.js";
 
 const CEL = "@marcbachmann/cel-js";
 
@@ -14,7 +14,7 @@ describe("a language that can't be loaded", () => {
     vi.doMock(CEL, () => {
       throw new Error("no such package");
     });
-    const { loadRuleLanguage } = await import("../../src/definition/rules/rule-language.js");
+    const { loadRuleLanguage } = await import("../../src/rules/language.js");
     await expect(loadRuleLanguage()).rejects.toThrow();
     vi.doUnmock(CEL);
     const language = await loadRuleLanguage();

@@ -1,5 +1,5 @@
-import { formatDiagnostic } from "../../src/definition/diagnostic.js";
-import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
+import { formatDiagnostic } from "../../src/workflow/diagnostic.js";
+import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 
 /** A value of JSON, as loose as a test wants it. */
 type Loose = Record<string, unknown>;

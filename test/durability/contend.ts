@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
-import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
-import { createEngine } from "../../src/engine/engine.js";
+import { MemoryContent } from "../../src/content/memory.js";
+import { createEngine } from "../../src/phased/engine.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { markedEvidence, stubborn } from "./stubborn-workflow.js";
 

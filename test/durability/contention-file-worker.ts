@@ -1,4 +1,4 @@
-import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { FileStorage } from "../../src/storage/files/storage.js";
 import { contend } from "./contend.js";
 
 await contend((place) => FileStorage.open(place));

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe } from "vitest";
-import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
+import { FileStorage } from "../../src/storage/files/storage.js";
 import { temporaryRoots } from "../adapters/fs/temporary-root.js";
 import { contentionTests } from "./contention.js";
 

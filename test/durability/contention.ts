@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
-import { createEngine } from "../../src/engine/engine.js";
+import { MemoryContent } from "../../src/content/memory.js";
+import { createEngine } from "../../src/phased/engine.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { workersOf } from "../support/worker-process.js";
 import { readMarkers } from "./read-markers.js";

@@ -8,8 +8,8 @@
  *   end; every call has a key of its own, so that a process after it can take it up.
  */
 import { writeSync } from "node:fs";
-import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
-import { createEngine } from "../../src/engine/engine.js";
+import { MemoryContent } from "../../src/content/memory.js";
+import { createEngine } from "../../src/phased/engine.js";
 import { openStorage } from "../support/open-storage.js";
 import { markedEvidence, stubborn } from "./stubborn-workflow.js";
 

@@ -4,9 +4,9 @@
  * - `plan-worker <state> <project> <session>`
  */
 import { writeSync } from "node:fs";
-import { FilePlans } from "../../src/adapters/fs/plans/file-plans.js";
-import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
-import { createEngine } from "../../src/engine/engine.js";
+import { FilePlans } from "../../src/content/file-plans.js";
+import { createEngine } from "../../src/phased/engine.js";
+import { FileStorage } from "../../src/storage/files/storage.js";
 import { claimOf, planned } from "./planned-workflow.js";
 
 const [state = "", root = "", sessionId = ""] = process.argv.slice(2);

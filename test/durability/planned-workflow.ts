@@ -1,4 +1,4 @@
-import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
+import { MemoryContent } from "../../src/content/memory.js";
 
 /** Three phases of a plan, each with two tasks. */
 export const THREE_PHASES = [1, 2, 3]

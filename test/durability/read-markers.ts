@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
-import { parseSessionId } from "../../src/definition/names.js";
-import { createEngine } from "../../src/engine/engine.js";
+import { MemoryContent } from "../../src/content/memory.js";
+import { createEngine } from "../../src/phased/engine.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { parseSessionId } from "../../src/workflow/names.js";
 import { stubborn } from "./stubborn-workflow.js";
 
 /** An engine that only looks. */

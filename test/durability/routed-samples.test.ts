@@ -7,11 +7,10 @@ import { join } from "node:path";
 import { MemoryStorage, type StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
-import { checkLines } from "../../src/cli/transfer/check-lines.js";
-import { exportLines } from "../../src/cli/transfer/export-lines.js";
-import { importBlock } from "../../src/cli/transfer/import-lines.js";
-import type { RoutedEngineOptions } from "../../src/routed/engine/options.js";
-import { ROUTED_SCHEMA } from "../../src/routed/session/events.js";
+import { checkLines, importBlock } from "../../src/cli/transfer/check.js";
+import { exportLines } from "../../src/cli/transfer/export.js";
+import type { RoutedEngineOptions } from "../../src/routed/options.js";
+import { ROUTED_SCHEMA } from "../../src/routed/state/events.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 

@@ -7,10 +7,9 @@ import { join } from "node:path";
 import { MemoryStorage, type StorageAdapter } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
-import { checkLines } from "../../src/cli/transfer/check-lines.js";
-import { exportLines } from "../../src/cli/transfer/export-lines.js";
-import { importBlock } from "../../src/cli/transfer/import-lines.js";
-import { phasedMachine } from "../../src/engine/phased-machine.js";
+import { checkLines, importBlock } from "../../src/cli/transfer/check.js";
+import { exportLines } from "../../src/cli/transfer/export.js";
+import { phasedMachine } from "../../src/phased/pinned.js";
 import { makeEngine } from "../support/make-engine.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 

@@ -4,7 +4,7 @@ import { type CopyProgress, copySessions, MemoryStorage, parseSessionId, type St
 import { FileStorage, type FileStorageOptions } from "phasegate/fs";
 import { commitChain, makeCommit } from "phasegate/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { StoreLayout } from "../../src/adapters/fs/storage/store-layout.js";
+import { StoreLayout } from "../../src/storage/files/layout.js";
 import { AlteredStorage } from "../kernel/altered-storage.js";
 import { failure } from "../support/failure.js";
 import { livedIn, logOf } from "../support/house.js";

@@ -1,7 +1,7 @@
 import { type EngineNotifications, MemoryContent, MemoryStorage, PhasegateError } from "phasegate";
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { logEngine } from "../../src/cli/log-engine.js";
+import { logEngine } from "../../src/cli/log.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { failure } from "../support/failure.js";
 import { makeEngine, startTwoPhases } from "../support/make-engine.js";

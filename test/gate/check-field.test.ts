@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { exampleOf } from "../../src/definition/field-types.js";
-import { FIELD_TYPES, type FieldType } from "../../src/definition/gate-structure.js";
-import type { JsonValue } from "../../src/definition/json.js";
-import { checkField } from "../../src/gate/check-field.js";
+import { checkField } from "../../src/gate/check-gate.js";
+import { exampleOf } from "../../src/workflow/field-types.js";
+import { FIELD_TYPES, type FieldType } from "../../src/workflow/gate-definition.js";
+import type { JsonValue } from "../../src/workflow/json.js";
 import { field } from "./fields.js";
 
 /** One value of each kind that JSON has, and which types take it. */

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { SchemaGate } from "../../src/definition/structure.js";
 import { checkGate } from "../../src/gate/check-gate.js";
 import { PROBLEM_KINDS, problemSchema, type Verdict } from "../../src/gate/verdict.js";
+import type { SchemaGate } from "../../src/workflow/structure.js";
 import { field, fieldGate } from "./fields.js";
 
 const problemsOf = (verdict: Verdict) => (verdict.passed ? [] : verdict.problems);

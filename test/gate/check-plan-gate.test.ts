@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/definition/json.js";
-import type { PlanGate } from "../../src/definition/structure.js";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/required-format.js";
+import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import type { JsonObject } from "../../src/workflow/json.js";
+import type { PlanGate } from "../../src/workflow/structure.js";
 
 const gate: PlanGate = {
   kind: "plan",

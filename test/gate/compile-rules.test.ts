@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { FieldGate } from "../../src/definition/structure.js";
-import { compileRules } from "../../src/gate/rules/compile-rules.js";
+import { compileRules } from "../../src/gate/gate-rules.js";
+import type { FieldGate } from "../../src/workflow/structure.js";
 
-const RUN_RULES = "../../src/gate/rules/run-rules.js";
+const RUN_RULES = "../../src/gate/run-gate-rules.js";
 
 describe("rules whose language can't be loaded", () => {
   afterEach(() => {

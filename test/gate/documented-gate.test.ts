@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import type { JsonObject } from "../../src/definition/json.js";
-import { VALIDATOR_NAMES } from "../../src/definition/rules/named-validators.js";
-import { readRuleText } from "../../src/definition/rules/read-rule.js";
-import { requiredFormat } from "../../src/gate/required-format.js";
+import { requiredFormat } from "../../src/gate/format.js";
+import { readRuleText } from "../../src/rules/python-to-cel.js";
+import { VALIDATOR_NAMES } from "../../src/rules/validators.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 import { complaints, gateOf } from "./rules.js";
 
 const page = await readFile(new URL("../../docs/gates.md", import.meta.url), "utf8");

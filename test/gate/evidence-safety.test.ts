@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { checkEvidenceSafety } from "../../src/gate/evidence-safety.js";
-import type { EvidenceLimits } from "../../src/gate/evidence-walk.js";
+import { checkEvidenceSafety, type EvidenceLimits } from "../../src/gate/evidence.js";
 
 const LIMITS: EvidenceLimits = { maxBytes: 10_000, maxDepth: 8 };
 

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatDiagnostic } from "../../src/definition/diagnostic.js";
-import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
-import { FIELD_TYPES, type FieldType } from "../../src/definition/gate-structure.js";
-import type { JsonObject, JsonValue } from "../../src/definition/json.js";
-import { exampleEvidence, requiredFormat } from "../../src/gate/required-format.js";
+import { exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import { formatDiagnostic } from "../../src/workflow/diagnostic.js";
+import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
+import { FIELD_TYPES, type FieldType } from "../../src/workflow/gate-definition.js";
+import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { texts } from "../definition/workflow-texts.js";
 import { complaints } from "./rules.js";
 

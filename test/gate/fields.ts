@@ -1,4 +1,4 @@
-import type { FieldDefinition, FieldGate } from "../../src/definition/structure.js";
+import type { FieldDefinition, FieldGate } from "../../src/workflow/structure.js";
 
 /** A required boolean called `done`, with what a test says otherwise. */
 export function field(parts: Partial<FieldDefinition> = {}): FieldDefinition {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkPlaceholders, fillParams } from "../../src/gate/fill-params.js";
-import { hasPlaceholder } from "../../src/gate/placeholders.js";
+import { checkPlaceholders, fillParams, hasPlaceholder } from "../../src/gate/fill-params.js";
 
 const values = {
   spec_path: "specs/a",

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { JsonObject } from "../../src/definition/json.js";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { exampleBy, expectedBy, schemaAt } from "../../src/gate/json-schema-hints.js";
-import { exampleEvidence } from "../../src/gate/required-format.js";
+import { exampleEvidence } from "../../src/gate/format.js";
+import { exampleBy, expectedBy, schemaAt } from "../../src/gate/schema-hints.js";
+import type { JsonObject } from "../../src/workflow/json.js";
 
 const schema: JsonObject = {
   type: "object",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../src/definition/json.js";
+import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { complaints, validated } from "./rules.js";
 
 type Case = readonly [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { GateDefinition } from "../../src/definition/structure.js";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/required-format.js";
+import { evidenceNames, exampleEvidence, requiredFormat } from "../../src/gate/format.js";
+import type { GateDefinition } from "../../src/workflow/structure.js";
 import { field, fieldGate } from "./fields.js";
 
 const open: GateDefinition = { kind: "open", allowOverride: false };

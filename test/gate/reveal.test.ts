@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { WorkflowStructure } from "../../src/definition/structure.js";
-import { verifierNames } from "../../src/gate/checks-of.js";
-import { conceal, revealOf } from "../../src/gate/reveal.js";
+import { conceal, revealOf, verifierNames } from "../../src/gate/reveal.js";
 import type { Problem } from "../../src/gate/verdict.js";
 import { problemSchema } from "../../src/gate/verdict.js";
+import type { WorkflowStructure } from "../../src/workflow/structure.js";
 import { field, fieldGate } from "./fields.js";
 
 const PROBLEMS: Problem[] = [

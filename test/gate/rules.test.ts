@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../src/definition/json.js";
 import { checkGate } from "../../src/gate/check-gate.js";
-import { compileRules } from "../../src/gate/rules/compile-rules.js";
+import { compileRules } from "../../src/gate/gate-rules.js";
+import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import { field, fieldGate } from "./fields.js";
 import { complaints, gateOf, judge, validated } from "./rules.js";
 
@@ -459,7 +459,7 @@ describe("definition errors", () => {
   it("stand where the rule does", async () => {
     const text =
       'evidence_schema:\n  x:\n    type: int\n    validator: "valu > 3"\ncross_field_validation:\n  - rule: "evidence.z > 1"\n';
-    const { readWorkflow } = await import("../../src/definition/folder/read-workflow.js");
+    const { readWorkflow } = await import("../../src/workflow/files/read-workflow.js");
     const { texts } = await import("../definition/workflow-texts.js");
     const { diagnostics } = await readWorkflow("garden_v1", texts({ "phases/1/gate-definition.yaml": text }));
     const errors = diagnostics.filter(({ severity }) => severity === "error");

@@ -1,8 +1,8 @@
-import { readWorkflow } from "../../src/definition/folder/read-workflow.js";
-import type { JsonObject } from "../../src/definition/json.js";
-import type { FieldGate } from "../../src/definition/structure.js";
 import { checkGate, type GateContext } from "../../src/gate/check-gate.js";
-import { compileRules } from "../../src/gate/rules/compile-rules.js";
+import { compileRules } from "../../src/gate/gate-rules.js";
+import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
+import type { JsonObject } from "../../src/workflow/json.js";
+import type { FieldGate } from "../../src/workflow/structure.js";
 import { texts } from "../definition/workflow-texts.js";
 
 /** The gate that a gate file's text is; throws what is wrong with it. */

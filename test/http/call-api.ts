@@ -1,8 +1,8 @@
 import * as z from "zod";
-import { createHttpApi, type HttpApiOptions } from "../../src/http/create-http-api.js";
-import { openApiDocument } from "../../src/http/openapi.js";
+import { createHttpApi, type HttpApiOptions } from "../../src/http/api.js";
+import { openApiDocument } from "../../src/http/routes.js";
 import type { StepDecider } from "../../src/ports/step-decider.js";
-import type { RoutedEngineOptions } from "../../src/routed/engine/options.js";
+import type { RoutedEngineOptions } from "../../src/routed/options.js";
 import { routed, Script } from "../routed/engine/garden.js";
 
 /** An answer as a client gets it. */

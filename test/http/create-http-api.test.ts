@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { FileTexts } from "../../src/adapters/fs/content/file-texts.js";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
+import { FileTexts } from "../../src/content/file-texts.js";
 import { PhasegateError } from "../../src/errors.js";
 import { ROUTES } from "../../src/http/routes.js";
-import { RoutedFolders } from "../../src/routed/definition/routed-folders.js";
-import type { RoutedCall } from "../../src/tool/routed/requests.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import type { RoutedCall } from "../../src/tools/routed/requests.js";
+import { RoutedFolders } from "../../src/workflow/files/routed-workflow.js";
 import { GATED } from "../support/gated-garden.js";
 import { DOCUMENT, DONE, schemaOf, seen, served } from "./call-api.js";
 

@@ -1,6 +1,6 @@
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
-import type { SessionId } from "../../src/definition/names.js";
 import type { Commit } from "../../src/ports/storage-adapter.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import type { SessionId } from "../../src/workflow/names.js";
 
 /** A storage behind which somebody has edited the log by hand. */
 export class AlteredStorage extends MemoryStorage {

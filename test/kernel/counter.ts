@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
-import { parseSessionId } from "../../src/definition/names.js";
 import { PhasegateError } from "../../src/errors.js";
-import { Kernel, type KernelOptions, type Prepared } from "../../src/kernel/kernel.js";
-import type { Machine } from "../../src/kernel/machine.js";
-import { FakeClock } from "../../src/testing/fake-clock.js";
+import { Kernel, type KernelOptions, type Prepared } from "../../src/log/log.js";
+import type { Machine } from "../../src/log/machine.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { FakeClock } from "../../src/testing/clock.js";
+import { parseSessionId } from "../../src/workflow/names.js";
 
 /** The smallest machine with something to refuse: a counter that has no number below zero. */
 export type CounterCommand = { readonly add: number } | "close" | "open" | "bury";

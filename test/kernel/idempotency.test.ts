@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
-import { addKey, findKey, KEYS_MAX, type Keys, keyedRequest, keysSchema } from "../../src/kernel/idempotency.js";
-import { wrapStorage } from "../../src/testing/wrap-storage.js";
+import { addKey, findKey, KEYS_MAX, type Keys, keyedRequest, keysSchema } from "../../src/log/idempotency.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { wrapStorage } from "../../src/testing/broken.js";
 import { adding, count, doing, ID, makeKernel } from "./counter.js";
 
 describe("keyedRequest", () => {

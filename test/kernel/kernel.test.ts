@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
-import { digest } from "../../src/definition/digest.js";
 import { PhasegateError } from "../../src/errors.js";
-import { keyedRequest } from "../../src/kernel/idempotency.js";
+import { keyedRequest } from "../../src/log/idempotency.js";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { digest } from "../../src/workflow/json.js";
 import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";
 
 /** A storage in which somebody else is always quicker, so many times. */

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { LogFold } from "../../src/kernel/log-fold.js";
-import type { Recorded } from "../../src/kernel/recorded.js";
+import type { Recorded } from "../../src/log/commit.js";
+import { LogFold } from "../../src/log/fold.js";
 import { adding, type CounterEvent, type CounterHead, count, ID, makeKernel, OTHER_ID } from "./counter.js";
 
 /** What was added, commit by commit, beside what was read for it. */

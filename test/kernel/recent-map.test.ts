@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { freeze } from "../../src/kernel/freeze.js";
-import { RecentMap } from "../../src/kernel/recent-map.js";
+import { freeze } from "../../src/log/commit.js";
+import { RecentMap } from "../../src/runtime/cache.js";
 
 describe("RecentMap", () => {
   it("forgets what was used longest ago", () => {

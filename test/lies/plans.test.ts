@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createEngine, createWorkflowTool } from "phasegate";
 import { createProjectRoot, FileContent, FilePlans, FileStorage } from "phasegate/fs";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { claimName } from "../../src/walls/beside.js";
+import { claimName } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { writeFiles } from "./a-gate.js";
 

@@ -1,9 +1,9 @@
 import { Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
-import { registerRoutedTools } from "../../src/mcp/register-routed-tools.js";
-import type { RoutedEngine } from "../../src/routed/engine/routed-engine.js";
-import type { RoutedToolsOptions } from "../../src/tool/routed/create-routed-tools.js";
+import { registerRoutedTools } from "../../src/mcp/routed-tools.js";
+import type { RoutedEngine } from "../../src/routed/engine.js";
+import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 import { type Answer, answerOf } from "./connect-in-memory.js";
 
 /** A host's own server with the tools of routed workflows, and a client that is connected to it. */

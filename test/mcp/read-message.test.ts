@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readMessage } from "../../src/mcp/read-message.js";
+import { readMessage } from "../../src/mcp/stdio.js";
 
 const read = (text: string) => readMessage(Buffer.from(text));
 const refused = (code: number, id: unknown, message: string) => ({

@@ -1,11 +1,11 @@
 import type { Client, ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { LinearDecider } from "../../src/adapters/deciders/linear-decider.js";
-import { SamplingDecider, type SamplingServer } from "../../src/adapters/deciders/sampling-decider.js";
-import { registerRoutedTools } from "../../src/mcp/register-routed-tools.js";
-import { registerWorkflowTool } from "../../src/mcp/register-workflow-tool.js";
-import type { RoutedToolsOptions } from "../../src/tool/routed/create-routed-tools.js";
+import { LinearDecider } from "../../src/deciders/linear.js";
+import { SamplingDecider, type SamplingServer } from "../../src/deciders/sampling.js";
+import { registerRoutedTools } from "../../src/mcp/routed-tools.js";
+import { registerWorkflowTool } from "../../src/mcp/workflow-tool.js";
+import type { RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { DEPTH_GATE, GATED, gardenWith } from "../support/gated-garden.js";
 import { makeEngine } from "../support/make-engine.js";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it, vi } from "vitest";
 import * as z from "zod";
-import { serveOverStdio } from "../../src/mcp/serve-over-stdio.js";
+import { serveOverStdio } from "../../src/mcp/stdio.js";
 
 const INITIALIZE = {
   id: 1,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { PlanPhase } from "../../src/plan/plan.js";
-import { tickTask } from "../../src/plan/tick-task.js";
+import { tickTask } from "../../src/plan/tick.js";
 import { ALL_PLANS, corpusText, OPENSPEC_PLANS, PRAXIS_PLANS, skipReason } from "./corpus-plans.js";
 import { accounted, placedCheckboxes, unplacedCheckboxes } from "./found-checkboxes.js";
 import { scanCheckboxes } from "./scan-checkboxes.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { planOrder } from "../../src/plan/plan-order.js";
 import { outline, taskOf } from "./outline.js";
 
 /** Two phases with four tasks each, and a task whose dependencies are said in words. */

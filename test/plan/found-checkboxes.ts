@@ -1,5 +1,5 @@
-import type { Diagnostic } from "../../src/definition/diagnostic.js";
 import type { Checkbox, Plan, PlanReading } from "../../src/plan/plan.js";
+import type { Diagnostic } from "../../src/workflow/diagnostic.js";
 
 /** Every checkbox that a plan has placed, once for each place. */
 export function placedCheckboxes({ phases }: Plan): Checkbox[] {

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
+import { planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { Plan, PlanReading, PlanTask } from "../../src/plan/plan.js";
-import { planOrder } from "../../src/plan/plan-order.js";
-import { tickTask } from "../../src/plan/tick-task.js";
+import { tickTask } from "../../src/plan/tick.js";
 import { accounted, placedCheckboxes } from "./found-checkboxes.js";
 import { arbitraryPlan } from "./random-plans.js";
 import { scanCheckboxes } from "./scan-checkboxes.js";

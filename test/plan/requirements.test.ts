@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readReferences } from "../../src/plan/references.js";
+import { readReferences } from "../../src/plan/task-line.js";
 import { taskOf } from "./outline.js";
 
 const requirementsOf = (words: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { planOrder } from "../../src/plan/plan-order.js";
+import { planOrder } from "../../src/plan/order.js";
 import { taskMasterParser } from "../../src/plan/task-master.js";
 import { lines } from "./outline.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { builtInParsers } from "../../src/plan/source-parsers.js";
-import { tickTask } from "../../src/plan/tick-task.js";
+import { tickTask } from "../../src/plan/tick.js";
 
 const TEXT =
   "\uFEFF## Phase 1: A\r\n\r\n- [ ] **Task 1.1**: a\r\n\t- [ ] one\r\n\t- [X] two\r\n* [~] **Task 1.2**: b\r\n";

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { PlanGate, WorkflowStructure } from "../../src/definition/structure.js";
-import type { SessionCommand } from "../../src/session/commands.js";
-import type { PlanChanges } from "../../src/session/plan-changes.js";
-import { joinRanges, numbersIn, type Ranges } from "../../src/session/ranges.js";
-import { transition } from "../../src/session/transition.js";
+import type { SessionCommand } from "../../src/phased/state/commands.js";
+import { joinRanges, numbersIn, type PlanChanges, type Ranges } from "../../src/phased/state/events.js";
+import { transition } from "../../src/phased/state/transition.js";
+import type { PlanGate, WorkflowStructure } from "../../src/workflow/structure.js";
 import { phaseOf, Run, structureOf, submit } from "./run.js";
 
 const gate: PlanGate = { kind: "plan", allowOverride: false, tasks: [], items: [] };

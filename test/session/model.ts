@@ -1,5 +1,5 @@
-import type { WorkflowStructure } from "../../src/definition/structure.js";
-import type { AttemptLimits, SessionCommand } from "../../src/session/commands.js";
+import type { AttemptLimits, SessionCommand } from "../../src/phased/state/commands.js";
+import type { WorkflowStructure } from "../../src/workflow/structure.js";
 
 /** The hash that stands for any evidence in these tests. */
 export const HASH = "ab".repeat(32);

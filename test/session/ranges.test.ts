@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addToRanges, cutRanges, inRanges, type Ranges, rangesSchema } from "../../src/session/ranges.js";
+import { addToRanges, cutRanges, inRanges, type Ranges, rangesSchema } from "../../src/phased/state/events.js";
 
 const place = fc.nat({ max: 20 });
 const setOf = (ranges: Ranges) =>

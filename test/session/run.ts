@@ -1,12 +1,12 @@
 import { expect } from "vitest";
-import type { PhaseDefinition, WorkflowStructure } from "../../src/definition/structure.js";
 import type { AnyPhasegateError } from "../../src/errors.js";
 import type { Problem, Verdict } from "../../src/gate/verdict.js";
-import type { AttemptLimits, CommandOf, SessionCommand } from "../../src/session/commands.js";
-import type { EventOf } from "../../src/session/events.js";
-import type { SessionHead } from "../../src/session/head.js";
-import type { RecordedEvent } from "../../src/session/history.js";
-import { transition } from "../../src/session/transition.js";
+import type { AttemptLimits, CommandOf, SessionCommand } from "../../src/phased/state/commands.js";
+import type { EventOf } from "../../src/phased/state/events.js";
+import type { SessionHead } from "../../src/phased/state/head.js";
+import type { RecordedEvent } from "../../src/phased/state/history.js";
+import { transition } from "../../src/phased/state/transition.js";
+import type { PhaseDefinition, WorkflowStructure } from "../../src/workflow/structure.js";
 import { HASH } from "./model.js";
 
 /** A phase with an open gate, or what a test says. */

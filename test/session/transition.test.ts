@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { applyEvent } from "../../src/session/apply-event.js";
-import type { SessionCommand } from "../../src/session/commands.js";
-import { allowedCommands, readingRefusal, submissionRefusal } from "../../src/session/refusals.js";
-import { transition } from "../../src/session/transition.js";
+import { applyEvent } from "../../src/phased/state/apply-event.js";
+import type { SessionCommand } from "../../src/phased/state/commands.js";
+import { allowedCommands, readingRefusal, submissionRefusal } from "../../src/phased/state/refusals.js";
+import { transition } from "../../src/phased/state/transition.js";
 import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 
 const free = { kind: "open", allowOverride: true } as const;

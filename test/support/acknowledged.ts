@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { parseSessionId } from "../../src/definition/names.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
-import { collect } from "../../src/testing/contract-case.js";
+import { collect } from "../../src/testing/contract.js";
+import { parseSessionId } from "../../src/workflow/names.js";
 import { payloadBeside } from "./counting-commit.js";
 
 /** A version that a process was told is there. */

@@ -3,8 +3,8 @@
  * the standard output, in one write.
  */
 import { writeSync } from "node:fs";
-import { parseSessionId, type SessionId } from "../../src/definition/names.js";
 import { isPhasegateError } from "../../src/errors.js";
+import { parseSessionId, type SessionId } from "../../src/workflow/names.js";
 import { countingCommit } from "./counting-commit.js";
 import { openStorage } from "./open-storage.js";
 

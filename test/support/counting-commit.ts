@@ -1,6 +1,6 @@
-import type { SessionId } from "../../src/definition/names.js";
 import type { Commit, SessionStatus } from "../../src/ports/storage-adapter.js";
-import { makeCommit, nextCommit } from "../../src/testing/make-commit.js";
+import { makeCommit, nextCommit } from "../../src/testing/commits.js";
+import type { SessionId } from "../../src/workflow/names.js";
 
 /** The hash under which a payload lies beside every seventh commit; undefined for the others. */
 export function payloadBeside(count: number): string | undefined {

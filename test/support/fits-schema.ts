@@ -1,9 +1,9 @@
 import { createWorkflowTool, type Engine, type WorkflowTool, type WorkflowToolOptions } from "phasegate";
 import { expect } from "vitest";
 import * as z from "zod";
-import type { RoutedEngine } from "../../src/routed/engine/routed-engine.js";
-import { ANSWERS, errorSchema } from "../../src/tool/routed/answers.js";
-import { createRoutedTools, type RoutedToolsOptions } from "../../src/tool/routed/create-routed-tools.js";
+import type { RoutedEngine } from "../../src/routed/engine.js";
+import { ANSWERS, errorSchema } from "../../src/tools/routed/answers.js";
+import { createRoutedTools, type RoutedToolsOptions } from "../../src/tools/routed/routed-tools.js";
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];
 

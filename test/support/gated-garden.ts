@@ -1,5 +1,5 @@
-import type { FieldGate } from "../../src/definition/structure.js";
-import { defineRoutedWorkflow, routedWorkflows } from "../../src/routed/definition/define-routed-workflow.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../src/workflow/files/define-routed-workflow.js";
+import type { FieldGate } from "../../src/workflow/structure.js";
 
 /** Asks how deep the bed was dug. */
 export const DEPTH_GATE: FieldGate = {

@@ -1,6 +1,6 @@
-import { FileStorage } from "../../src/adapters/fs/storage/file-storage.js";
-import { SqliteStorage } from "../../src/adapters/sqlite/sqlite-storage.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
+import { FileStorage } from "../../src/storage/files/storage.js";
+import { SqliteStorage } from "../../src/storage/sqlite/storage.js";
 
 /** The durable storages that one machine has, each with the name of a place for it in a folder. */
 export const DURABLE = { FileStorage: "state", SqliteStorage: "state.db" } as const;
@@ -12,7 +12,7 @@ export async function openStorage(place: string): Promise<StorageAdapter> {
 }
 
 async function openPostgres(place: string): Promise<StorageAdapter> {
-  const { PostgresStorage } = await import("../../src/adapters/postgres/postgres-storage.js");
+  const { PostgresStorage } = await import("../../src/storage/postgres/storage.js");
   const [url = "", schema = ""] = place.split("#");
   return PostgresStorage.open({ url, schema, maxConnections: 2 });
 }

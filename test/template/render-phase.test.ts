@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/definition/placeholders.js";
-import type { PhaseDefinition, TaskDefinition } from "../../src/definition/structure.js";
-import { phaseValues, taskValues } from "../../src/template/phase-values.js";
-import { renderPhase, renderTask } from "../../src/template/render-phase.js";
+import { phaseValues, renderPhase, renderTask, taskValues } from "../../src/template/phase.js";
+import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/workflow/placeholders.js";
+import type { PhaseDefinition, TaskDefinition } from "../../src/workflow/structure.js";
 import { CORPUS, skipReason } from "../definition/corpus-workflow.js";
 
 const REASON = skipReason("spec_execution_v1");

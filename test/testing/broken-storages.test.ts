@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
 import type { StorageAdapter } from "../../src/ports/storage-adapter.js";
-import { BROKEN_STORAGES, type BrokenStorage, brokenStorage } from "../../src/testing/broken-storages.js";
-import { ContractError } from "../../src/testing/run-contract.js";
-import type { StorageContractOptions } from "../../src/testing/storage-check.js";
-import { runStorageContract } from "../../src/testing/storage-contract.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { BROKEN_STORAGES, type BrokenStorage, brokenStorage } from "../../src/testing/broken.js";
+import { ContractError } from "../../src/testing/contract.js";
+import { runStorageContract } from "../../src/testing/storage-contract/contract.js";
+import type { StorageContractOptions } from "../../src/testing/storage-contract/stage.js";
 import * as files from "./storages/files.js";
 
 /** Cases that must find each, among others, over a storage in memory and over one in files. */

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { FileContent } from "../../src/adapters/fs/content/file-content.js";
-import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
-import { defineWorkflow } from "../../src/definition/define-workflow.js";
+import { FileContent } from "../../src/content/files.js";
+import { MemoryContent } from "../../src/content/memory.js";
 import type { ContentProvider } from "../../src/ports/content-provider.js";
-import { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "../../src/testing/broken-contents.js";
+import { BROKEN_CONTENTS, type BrokenContent, brokenContent } from "../../src/testing/broken.js";
 import { contentContract, runContentContract } from "../../src/testing/content-contract.js";
-import { ContractError } from "../../src/testing/run-contract.js";
+import { ContractError } from "../../src/testing/contract.js";
+import { defineWorkflow } from "../../src/workflow/define-workflow.js";
 import { FAULTY, SMALL, writeFiles } from "../cli/workflow-folders.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 

@@ -4,8 +4,8 @@
  * `phasegate test-storage` takes it, too.
  */
 import { afterAll, describe, it } from "vitest";
-import type { StorageContractModule } from "../../src/testing/storage-check.js";
-import { storageContract } from "../../src/testing/storage-contract.js";
+import { storageContract } from "../../src/testing/storage-contract/contract.js";
+import type { StorageContractModule } from "../../src/testing/storage-contract/stage.js";
 
 const long = process.env.PHASEGATE_LONG === "1";
 

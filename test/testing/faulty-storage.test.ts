@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
-import { collect, present } from "../../src/testing/contract-case.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { wrapStorage } from "../../src/testing/broken.js";
+import { commitChain, makeCommit, nextCommit } from "../../src/testing/commits.js";
+import { collect, present } from "../../src/testing/contract.js";
 import { FaultyStorage, type StorageFault } from "../../src/testing/faulty-storage.js";
-import { commitChain, makeCommit, nextCommit } from "../../src/testing/make-commit.js";
-import { markedEngine, markedEvidence, markersIn } from "../../src/testing/marked-workflow.js";
-import { runStorageContract } from "../../src/testing/storage-contract.js";
-import { wrapStorage } from "../../src/testing/wrap-storage.js";
+import { runStorageContract } from "../../src/testing/storage-contract/contract.js";
+import { markedEngine, markedEvidence, markersIn } from "../../src/testing/storage-contract/live-through.js";
 import { FullStorage } from "./full-storage.js";
 
 const commit = makeCommit();

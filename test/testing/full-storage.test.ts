@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../src/ports/storage-adapter.js";
-import { ContractError, runCases } from "../../src/testing/run-contract.js";
-import { storageContract } from "../../src/testing/storage-contract.js";
+import { ContractError, runCases } from "../../src/testing/contract.js";
+import { storageContract } from "../../src/testing/storage-contract/contract.js";
 import { FullStorage, type Wrong } from "./full-storage.js";
 
 /** The cases of a storage with all methods; `reopen` gives another adapter over it. */

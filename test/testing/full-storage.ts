@@ -1,8 +1,8 @@
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
-import type { SessionId } from "../../src/definition/names.js";
 import type { Commit, SessionQuery, StorageAdapter } from "../../src/ports/storage-adapter.js";
-import { collect } from "../../src/testing/contract-case.js";
-import { wrapStorage } from "../../src/testing/wrap-storage.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { wrapStorage } from "../../src/testing/broken.js";
+import { collect } from "../../src/testing/contract.js";
+import type { SessionId } from "../../src/workflow/names.js";
 
 /** Ways to get the methods wrong that an adapter may have. */
 export interface Wrong {

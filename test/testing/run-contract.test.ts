@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
 import type { Commit } from "../../src/ports/storage-adapter.js";
-import { comes, ifThere, outcomeOf } from "../../src/testing/contract-case.js";
-import { ContractError, type ContractResult, runCases } from "../../src/testing/run-contract.js";
-import { runStorageContract } from "../../src/testing/storage-contract.js";
-import { wrapStorage } from "../../src/testing/wrap-storage.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { wrapStorage } from "../../src/testing/broken.js";
+import { ContractError, type ContractResult, comes, ifThere, outcomeOf, runCases } from "../../src/testing/contract.js";
+import { runStorageContract } from "../../src/testing/storage-contract/contract.js";
 
 const kept = { name: "kept", run: async () => undefined };
 const broken = { name: "broken", run: () => Promise.reject(new Error("one is two")) };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { MemoryContent } from "../../src/adapters/memory/memory-content.js";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
-import { defineWorkflow } from "../../src/definition/define-workflow.js";
-import { createEngine } from "../../src/engine/engine.js";
+import { MemoryContent } from "../../src/content/memory.js";
+import { createEngine } from "../../src/phased/engine.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { type AgentTurn, ScriptedAgent } from "../../src/testing/scripted-agent.js";
-import { createWorkflowTool } from "../../src/tool/create-workflow-tool.js";
+import { createWorkflowTool } from "../../src/tools/phased/workflow-tool.js";
+import { defineWorkflow } from "../../src/workflow/define-workflow.js";
 
 const workflow = defineWorkflow({
   type: "careful",

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { MemoryStorage } from "../../src/adapters/memory/memory-storage.js";
 import { PhasegateError } from "../../src/errors.js";
 import type { Commit, SessionQuery, StorageAdapter } from "../../src/ports/storage-adapter.js";
-import { present, refuses } from "../../src/testing/contract-case.js";
-import { storageContract } from "../../src/testing/storage-contract.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import { present, refuses } from "../../src/testing/contract.js";
+import { storageContract } from "../../src/testing/storage-contract/contract.js";
 
 /** The names of the cases that an adapter fails, of all or of those whose names begin so. */
 async function failures(open: () => StorageAdapter, reopen?: (adapter: StorageAdapter) => StorageAdapter, only = "") {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ACTION_NAMES, PARAMETERS } from "../../src/tool/actions.js";
+import { ACTION_NAMES, PARAMETERS } from "../../src/tools/phased/actions.js";
 import { makeAsking } from "../support/approvals.js";
 import { workflowTool } from "../support/fits-schema.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defineRoutedWorkflow, routedWorkflows } from "../../src/routed/definition/define-routed-workflow.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../src/workflow/files/define-routed-workflow.js";
 import { routed, Script } from "../routed/engine/garden.js";
 import { routedTools } from "../support/fits-schema.js";
 

@@ -3,8 +3,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { claimName } from "../../src/walls/beside.js";
-import { whileClaimed } from "../../src/walls/claim-file.js";
+import { claimName, whileClaimed } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** What happens right before the right to take a claim away is made. */

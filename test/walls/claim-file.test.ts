@@ -3,8 +3,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node
 import { readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { claimName, sweepBeside, temporaryName } from "../../src/walls/beside.js";
-import { whileClaimed } from "../../src/walls/claim-file.js";
+import { claimName, sweepBeside, temporaryName, whileClaimed } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let file: string;

@@ -3,9 +3,8 @@ import { appendFile, lstat, mkdir, open, readdir, rename, rm, symlink, writeFile
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { checkRegular, openChecked, openSame } from "../../src/walls/open-checked.js";
-import { openWall } from "../../src/walls/open-wall.js";
-import { readBounded } from "../../src/walls/read-bounded.js";
+import { openWall } from "../../src/sandbox/open.js";
+import { checkRegular, openChecked, openSame, readBounded } from "../../src/sandbox/read.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let base: string;

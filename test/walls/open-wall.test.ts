@@ -4,10 +4,10 @@ import { chmod, link, mkdir, rename, rm, symlink, truncate, utimes, writeFile } 
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { byPath, entryOf } from "../../src/walls/list-folder.js";
-import { openWall } from "../../src/walls/open-wall.js";
-import type { Wall } from "../../src/walls/wall.js";
-import { codeOf, unreadable, unwritable } from "../../src/walls/wall-refusals.js";
+import { byPath, entryOf } from "../../src/sandbox/list.js";
+import { openWall } from "../../src/sandbox/open.js";
+import { codeOf, unreadable, unwritable } from "../../src/sandbox/refusals.js";
+import type { Wall } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const LINUX = process.platform === "linux";

@@ -2,8 +2,8 @@ import type * as fs from "node:fs/promises";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { openWall } from "../../src/walls/open-wall.js";
-import { sha256 } from "../../src/walls/replace-file.js";
+import { openWall } from "../../src/sandbox/open.js";
+import { sha256 } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** What fails when a temporary file is opened. */

@@ -16,10 +16,9 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { claimName } from "../../src/walls/beside.js";
-import { openWall } from "../../src/walls/open-wall.js";
-import { renameIfSame, sha256, syncFolder, writeBeside } from "../../src/walls/replace-file.js";
-import type { Wall } from "../../src/walls/wall.js";
+import { openWall } from "../../src/sandbox/open.js";
+import { claimName, renameIfSame, sha256, syncFolder, writeBeside } from "../../src/sandbox/replace.js";
+import type { Wall } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const LIMIT = 1000;

@@ -18,13 +18,12 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { holdFolder } from "../../src/walls/hold-folder.js";
-import { makeFolder } from "../../src/walls/make-folders.js";
-import { openWall } from "../../src/walls/open-wall.js";
-import { fill } from "../../src/walls/read-part.js";
-import { sha256 } from "../../src/walls/replace-file.js";
-import { renameChecked, saveFile } from "../../src/walls/save-file.js";
-import type { Wall } from "../../src/walls/wall.js";
+import { holdFolder, makeFolder } from "../../src/sandbox/folders.js";
+import { openWall } from "../../src/sandbox/open.js";
+import { fill } from "../../src/sandbox/read.js";
+import { sha256 } from "../../src/sandbox/replace.js";
+import type { Wall } from "../../src/sandbox/sandbox.js";
+import { renameChecked, saveFile } from "../../src/sandbox/save.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let base: string;

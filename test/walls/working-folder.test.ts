@@ -1,9 +1,8 @@
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { isLink } from "../../src/walls/is-link.js";
-import { openWall } from "../../src/walls/open-wall.js";
-import { workingFolder } from "../../src/walls/working-folder.js";
+import { openWall, workingFolder } from "../../src/sandbox/open.js";
+import { isLink } from "../../src/sandbox/resolve.js";
 import { failure } from "../support/failure.js";
 import { temporaryFolder } from "./temporary-folder.js";
 

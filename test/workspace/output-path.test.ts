@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { openWall } from "../../src/walls/open-wall.js";
-import { checkedOutput } from "../../src/workspace/session/output-path.js";
+import { openWall } from "../../src/sandbox/open.js";
+import { checkedOutput } from "../../src/workspace/session/folders.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { write } from "./make-workspace.js";
 

@@ -1,11 +1,11 @@
 import { join, normalize, sep } from "node:path";
 import fc from "fast-check";
 import { beforeEach, expect, it } from "vitest";
-import { keptBack } from "../../src/definition/kept-back.js";
 import { isPhasegateError } from "../../src/errors.js";
-import { isInside } from "../../src/walls/resolve-inside.js";
+import { isInside } from "../../src/sandbox/resolve.js";
+import { keptBack } from "../../src/workflow/kept-back.js";
+import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
-import { openFolders, placesOf } from "../../src/workspace/roots/workspace-folders.js";
 import { makeWorkspace } from "./make-workspace.js";
 
 const RUNS = process.env.PHASEGATE_LONG === "1" ? 100_000 : 3_000;

@@ -4,7 +4,7 @@ import { copySessions, MemoryStorage } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/workspace";
 import { beforeEach, describe, expect, it } from "vitest";
-import { recordedMachine } from "../../src/workspace/session/recorded-machine.js";
+import { recordedMachine } from "../../src/workspace/session/machine.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 import { type MadeWorkspace, makeWorkspace, write } from "./make-workspace.js";
 

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
-import { openFolders, placesOf } from "../../src/workspace/roots/workspace-folders.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 
 const SESSION = "2025-10-11-143022";

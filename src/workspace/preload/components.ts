@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../../definition/json.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
 import type { PreloadRole } from "./parts.js";
 
 /** A file that a workflow names. */

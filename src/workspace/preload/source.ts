@@ -1,4 +1,4 @@
-import type { Location } from "../roots/location.js";
+import type { Location } from "../roots/paths.js";
 
 /** A workflow's first file, and which shape it is of. */
 export interface FoundWorkflow {

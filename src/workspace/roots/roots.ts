@@ -1,17 +1,22 @@
-import { join, relative, sep } from "node:path";
-import { PhasegateError } from "../../errors.js";
-import { isInside } from "../../walls/resolve-inside.js";
-import type { Wall, WallEntry } from "../../walls/wall.js";
-import { isSessionFolder } from "../session/session-id.js";
-import { checkedPath } from "./checked-path.js";
-import { decodeText } from "./decode-text.js";
-import { type Location, showLocation } from "./location.js";
-import { nearestNames } from "./nearest-names.js";
-import { expandPath, expandText, type Variables, type VariableValue } from "./variables.js";
-import { type OpenRoot, ROOT_NAMES } from "./workspace-folders.js";
+import { join, posix, relative, sep } from "node:path";
+import { distance } from "fastest-levenshtein";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { isInside } from "../../sandbox/resolve.js";
+import type { Wall, WallEntry } from "../../sandbox/sandbox.js";
+import { isSessionFolder } from "../session/folders.js";
+import { type OpenRoot, ROOT_NAMES } from "./folders.js";
+import {
+  checkedPath,
+  expandPath,
+  expandText,
+  type Location,
+  showLocation,
+  type Variables,
+  type VariableValue,
+} from "./paths.js";
 
 /** What {@link Roots} are made of. */
-export interface RootsOptions {
+interface RootsOptions {
   readonly roots: readonly OpenRoot[];
   /** Where the project lies, if there is one. */
   readonly project?: readonly string[];
@@ -149,4 +154,54 @@ function isCheckable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** How many names are worth the tokens. */
+const NAMES_MAX = 5;
+
+/** The names most like one that isn't there, out of its folder, or of the nearest folder above that is there. */
+async function nearestNames(
+  roots: { list(location: Location): Promise<readonly WallEntry[]> },
+  { root, path }: Location,
+): Promise<readonly Location[]> {
+  for (let wanted = path; wanted !== "."; wanted = posix.dirname(wanted)) {
+    const entries = await listed(roots, { root, path: posix.dirname(wanted) });
+    if (entries === undefined) continue;
+    const name = posix.basename(wanted).toLowerCase();
+    const steps = new Map(
+      entries.map((entry) => [entry.path, distance(name, posix.basename(entry.path).toLowerCase())]),
+    );
+    const sorted = [...steps].sort(([, a], [, b]) => a - b).slice(0, NAMES_MAX);
+    return sorted.map(([near]) => ({ root, path: near }));
+  }
+  return [];
+}
+
+async function listed(roots: { list(location: Location): Promise<readonly WallEntry[]> }, folder: Location) {
+  try {
+    return await roots.list(folder);
+  } catch (error) {
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Bytes as text. Throws `INVALID_INPUT` for a binary file, which is told by a NUL, and for what isn't UTF-8. A byte order
+ * mark stays.
+ */
+export function decodeText(bytes: Uint8Array, name: string): string {
+  if (bytes.includes(0)) throw notText(name, "a binary file");
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw notText(name, "not valid UTF-8");
+  }
+}
+
+function notText(name: string, what: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${name} is ${what}: only text can be read`, {
+    remedy: "Go on without it, or ask the user for its content as text in UTF-8.",
+    details: { field: "path", expected: "a text file in UTF-8" },
+  });
 }

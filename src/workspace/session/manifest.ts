@@ -1,7 +1,10 @@
 /** What a session's `manifest.json` says. The workspace keeps it: no agent can write it. Pure. */
 import * as z from "zod";
-import { sessionInputsSchema } from "./recorded-events.js";
-
+import { PhasegateError } from "../../errors.js";
+import { sha256 } from "../../sandbox/replace.js";
+import type { Wall } from "../../sandbox/sandbox.js";
+import { sessionInputsSchema } from "./machine.js";
+import { brokenManifest } from "./refusals.js";
 /** The name of a manifest in its session's folder. */
 export const MANIFEST = "manifest.json";
 
@@ -14,7 +17,7 @@ const outputSchema = z.object({
 });
 
 /** Checks a manifest that was read. */
-export const manifestSchema = z.object({
+const manifestSchema = z.object({
   session_id: z.string(),
   status: z.enum(["active", "completed", "failed"]),
   workflow: z.string().optional(),
@@ -60,7 +63,7 @@ export function withEnd(manifest: Manifest, status: "completed" | "failed", at: 
 }
 
 /** What a look at a session's folder has found, and the manifest that it was compared with. */
-export interface OutputsFound {
+interface OutputsFound {
   readonly before: Manifest;
   readonly found: readonly ManifestOutput[];
 }
@@ -80,6 +83,58 @@ export function reopened(manifest: Manifest, { before, found }: OutputsFound, at
 }
 
 /** A manifest as it lies in its file. */
-export function manifestText(manifest: Manifest): string {
+function manifestText(manifest: Manifest): string {
   return `${JSON.stringify(manifest, undefined, 2)}\n`;
+}
+
+/** The largest manifest, in bytes: some twenty thousand outputs. */
+const MANIFEST_BYTES = 8 * 1024 * 1024;
+/** How often a change is made anew when another process was first. */
+const TRIES_MAX = 50;
+
+/** Reads a session's manifest. Throws `FILE_NOT_FOUND`, and `INVALID_INPUT` for one that is broken. */
+export async function readManifest(wall: Wall, id: string): Promise<Manifest> {
+  return (await readHashed(wall, id)).manifest;
+}
+
+/** Writes the first manifest of a session. */
+export async function writeManifest(wall: Wall, manifest: Manifest): Promise<void> {
+  await wall.save(pathOf(manifest.session_id), { text: manifestText(manifest), maxBytes: MANIFEST_BYTES });
+}
+
+/**
+ * Changes a manifest: on the text that it is made of, or again on the one that another process has put there meanwhile. So
+ * nothing is lost where two processes write one session.
+ */
+export async function changeManifest(
+  wall: Wall,
+  id: string,
+  change: (manifest: Manifest) => Manifest,
+): Promise<Manifest> {
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const { manifest, hash } = await readHashed(wall, id);
+    const next = change(manifest);
+    const replacement = { text: manifestText(next), hash, maxBytes: MANIFEST_BYTES };
+    if (await wall.replace(pathOf(id), replacement)) return next;
+  }
+  throw new PhasegateError("CONFLICT", `the manifest of the session ${id} is written by too many at once`, {
+    remedy: "Try again in a moment.",
+    details: { sessionId: id },
+  });
+}
+
+async function readHashed(wall: Wall, id: string) {
+  const { bytes } = await wall.readBytes(pathOf(id), { maxBytes: MANIFEST_BYTES });
+  try {
+    const manifest = manifestSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    return { manifest, hash: sha256(bytes) };
+  } catch (cause) {
+    const error = brokenManifest(id);
+    error.cause = cause;
+    throw error;
+  }
+}
+
+function pathOf(id: string): string {
+  return `${id}/${MANIFEST}`;
 }

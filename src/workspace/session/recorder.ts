@@ -1,18 +1,21 @@
-import { parseSessionId, type SessionId } from "../../definition/names.js";
-import type { AuditReport, Receipt } from "../../kernel/audit.js";
-import { Kernel } from "../../kernel/kernel.js";
-import type { Recorded } from "../../kernel/recorded.js";
+import type { AuditReport, Receipt } from "../../log/audit.js";
+import type { Recorded } from "../../log/commit.js";
+import { Kernel } from "../../log/log.js";
 import type { Clock } from "../../ports/clock.js";
 import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
-import type { WorkspaceAct } from "./acts.js";
-import type { RecordedEvent } from "./recorded-events.js";
-import { type RecordedCommand, type RecordedHead, recordedMachine } from "./recorded-machine.js";
-
+import { parseSessionId, type SessionId } from "../../workflow/names.js";
+import {
+  type RecordedCommand,
+  type RecordedEvent,
+  type RecordedHead,
+  recordedMachine,
+  type WorkspaceAct,
+} from "./machine.js";
 /** A commit of a recorded session. */
 export type RecordedCommit = Recorded<RecordedEvent, RecordedHead>;
 
 /** Where sessions are recorded. */
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly storage: StorageAdapter;
   readonly clock: Clock;
   /** Makes the hash chain an HMAC. */
@@ -70,4 +73,21 @@ export class Recorder {
   async #execute(id: string, command: RecordedCommand): Promise<void> {
     await this.#kernel.execute(parseSessionId(id), () => ({ command }));
   }
+}
+
+/** Something that happened in a recorded session, and when. */
+export type RecordedEntry = RecordedEvent & {
+  /** The version of its commit. */
+  readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+};
+
+/** What a commit says, one entry for each event. */
+export function recordedEntries({
+  events,
+  version,
+  at,
+}: Pick<RecordedCommit, "events" | "version" | "at">): RecordedEntry[] {
+  return events.map((event) => ({ ...event, version, at }));
 }

@@ -1,12 +1,17 @@
+import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
+import { readGateObject } from "../../workflow/files/gate-file.js";
+import { isJsonObject, type JsonObject } from "../../workflow/json.js";
+import { ObjectReader } from "../../workflow/object-reader.js";
+import { createReport } from "../../workflow/report.js";
+import type { FieldGate } from "../../workflow/structure.js";
+import { refuseMisspelt, splitFrontMatter } from "../../workflow/yaml.js";
 import type { Connection } from "../connection.js";
-import { folderOf, inFolder } from "../preload/load-context.js";
-import type { OpenedSkill, SkillPlaces } from "../preload/open-skill.js";
+import { definitionInvalid } from "../preload/load-workflow.js";
+import { folderOf, inFolder } from "../preload/parts.js";
+import type { OpenedSkill, SkillPlaces } from "../preload/skills.js";
 import { readWhole } from "../preload/source.js";
 import { asked, type StepRefusal } from "./judge-step.js";
-import { type ReadStep, readStep } from "./read-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter } from "./step-index.js";
-import { memoryOf, stepAt } from "./step-memory.js";
-
 /** A step, whole. */
 export interface GivenStep {
   readonly step: string;
@@ -70,5 +75,103 @@ function shownStep(
     content: text,
     ...(gate === undefined ? {} : { gate: asked(gate) }),
     ...(choices.length > 1 ? { choices } : {}),
+  };
+}
+
+/** A step's file, read. */
+interface ReadStep {
+  readonly text: string;
+  /** What must be shown before the next step is given. */
+  readonly gate?: FieldGate;
+  /** What its front matter says that follows. */
+  readonly nextStepFile?: string;
+}
+
+/**
+ * Reads a step's front matter. Its `gate:` is what a gate file holds. Throws `DEFINITION_INVALID` where a gate may be meant
+ * and can't be read, and for one that asks for verifiers or a person: a gate never opens because nobody understood it.
+ */
+export async function readStep(skill: string, file: string, text: string): Promise<ReadStep> {
+  const report = createReport();
+  const { source, body } = await splitFrontMatter(file, text, report);
+  if (source === undefined) {
+    const front = text.slice(0, text.length - body.trimStart().length);
+    if (hasErrors(report.sorted()) && /^[^\S\r\n\u2028\u2029]*["']?gates?\b/im.test(front))
+      throw definitionInvalid(skill, lines(report));
+    return { text };
+  }
+  if (!isJsonObject(source.value)) return { text };
+  const reader = new ObjectReader(source, source.value, [], report);
+  // `date` is as near to `gate` as a slip of the finger, and a word of its own.
+  const { date, ...entries } = source.value;
+  refuseMisspelt(entries, ["gate"], reader, report);
+  const given = reader.object("gate");
+  const gate = given === undefined ? undefined : await readGateObject(given, report);
+  if (hasErrors(report.sorted())) throw definitionInvalid(skill, lines(report));
+  if (gate !== undefined) refuseUnrun(skill, file, gate);
+  return { text, ...(gate === undefined ? {} : { gate }), ...next(entries) };
+}
+
+function next({ nextStepFile }: JsonObject): { readonly nextStepFile?: string } {
+  return typeof nextStepFile === "string" ? { nextStepFile } : {};
+}
+
+function refuseUnrun(skill: string, file: string, { verify, approval }: FieldGate): void {
+  if (verify === undefined && approval === undefined) return;
+  const what = verify === undefined ? "a person's approval" : "verifiers";
+  throw definitionInvalid(skill, [`${file}: error: the gate asks for ${what}, which no step of a skill can have`]);
+}
+
+function lines(report: ReturnType<typeof createReport>): string[] {
+  return report
+    .sorted()
+    .filter(({ severity }) => severity === "error")
+    .map(formatDiagnostic);
+}
+
+/** What one connection was given. */
+interface ConnectionMemory {
+  /** The revision of each file that was given, by its path. */
+  readonly given: Map<string, string>;
+  /** The step of each skill that was given last, as long as there is no session. */
+  readonly steps: Map<string, string>;
+  /** How often a step's gate was not passed, by skill and step: a new session is no way to guess on. */
+  readonly failures: Map<string, number>;
+  /** Does one thing after the other: two calls at once must not both leave the same step. */
+  inTurn<T>(step: () => Promise<T>): Promise<T>;
+}
+
+const memories = new WeakMap<Connection, ConnectionMemory>();
+
+/** The memory of a connection, for as long as there is the connection. */
+export function memoryOf(connection: Connection): ConnectionMemory {
+  const known = memories.get(connection) ?? newMemory();
+  memories.set(connection, known);
+  return known;
+}
+
+/**
+ * The step of a skill that the connection's session was given last; undefined before the first. It stands in the manifest:
+ * whoever goes on with a session goes on with its step.
+ */
+export async function stepAt(connection: Connection, skill: string): Promise<string | undefined> {
+  const { sessionId, sessions } = connection;
+  if (sessionId === undefined) return memoryOf(connection).steps.get(skill);
+  const { steps = {} } = await sessions.manifest(sessionId);
+  return Object.hasOwn(steps, skill) ? steps[skill] : undefined;
+}
+
+function newMemory(): ConnectionMemory {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    given: new Map(),
+    steps: new Map(),
+    failures: new Map(),
+    inTurn(step) {
+      const mine = last.then(step);
+      // Whoever comes next is told of its own faults alone.
+      last = mine.catch(() => undefined);
+      return mine;
+    },
   };
 }

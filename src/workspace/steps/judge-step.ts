@@ -1,10 +1,10 @@
-import type { JsonObject } from "../../definition/json.js";
-import type { FieldGate } from "../../definition/structure.js";
 import { checkGate } from "../../gate/check-gate.js";
-import { checkEvidenceSafety } from "../../gate/evidence-safety.js";
-import { exampleEvidence, requiredFormat } from "../../gate/required-format.js";
-import { compileRules } from "../../gate/rules/compile-rules.js";
+import { checkEvidenceSafety } from "../../gate/evidence.js";
+import { exampleEvidence, requiredFormat } from "../../gate/format.js";
+import { compileRules } from "../../gate/gate-rules.js";
 import type { Problem } from "../../gate/verdict.js";
+import type { JsonObject } from "../../workflow/json.js";
+import type { FieldGate } from "../../workflow/structure.js";
 
 /** A gate that was not passed: all that is wrong, and what is asked for. */
 export interface StepRefusal {

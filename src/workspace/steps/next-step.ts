@@ -1,20 +1,20 @@
 /** The steps of a skill, one by one: whoever loads ahead follows none of them whole. */
-import type { FieldGate } from "../../definition/structure.js";
+
+import { PhasegateError } from "../../errors.js";
+import { nearest, shown } from "../../workflow/names.js";
+import type { FieldGate } from "../../workflow/structure.js";
 import type { Connection } from "../connection.js";
-import { findWorkflow } from "../preload/find-workflow.js";
-import { openSkill } from "../preload/open-skill.js";
-import { skillPlaces } from "../preload/skill-places.js";
-import { type GivenStep, giveStep, readEntry, type SteppedSkill } from "./give-step.js";
+import { findWorkflow } from "../preload/find.js";
+import { type OpenedSkill, openSkill, skillPlaces } from "../preload/skills.js";
+import { type GivenStep, giveStep, memoryOf, readEntry, type SteppedSkill, stepAt } from "./give-step.js";
 import { judgeStep, type StepRefusal } from "./judge-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
-import { memoryOf, stepAt } from "./step-memory.js";
-import { exhausted, noSteps, notPast, refuseChoice } from "./step-refusals.js";
 
 /** How often a gate may be failed before a person must help. */
 const FAILURES_MAX = 12;
 
 /** What is asked of `nextStep`. */
-export interface NextStepRequest {
+interface NextStepRequest {
   /** The skill's name, or the path of its folder. */
   readonly workflow: string;
   /** What the gate of the step that is left asks for. */
@@ -24,7 +24,7 @@ export interface NextStepRequest {
 }
 
 /** What `nextStep` gives: a step, the end, or what the gate of the step that was to be left says. */
-export type NextStep =
+type NextStep =
   | { readonly status: "step"; readonly step: GivenStep }
   | { readonly status: "done"; readonly after: string }
   | { readonly status: "refused"; readonly at: string; readonly refusal: StepRefusal };
@@ -107,4 +107,42 @@ async function gatesBefore(
 
 function chosen(entries: readonly StepEntry[], wanted: string | undefined): StepEntry | undefined {
   return wanted === undefined ? entries[0] : entryOf(entries, wanted, ".");
+}
+
+/** A step that can't be next, or none where there are several. */
+function refuseChoice(wanted: string | undefined, entries: readonly StepEntry[]): never {
+  const names = entries.map(({ step }) => step);
+  const near = wanted === undefined ? undefined : nearest(wanted, names);
+  const problem = wanted === undefined ? "there are several steps to choose from" : `${shown(wanted)} can't be next`;
+  throw new PhasegateError("INVALID_INPUT", near === undefined ? problem : `${problem}; did you mean ${near}?`, {
+    remedy:
+      names.length === 0
+        ? "Call next_step without a step: this was the last one."
+        : `Give one of ${names.join(", ")} as step.`,
+    details: { field: "step", expected: names.join(", ") },
+  });
+}
+
+/** A skill that is one text. */
+function noSteps({ name }: OpenedSkill): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${shown(name)} has no steps in files of their own`, {
+    remedy: "Follow its text, which preload_workflow gives whole.",
+    details: { field: "workflow", expected: "a skill with step files" },
+  });
+}
+
+/** A step behind another one's gate. */
+function notPast(target: StepEntry, between: StepEntry): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${target.step} can't be next: ${between.step} before it has a gate`, {
+    remedy: `Go through ${between.step}: call next_step with that as step.`,
+    details: { field: "step", expected: between.step },
+  });
+}
+
+/** A gate that somebody guesses at. */
+function exhausted({ step }: StepEntry, number: number, limit: number): PhasegateError<"ATTEMPTS_EXHAUSTED"> {
+  return new PhasegateError("ATTEMPTS_EXHAUSTED", `the gate of ${step} was failed ${limit} times`, {
+    remedy: "Stop guessing. Ask the user for what the gate asks for.",
+    details: { phase: number, attempts: limit, limit },
+  });
 }

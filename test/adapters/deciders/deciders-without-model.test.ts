@@ -1,7 +1,7 @@
 import { LinearDecider, ScriptedDecider } from "phasegate/ai";
 import { describe, expect, it } from "vitest";
-import { loadPackage } from "../../../src/adapters/deciders/load-package.js";
-import type { DecisionRequest } from "../../../src/decision/decision-request.js";
+import { loadPackage } from "../../../src/deciders/failures.js";
+import type { DecisionRequest } from "../../../src/routed/decision/request.js";
 import { request } from "../../decision/requests.js";
 import { failure } from "../../support/failure.js";
 

@@ -9,7 +9,7 @@ import {
 } from "phasegate/ai";
 import { type ModelServer, type ModelServerReplies, type ModelServerReply, startModelServer } from "phasegate/testing";
 import { onTestFinished } from "vitest";
-import type { DecisionRequest } from "../../../src/decision/decision-request.js";
+import type { DecisionRequest } from "../../../src/routed/decision/request.js";
 import { request } from "../../decision/requests.js";
 
 /** A key that must turn up nowhere but in the requests' headers. Of no provider's shape: only who knows it finds it. */

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { type DeciderExchange, GeminiDecider, LinearDecider, type StepDecider } from "phasegate/ai";
 import { describe, expect, it } from "vitest";
-import { parseSessionId } from "../../../src/definition/names.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 import { DONE, routed } from "../../routed/engine/garden.js";
 import { failure } from "../../support/failure.js";
 import { decision, KEY, modelServer } from "./model-servers.js";

@@ -1,17 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { Background } from "../../../src/adapters/fs/storage/background.js";
-import { CommitReader } from "../../../src/adapters/fs/storage/commit-reader.js";
-import { Disk } from "../../../src/adapters/fs/storage/disk.js";
-import { FolderNames } from "../../../src/adapters/fs/storage/folder-names.js";
-import { Folders } from "../../../src/adapters/fs/storage/folders.js";
-import { KnownVersions } from "../../../src/adapters/fs/storage/known-versions.js";
-import { LinkPublisher } from "../../../src/adapters/fs/storage/link-publisher.js";
-import { NewestVersion } from "../../../src/adapters/fs/storage/newest-version.js";
-import { StoreLayout } from "../../../src/adapters/fs/storage/store-layout.js";
-import { parseSessionId } from "../../../src/definition/names.js";
-import { makeCommit } from "../../../src/testing/make-commit.js";
+import { Disk } from "../../../src/storage/files/disk.js";
+import { Background, FolderNames, Folders, StoreLayout } from "../../../src/storage/files/layout.js";
+import { LinkPublisher } from "../../../src/storage/files/publish.js";
+import { CommitReader, KnownVersions, NewestVersion } from "../../../src/storage/files/read.js";
+import { makeCommit } from "../../../src/testing/commits.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots({ inMemory: true });

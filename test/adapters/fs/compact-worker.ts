@@ -4,8 +4,8 @@
  */
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import { parseSessionId } from "../../../src/definition/names.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 
 const [root = "", session] = process.argv.slice(2);
 const storage = await FileStorage.open(root, { copyWindowMs: 200 });

@@ -1,9 +1,9 @@
 import * as nodeFs from "node:fs/promises";
 import { describe, it } from "vitest";
-import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/storage/file-storage.js";
-import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
 import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
-import { storageContract } from "../../../src/testing/storage-contract.js";
+import type { FileSystem } from "../../../src/storage/files/disk.js";
+import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
+import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots({ inMemory: true });

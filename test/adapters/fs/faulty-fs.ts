@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import * as nodeFs from "node:fs/promises";
-import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
+import type { FileSystem } from "../../../src/storage/files/disk.js";
 
 /** A file system of which one call can be made to fail. */
 export interface FaultyFs {

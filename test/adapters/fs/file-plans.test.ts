@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { FilePlans } from "../../../src/adapters/fs/plans/file-plans.js";
+import { FilePlans } from "../../../src/content/file-plans.js";
 import { failure } from "../../support/failure.js";
 import { temporaryFolder } from "../../walls/temporary-folder.js";
 

@@ -3,11 +3,11 @@ import * as nodeFs from "node:fs/promises";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { encodeCommit } from "../../../src/adapters/fs/storage/commit-file.js";
-import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/storage/file-storage.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { collect } from "../../../src/testing/contract-case.js";
-import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { encodeCommit } from "../../../src/storage/files/commit-file.js";
+import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { collect } from "../../../src/testing/contract.js";
 import { systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

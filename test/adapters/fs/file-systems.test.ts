@@ -1,10 +1,9 @@
 import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { Disk } from "../../../src/adapters/fs/storage/disk.js";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { Disk, type FileSystem } from "../../../src/storage/files/disk.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

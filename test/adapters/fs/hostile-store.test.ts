@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, symlink, truncate, utimes,
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import { inOrder } from "../../../src/adapters/fs/storage/first-names.js";
-import type { SessionId } from "../../../src/definition/names.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { inOrder } from "../../../src/storage/files/layout.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import type { SessionId } from "../../../src/workflow/names.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots();

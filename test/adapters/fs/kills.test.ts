@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import { parseSessionId } from "../../../src/definition/names.js";
-import { nextCommit } from "../../../src/testing/make-commit.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { nextCommit } from "../../../src/testing/commits.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 import { type Acknowledged, acknowledgedIn, checkSession } from "../../support/acknowledged.js";
 import { appendWorkers } from "../../support/append-workers.js";
 import type { Worker } from "../../support/worker-process.js";

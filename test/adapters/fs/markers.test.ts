@@ -1,11 +1,11 @@
 import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import { firstNames } from "../../../src/adapters/fs/storage/first-names.js";
-import { activeMarker, allMarker, parseMarker } from "../../../src/adapters/fs/storage/marker.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { firstNames } from "../../../src/storage/files/layout.js";
+import { activeMarker, allMarker, parseMarker } from "../../../src/storage/files/markers.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots({ inMemory: true });

@@ -1,5 +1,5 @@
 import * as nodeFs from "node:fs/promises";
-import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
+import type { FileSystem } from "../../../src/storage/files/disk.js";
 import { systemError } from "./faulty-fs.js";
 
 /** A file system of which the nth call waits for something else to be done, or from which on the process is dead. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseSessionId } from "../../../src/definition/names.js";
-import { collect } from "../../../src/testing/contract-case.js";
+import { collect } from "../../../src/testing/contract.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 import { appendWorkers } from "../../support/append-workers.js";
 import { DURABLE, openStorage } from "../../support/open-storage.js";
 import { temporaryRoots } from "./temporary-root.js";

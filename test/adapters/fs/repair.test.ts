@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import * as nodeFs from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { appendAll } from "../../../src/testing/append-all.js";
-import { collect, wins } from "../../../src/testing/contract-case.js";
-import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { collect, wins } from "../../../src/testing/contract.js";
 import { createPausingFs } from "./pausing-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

@@ -3,7 +3,7 @@
  * a number that it was told is in the file is not there any more.
  */
 import { writeSync } from "node:fs";
-import { FilePlans } from "../../../src/adapters/fs/plans/file-plans.js";
+import { FilePlans } from "../../../src/content/file-plans.js";
 
 const [root = "", line = "", times = "1"] = process.argv.slice(2);
 const plans = new FilePlans({ root });

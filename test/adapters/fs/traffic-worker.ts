@@ -4,9 +4,9 @@
  */
 import { writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { FileStorage } from "../../../src/adapters/fs/storage/file-storage.js";
-import { parseSessionId, type SessionId } from "../../../src/definition/names.js";
 import { isPhasegateError } from "../../../src/errors.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { parseSessionId, type SessionId } from "../../../src/workflow/names.js";
 import { countingCommit } from "../../support/counting-commit.js";
 
 const STATUSES = ["active", "active", "paused", "active"] as const;

@@ -4,11 +4,10 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { FileStorage, type FileStorageOptions } from "../../../src/adapters/fs/storage/file-storage.js";
-import type { FileSystem } from "../../../src/adapters/fs/storage/reading-disk.js";
 import type { Commit, SessionQuery } from "../../../src/ports/storage-adapter.js";
-import { appendAll } from "../../../src/testing/append-all.js";
-import { type CommitParts, commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import type { FileSystem } from "../../../src/storage/files/disk.js";
+import { FileStorage, type FileStorageOptions } from "../../../src/storage/files/storage.js";
+import { appendAll, type CommitParts, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { createFaultyFs, systemError } from "./faulty-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 

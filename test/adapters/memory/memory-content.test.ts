@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { MemoryContent } from "../../../src/adapters/memory/memory-content.js";
-import { defineWorkflow } from "../../../src/definition/define-workflow.js";
-import { revisionOf } from "../../../src/definition/digest.js";
+import { MemoryContent } from "../../../src/content/memory.js";
+import { defineWorkflow } from "../../../src/workflow/define-workflow.js";
+import { revisionOf } from "../../../src/workflow/json.js";
 import { texts } from "../../definition/workflow-texts.js";
 
 const TYPE = "garden_v1";

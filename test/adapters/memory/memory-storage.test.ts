@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
-import { makeCommit } from "../../../src/testing/make-commit.js";
-import { storageContract } from "../../../src/testing/storage-contract.js";
+import { MemoryStorage } from "../../../src/storage/memory/storage.js";
+import { makeCommit } from "../../../src/testing/commits.js";
+import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 
 describe("MemoryStorage", () => {
   for (const { name, run } of storageContract({ open: async () => new MemoryStorage() })) it(name, run);

@@ -2,7 +2,7 @@ import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
-import { storageContract } from "../../../src/testing/storage-contract.js";
+import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 import { newSchema, postgresUrl } from "../../support/postgres.ts";
 
 let url = "";

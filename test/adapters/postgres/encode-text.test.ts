@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeText, encodeText } from "../../../src/adapters/postgres/encode-text.js";
+import { decodeText, encodeText } from "../../../src/storage/postgres/rows.js";
 
 describe("encodeText", () => {
   it("leaves ordinary texts as they are, emoji and control characters too", () => {

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { readHostList } from "../../../src/adapters/postgres/host-list.js";
 import { isPhasegateError } from "../../../src/errors.js";
+import { readHostList } from "../../../src/storage/postgres/hosts.js";
 
 describe("an address", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { positionAfter } from "../../../src/adapters/postgres/log-position.js";
+import { positionAfter } from "../../../src/storage/postgres/feed.js";
 
 describe("positionAfter", () => {
   it("keeps a snapshot whose last commit was seen", () => {

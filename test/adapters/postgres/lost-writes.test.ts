@@ -1,7 +1,7 @@
 import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it } from "vitest";
-import { collect } from "../../../src/testing/contract-case.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { collect } from "../../../src/testing/contract.js";
 import { failure } from "../../support/failure.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 

@@ -2,9 +2,9 @@ import { inspect } from "node:util";
 import { Client, Pool } from "pg";
 import { PostgresStorage, type PostgresStorageOptions } from "phasegate/postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadPg } from "../../../src/adapters/postgres/load-pg.js";
-import { MIGRATIONS } from "../../../src/adapters/postgres/migrations.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { loadPg } from "../../../src/storage/postgres/connections.js";
+import { MIGRATIONS } from "../../../src/storage/postgres/schema.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { failure } from "../../support/failure.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 

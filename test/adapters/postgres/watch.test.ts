@@ -2,12 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { Asking } from "../../../src/adapters/postgres/asking.js";
-import { CommitFeed } from "../../../src/adapters/postgres/commit-feed.js";
-import { PoolConnections } from "../../../src/adapters/postgres/pool-connections.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { appendAll } from "../../../src/testing/append-all.js";
-import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { PoolConnections } from "../../../src/storage/postgres/connections.js";
+import { CommitFeed } from "../../../src/storage/postgres/feed.js";
+import { Asking } from "../../../src/storage/postgres/retry.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
 
 let url = "";

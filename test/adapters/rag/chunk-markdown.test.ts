@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chunkMarkdown } from "../../../src/adapters/rag/chunk-markdown.js";
+import { chunkMarkdown } from "../../../src/search/chunks.js";
 import { CORPUS, skipReason } from "../../definition/corpus-workflow.js";
 
 const REASON = skipReason("spec_creation_v1", "spec_execution_v1");

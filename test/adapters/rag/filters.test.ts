@@ -1,8 +1,7 @@
 import * as orama from "@orama/orama";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { matchesFilters } from "../../../src/adapters/rag/matches-filters.js";
-import { TextIndex } from "../../../src/adapters/rag/text-index.js";
+import { matchesFilters, TextIndex } from "../../../src/search/text-index.js";
 
 /** Names that a loose comparison would take for each other. */
 const name = fc.constantFrom(

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "vitest";
-import { SqliteStorage, type SqliteStorageOptions } from "../../../src/adapters/sqlite/sqlite-storage.js";
 import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
-import { storageContract } from "../../../src/testing/storage-contract.js";
+import { SqliteStorage, type SqliteStorageOptions } from "../../../src/storage/sqlite/storage.js";
+import { storageContract } from "../../../src/testing/storage-contract/contract.js";
 import { temporaryRoots } from "../fs/temporary-root.js";
 
 const newRoot = temporaryRoots({ inMemory: true });

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { failure } from "../../support/failure.js";
 import { newDatabases } from "./new-database.js";
 

@@ -1,9 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
-import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
 import type { SessionQuery, StorageAdapter } from "../../../src/ports/storage-adapter.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { MemoryStorage } from "../../../src/storage/memory/storage.js";
+import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { newDatabases } from "./new-database.js";
 
 const newDatabase = newDatabases();

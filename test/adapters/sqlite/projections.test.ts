@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
-import { parseSessionId } from "../../../src/definition/names.js";
-import { collect } from "../../../src/testing/contract-case.js";
-import { makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { collect } from "../../../src/testing/contract.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 import { makeEngine, startTwoPhases } from "../../support/make-engine.js";
 import { built } from "../../support/workflows.js";
 import { newDatabases, query } from "./new-database.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reportOf } from "../../../src/adapters/sqlite/report.js";
+import { reportOf } from "../../../src/storage/sqlite/projections.js";
 
 const PAD = "x".repeat(1500);
 const pointer = (body: string) => JSON.stringify({ commit: 7, characters: body.length });

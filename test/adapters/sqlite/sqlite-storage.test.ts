@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
-import { digest } from "../../../src/definition/digest.js";
-import { parseSessionId } from "../../../src/definition/names.js";
-import { collect } from "../../../src/testing/contract-case.js";
-import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { collect } from "../../../src/testing/contract.js";
+import { digest } from "../../../src/workflow/json.js";
+import { parseSessionId } from "../../../src/workflow/names.js";
 import { failure } from "../../support/failure.js";
 import { newDatabases, query } from "./new-database.js";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { SqliteStorage } from "../../../src/adapters/sqlite/sqlite-storage.js";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { commitChain, makeCommit, nextCommit } from "../../../src/testing/make-commit.js";
+import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
+import { commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { workersOf } from "../../support/worker-process.js";
 import { newDatabases } from "./new-database.js";
 

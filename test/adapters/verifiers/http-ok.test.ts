@@ -2,9 +2,8 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AllowedHost, JsonObject } from "phasegate/verify";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { readHosts } from "../../../src/adapters/verifiers/allowed-hosts.js";
-import { httpOk } from "../../../src/adapters/verifiers/http-ok.js";
-import { isPublicAddress } from "../../../src/adapters/verifiers/public-address.js";
+import { isPublicAddress, readHosts } from "../../../src/verifiers/allowed-hosts.js";
+import { httpOk } from "../../../src/verifiers/http-ok.js";
 import { aProject, refused } from "./a-project.js";
 
 /** A server on this machine; its port, and the hosts that it was asked by. */

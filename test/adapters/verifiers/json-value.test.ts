@@ -1,6 +1,6 @@
 import type { JsonValue } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
-import { isEqualJson, parsePointer, valueAt } from "../../../src/adapters/verifiers/json-pointer.js";
+import { isEqualJson, parsePointer, valueAt } from "../../../src/verifiers/json-value.js";
 import { aProject, refused } from "./a-project.js";
 
 /** What a call throws. */

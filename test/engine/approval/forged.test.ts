@@ -1,6 +1,6 @@
 import { createApproverKeys, MemoryStorage, type NotificationName } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { commitHash } from "../../../src/kernel/commit-body.js";
+import { commitHash } from "../../../src/log/commit.js";
 import { AlteredStorage } from "../../kernel/altered-storage.js";
 import { makeAsking } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";

@@ -1,6 +1,6 @@
 import { createWorkflowTool, Engine, MemoryContent, MemoryStorage, Session, signApproval } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { ACTION_NAMES, type Action } from "../../../src/tool/actions.js";
+import { ACTION_NAMES, type Action } from "../../../src/tools/phased/actions.js";
 import { connectInMemory, readResource } from "../../mcp/connect-in-memory.js";
 import { askingFiles, makeAsking, people } from "../../support/approvals.js";
 import { failure } from "../../support/failure.js";

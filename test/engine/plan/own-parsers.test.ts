@@ -1,6 +1,6 @@
 import { type PlanPhase, type PlanTask, parsePlan, type SourceParser } from "phasegate";
 import { describe, expect, it } from "vitest";
-import { checkPinned } from "../../../src/engine/plan/build-phases.js";
+import { checkPinned } from "../../../src/phased/plan/pin.js";
 import { failure } from "../../support/failure.js";
 import { claims, makePlanned, PLAN, PLAN_PATH } from "../../support/planned.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type RunVerifiersOptions, runVerifiers, type VerifyCheck } from "../../../src/engine/verify/run-verifiers.js";
-import { takeSnapshots } from "../../../src/engine/verify/take-snapshots.js";
 import { PhasegateError } from "../../../src/errors.js";
+import { type RunVerifiersOptions, runVerifiers, type VerifyCheck } from "../../../src/phased/verify/run-verifiers.js";
+import { takeSnapshots } from "../../../src/phased/verify/snapshots.js";
 import type { Verifier } from "../../../src/ports/verifier.js";
 
 const session = { id: "s_1", workflowType: "w", target: "src/a.ts", phase: 1, specPath: "specs/a" };

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { readRoutedWorkflow } from "../../../src/routed/definition/read-routed-workflow.js";
+import { readRoutedWorkflow } from "../../../src/workflow/files/routed-workflow.js";
 import { CORPUS as PHASED } from "../../definition/corpus-workflow.js";
 import { FolderOfTexts } from "./folder-of-texts.js";
 

@@ -4,7 +4,7 @@ import {
   defineRoutedWorkflow,
   type RoutedWorkflowInput,
   routedWorkflows,
-} from "../../../src/routed/definition/define-routed-workflow.js";
+} from "../../../src/workflow/files/define-routed-workflow.js";
 
 const garden = defineRoutedWorkflow({
   name: "GARDEN",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatDiagnostic } from "../../../src/definition/diagnostic.js";
-import { readRoutedWorkflow } from "../../../src/routed/definition/read-routed-workflow.js";
+import { formatDiagnostic } from "../../../src/workflow/diagnostic.js";
+import { readRoutedWorkflow } from "../../../src/workflow/files/routed-workflow.js";
 import { FolderOfTexts, gardenTexts, stepText } from "./folder-of-texts.js";
 
 function read(changes: Record<string, string> = {}, includeRoots: readonly string[] = []) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../../src/errors.js";
-import { RoutedFolders } from "../../../src/routed/definition/routed-folders.js";
+import { RoutedFolders } from "../../../src/workflow/files/routed-workflow.js";
 import { FolderOfTexts, gardenTexts, stepText } from "./folder-of-texts.js";
 
 function opened(changes: Record<string, string> = {}) {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildDecisionPrompt, type DecisionPrompt } from "../../../src/decision/build-decision-prompt.js";
-import type { DecisionRequest } from "../../../src/decision/decision-request.js";
-import { createRoutedTools } from "../../../src/tool/routed/create-routed-tools.js";
-import { REQUESTS } from "../../../src/tool/routed/requests.js";
+import { buildDecisionPrompt, type DecisionPrompt } from "../../../src/routed/decision/prompt.js";
+import type { DecisionRequest } from "../../../src/routed/decision/request.js";
+import { REQUESTS } from "../../../src/tools/routed/requests.js";
+import { createRoutedTools } from "../../../src/tools/routed/routed-tools.js";
 import { type Move, routed, Script } from "./garden.js";
 
 /** Text that tries to leave a block of data: fences, line ends of every kind, quotes, escapes, hidden characters. */

@@ -1,10 +1,10 @@
-import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
-import type { DeciderAnswer, DecisionRequest } from "../../../src/decision/decision-request.js";
 import type { StepDecider } from "../../../src/ports/step-decider.js";
-import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
-import type { RoutedEngineOptions } from "../../../src/routed/engine/options.js";
-import { createRoutedEngine } from "../../../src/routed/engine/routed-engine.js";
-import { FakeClock } from "../../../src/testing/fake-clock.js";
+import type { DeciderAnswer, DecisionRequest } from "../../../src/routed/decision/request.js";
+import { createRoutedEngine } from "../../../src/routed/engine.js";
+import type { RoutedEngineOptions } from "../../../src/routed/options.js";
+import { MemoryStorage } from "../../../src/storage/memory/storage.js";
+import { FakeClock } from "../../../src/testing/clock.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 
 /** Dig, sow and water, in any order. */
 export const GARDEN = defineRoutedWorkflow({

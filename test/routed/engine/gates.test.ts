@@ -1,9 +1,9 @@
 import { createApproverKeys, signApproval } from "phasegate";
 import { describe, expect, it } from "vitest";
-import type { FieldGate } from "../../../src/definition/structure.js";
 import type { Verifier } from "../../../src/ports/verifier.js";
-import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
-import type { RoutedEngineOptions } from "../../../src/routed/engine/options.js";
+import type { RoutedEngineOptions } from "../../../src/routed/options.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
+import type { FieldGate } from "../../../src/workflow/structure.js";
 import { DONE, type Move, routed, Script } from "./garden.js";
 
 const GATE: FieldGate = {

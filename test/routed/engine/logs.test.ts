@@ -1,8 +1,8 @@
 import { copySessions, MemoryStorage } from "phasegate";
 import { ROUTED_SESSIONS } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
-import { type RoutedEntry, RoutedHistory } from "../../../src/routed/session/entries.js";
-import type { RoutedEvent } from "../../../src/routed/session/events.js";
+import type { RoutedEvent } from "../../../src/routed/state/events.js";
+import { type RoutedEntry, RoutedHistory } from "../../../src/routed/state/history.js";
 import { DONE, routed, Script } from "./garden.js";
 
 async function worked(storage = new MemoryStorage()) {

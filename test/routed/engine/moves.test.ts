@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RoutedSource } from "../../../src/ports/routed-source.js";
-import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
-import { RoutedFolders } from "../../../src/routed/definition/routed-folders.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
+import { RoutedFolders } from "../../../src/workflow/files/routed-workflow.js";
 import { FolderOfTexts, gardenTexts, stepText } from "../definition/folder-of-texts.js";
 import { DONE, GARDEN, routed, Script } from "./garden.js";
 

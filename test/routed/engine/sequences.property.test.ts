@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MemoryStorage } from "../../../src/adapters/memory/memory-storage.js";
-import type { JsonObject } from "../../../src/definition/json.js";
 import { isPhasegateError } from "../../../src/errors.js";
-import { defineRoutedWorkflow, routedWorkflows } from "../../../src/routed/definition/define-routed-workflow.js";
-import type { RoutedEngine } from "../../../src/routed/engine/routed-engine.js";
+import type { RoutedEngine } from "../../../src/routed/engine.js";
+import { MemoryStorage } from "../../../src/storage/memory/storage.js";
+import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
+import type { JsonObject } from "../../../src/workflow/json.js";
 import { type Move, routed, Script } from "./garden.js";
 
 /** Sequences that are tried; by hand with PHASEGATE_PROPERTY_RUNS=10000. */

@@ -3,7 +3,7 @@ import { rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { keepNewest } from "../../../src/workspace/preload/newest.js";
+import { keepNewest } from "../../../src/workspace/preload/cache.js";
 import { write } from "../make-workspace.js";
 import { done, makeOffice } from "./office.js";
 

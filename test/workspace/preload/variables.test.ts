@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createVariables } from "../../../src/workspace/preload/variables.js";
+import { createVariables } from "../../../src/workspace/preload/mapping.js";
 
 const ROOTS = ["bundle-root", "core-root", "project-root", "output-root"];
 

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { FileStorage } from "../../../../src/adapters/fs/storage/file-storage.js";
 import { isPhasegateError } from "../../../../src/errors.js";
 import type { Commit } from "../../../../src/ports/storage-adapter.js";
-import { collect } from "../../../../src/testing/contract-case.js";
-import { makeCommit, nextCommit } from "../../../../src/testing/make-commit.js";
+import { FileStorage } from "../../../../src/storage/files/storage.js";
+import { makeCommit, nextCommit } from "../../../../src/testing/commits.js";
+import { collect } from "../../../../src/testing/contract.js";
 import type { Chance } from "./chance.js";
 import type { PowerDisk } from "./power-fs.js";
 

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { FileSystem } from "../../../../src/adapters/fs/storage/reading-disk.js";
+import type { FileSystem } from "../../../../src/storage/files/disk.js";
 import type { FileNode, Node } from "./nodes.js";
 import { failure, newFile, newFolder, type PowerDisk } from "./power-fs.js";
 

@@ -1,0 +1,218 @@
+import { realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Writable } from "node:stream";
+import { Command, Option } from "commander";
+import { isPhasegateError, type PhasegateError } from "../errors.js";
+import { DIALECT_NAMES } from "../plan/dialects.js";
+import { planMermaid, planOrder } from "../plan/order.js";
+import { PLAN_MAX, type PlanItem, type PlanReading, type PlanTask, planError } from "../plan/plan.js";
+import type { SourceParser } from "../plan/source-parser.js";
+import { builtInParsers } from "../plan/source-parsers.js";
+import { openChecked, readBounded } from "../sandbox/read.js";
+import { hasErrors } from "../workflow/diagnostic.js";
+import { CommandFailure, EXIT, type SetExitCode } from "./exit-codes.js";
+import { jsonOption, logLevelOption } from "./options.js";
+import {
+  diagnosticLines,
+  print,
+  printable,
+  printJson,
+  shownDiagnostics,
+  sourceLines,
+  styled,
+  type Terminal,
+} from "./terminal.js";
+
+interface PlanOptions {
+  readonly json?: true;
+  readonly mermaid?: true;
+  readonly dialect?: string;
+}
+
+/** `phasegate plan`. */
+export function planCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  const dialect = new Option("--dialect <name>", "how to read it; recognised if not given").choices([
+    ...DIALECT_NAMES,
+    "task-master",
+  ]);
+  return new Command("plan")
+    .summary("read a tasks.md, and say what is unsure")
+    .description("Prints the phases and tasks of a plan, what can be done side by side, and all that found no place.")
+    .argument("<file>", "a tasks.md, a tasks.json of task-master, or a folder with a tasks.md")
+    .addOption(jsonOption())
+    .option("--mermaid", "print a graph of phases and dependencies, as Mermaid")
+    .addOption(dialect)
+    .addOption(logLevelOption())
+    .addHelpText("after", "\nExit code 1 says that there are errors. Warnings keep no plan from being worked on.")
+    .action(async (given: string, options: PlanOptions) => {
+      let text = "";
+      try {
+        const found = await readPlanFile(given);
+        text = found.text;
+        const reading = parserOf(found.file, options).parse(text, found.file);
+        printPlan(reading, text, options, terminal);
+        setExitCode(hasErrors(reading.diagnostics) ? EXIT.problems : EXIT.ok);
+      } catch (error) {
+        if (!isPhasegateError(error, "PLAN_PARSE")) throw error;
+        printFailure(error, text, options, terminal);
+        setExitCode(EXIT.problems);
+      }
+    });
+}
+
+function parserOf(file: string, { dialect }: PlanOptions): SourceParser {
+  const name = dialect ?? (/\.json$/i.test(file) ? "task-master" : "markdown");
+  const parser = builtInParsers[name];
+  if (parser === undefined) throw new Error(`no parser ${name}`);
+  return parser;
+}
+
+/** What can't be a plan: as a diagnostic with the code around it, or as JSON in the words of specification 001. */
+function printFailure(
+  { message, remedy, details }: PhasegateError<"PLAN_PARSE">,
+  text: string,
+  { json }: PlanOptions,
+  terminal: Terminal,
+): void {
+  const { file = "", line, column } = details;
+  if (json) {
+    const body = { error: "parse_error", message, hint: remedy, source_path: file, line_number: line };
+    printJson(terminal, body);
+    return;
+  }
+  const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+  const diagnostic = { severity: "error", code: "PLAN_PARSE", message, hint: remedy, file, ...place } as const;
+  for (const shown of diagnosticLines(diagnostic, file, sourceLines(text), terminal.stdout)) print(terminal, shown);
+}
+
+function printPlan(reading: PlanReading, text: string, { json, mermaid }: PlanOptions, terminal: Terminal): void {
+  const { plan, diagnostics } = reading;
+  const graph = mermaid ? planMermaid(plan) : undefined;
+  if (json) {
+    printJson(terminal, { ...planJson(reading), ...(graph === undefined ? {} : { mermaid: graph }) });
+    return;
+  }
+  if (graph !== undefined) {
+    print(terminal, printable(graph, { lines: true }));
+    return;
+  }
+  const source = sourceLines(text);
+  const { shown, more } = shownDiagnostics(diagnostics);
+  for (const diagnostic of shown) {
+    for (const line of diagnosticLines(diagnostic, diagnostic.file, source, terminal.stdout)) print(terminal, line);
+  }
+  if (more !== undefined) print(terminal, `${more}\n`);
+  for (const line of planLines(reading, terminal.stdout)) print(terminal, line);
+}
+
+/** A plan as `phasegate plan` prints it: for people, and as JSON. */
+
+const MARKS = { pending: "[ ]", in_progress: "[-]", queued: "[~]", blocked: "[!]", done: "[x]" } as const;
+
+/** A plan as lines for a terminal. */
+function planLines({ plan, diagnostics }: PlanReading, stream: Writable): string[] {
+  const { waves } = planOrder(plan);
+  const tasks = plan.phases.flatMap((phase) => phase.tasks);
+  const done = tasks.filter(({ state }) => state === "done").length;
+  const lines = plan.phases.flatMap(({ number, name, estimatedDuration, tasks: own, validationGate }) => {
+    const here = new Set(own.map(({ id }) => id));
+    const side = waves.filter((wave) => wave.some((id) => here.has(id)));
+    return [
+      styled(
+        stream,
+        "bold",
+        printable(`Phase ${number}: ${name}${estimatedDuration === undefined ? "" : ` (${estimatedDuration})`}`),
+      ),
+      ...own.map((task) => `  ${taskLine(task)}`),
+      ...(validationGate.length === 0 ? [] : [`  gate: ${counted(validationGate.length, "item")}`]),
+      ...(own.length < 2 ? [] : [`  waves: ${printable(side.map((wave) => wave.join(", ")).join(" | "))}`]),
+      "",
+    ];
+  });
+  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
+  const warnings = counted(diagnostics.length - errors, "warning");
+  const summary = `${counted(plan.phases.length, "phase")}, ${counted(tasks.length, "task")}, ${done} done`;
+  return [...lines, `${plan.dialect}: ${summary}; ${counted(errors, "error")}, ${warnings}`];
+}
+
+function taskLine({ id, name, state, dependencies, optional, acceptanceCriteria }: PlanTask): string {
+  const after = dependencies.length === 0 ? "" : ` (after ${dependencies.join(", ")})`;
+  const criteria =
+    acceptanceCriteria.length === 0 ? "" : ` · ${counted(acceptanceCriteria.length, "criterion", "criteria")}`;
+  return printable(`${MARKS[state]} ${id} ${name}${optional ? " (optional)" : ""}${after}${criteria}`);
+}
+
+/** A plan as JSON. */
+function planJson({ plan, diagnostics }: PlanReading) {
+  const { waves } = planOrder(plan);
+  return {
+    dialect: plan.dialect,
+    phases: plan.phases.map(({ number, name, goal, estimatedDuration, tasks, validationGate, position }) => ({
+      number,
+      name,
+      goal,
+      estimatedDuration,
+      line: position.line,
+      tasks: tasks.map(taskJson),
+      validationGate: validationGate.map(itemJson),
+    })),
+    waves,
+    diagnostics: diagnostics.map(({ code, severity, message, line, column, hint }) => ({
+      code,
+      severity,
+      message,
+      line,
+      column,
+      hint,
+    })),
+  };
+}
+
+function taskJson({ position, acceptanceCriteria, checkbox: _, ...task }: PlanTask) {
+  return { ...task, line: position.line, acceptanceCriteria: acceptanceCriteria.map(itemJson) };
+}
+
+function itemJson({ text, checked, details, position }: PlanItem) {
+  return { text, checked, line: position.line, ...(details === undefined ? {} : { details }) };
+}
+
+function counted(number: number, what: string, many = `${what}s`): string {
+  return `${number} ${number === 1 ? what : many}`;
+}
+
+/** A plan's file as it was found. */
+interface PlanFile {
+  readonly file: string;
+  readonly text: string;
+}
+
+/**
+ * Reads a file, or the `tasks.md` of a folder. A pipe or a device is refused before it is opened, for nobody
+ * may be at its other end, and no more is read than a plan may have. Throws `PLAN_PARSE` for what has more.
+ */
+async function readPlanFile(given: string): Promise<PlanFile> {
+  try {
+    const file = (await stat(given)).isDirectory() ? join(given, "tasks.md") : given;
+    return { file, text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await readBytes(file)) };
+  } catch (cause) {
+    if (isPhasegateError(cause, "PLAN_PARSE")) throw cause;
+    if (cause instanceof TypeError) {
+      throw new CommandFailure(`${given} is not valid UTF-8`, EXIT.problems, "Save it as UTF-8.", { cause });
+    }
+    const hint = "Name a tasks.md, or the folder that it lies in.";
+    throw new CommandFailure(`there is no plan at ${given} that can be read`, EXIT.environment, hint, { cause });
+  }
+}
+
+async function readBytes(file: string): Promise<Uint8Array> {
+  const real = await realpath(file);
+  const { handle, stats } = await openChecked(dirname(real), basename(real));
+  try {
+    return await readBounded(handle, file, Number(stats.size), PLAN_MAX);
+  } catch (error) {
+    if (!isPhasegateError(error, "TOO_LARGE")) throw error;
+    throw planError({ file }, `it has more than ${PLAN_MAX} bytes`, "Split it into several plans.");
+  } finally {
+    await handle.close();
+  }
+}

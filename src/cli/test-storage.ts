@@ -1,0 +1,134 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Command, Option } from "commander";
+import { ContractError, type ContractReport, type ContractResult } from "../testing/contract.js";
+import type { StorageContractModule } from "../testing/storage-contract/stage.js";
+import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-codes.js";
+import { jsonOption, logLevelOption, notEmpty, wholeNumber } from "./options.js";
+import { print, printable, printJson, styled, type Terminal } from "./terminal.js";
+
+interface TestStorageOptions {
+  readonly kills?: number;
+  readonly only?: string;
+  readonly json?: true;
+}
+
+const HELP = `
+The module exports open(), which gives an adapter over an empty storage, and may export reopen(adapter), which
+gives another one over the same storage, spawn(adapter), which says how other processes open it
+({module, options}), and finish(), which is called at the end. docs/testing.md says what each case promises.
+Exit code 1 says that a promise is not kept.`;
+
+/** `phasegate test-storage`. */
+export function testStorageCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  return new Command("test-storage")
+    .summary("try a storage adapter of your own")
+    .description("Runs the contract that every storage adapter must keep over one, and says what isn't kept.")
+    .argument("<module>", "a JavaScript or TypeScript file that opens the adapter")
+    .addOption(
+      new Option("--kills <n>", "how many processes are killed at random instants; 100 if not given").argParser(
+        wholeNumber(1),
+      ),
+    )
+    .addOption(new Option("--only <text>", "only cases whose names contain this").argParser(notEmpty))
+    .addOption(jsonOption())
+    .addOption(logLevelOption())
+    .addHelpText("after", HELP)
+    .action(async (file: string, options: TestStorageOptions) => {
+      setExitCode(await testStorage(file, options, terminal));
+    });
+}
+
+async function testStorage(file: string, options: TestStorageOptions, terminal: Terminal): Promise<ExitCode> {
+  const module = await load(file);
+  const { kills, only, json } = options;
+  const report = await reportOf(
+    { ...module, ...(kills === undefined ? {} : { kills }) },
+    {
+      ...(only === undefined ? {} : { only }),
+      ...(json ? {} : { onResult: (result: ContractResult) => printResult(result, terminal) }),
+    },
+  );
+  if (json) printJson(terminal, report, errorText);
+  else print(terminal, countLine(report));
+  return report.broken === 0 && report.kept > 0 ? EXIT.ok : EXIT.problems;
+}
+
+/** The contract is loaded when it is asked for: no other command needs it. */
+async function reportOf(
+  module: StorageContractModule,
+  run: Parameters<typeof import("../testing/storage-contract/contract.js").runStorageContract>[1],
+) {
+  const { runStorageContract, storageContract } = await import("../testing/storage-contract/contract.js");
+  try {
+    requireCases(
+      storageContract(module).map(({ name }) => name),
+      run?.only,
+    );
+    return await runStorageContract(module, run);
+  } catch (error) {
+    if (error instanceof ContractError) return error.report;
+    throw error;
+  } finally {
+    await module.finish?.();
+  }
+}
+
+/** Nothing tried is nothing shown: a misspelt name must not look like a run. */
+function requireCases(names: readonly string[], only = ""): void {
+  if (names.some((name) => name.includes(only))) return;
+  const kinds = [...new Set(names.map((name) => name.slice(0, name.indexOf(":") + 1)))];
+  const hint = `Their names begin with ${kinds.join(", ")} and say what is promised; docs/testing.md lists them.`;
+  throw new CommandFailure(`no case has "${only}" in its name`, EXIT.usage, hint);
+}
+
+async function load(file: string): Promise<StorageContractModule> {
+  const path = resolve(file);
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new CommandFailure(`the module can't be read: ${file}`, EXIT.environment, "Check the path.", { cause });
+  });
+  if (!found.isFile()) throw new CommandFailure(`${file} is no file`, EXIT.environment, "Give the module's file.");
+  const module: unknown = await import(pathToFileURL(path).href).catch((cause: unknown) => {
+    const hint = "Run it by itself to see where this comes from; --log-level debug shows it here.";
+    throw new CommandFailure(`the module can't be loaded: ${messageOf(cause)}`, EXIT.problems, hint, { cause });
+  });
+  if (isContractModule(module)) return module;
+  throw new CommandFailure(
+    `${file} does not export what the contract needs`,
+    EXIT.usage,
+    "Export the function open, and, where there are any, the functions reopen, spawn and finish; see docs/testing.md.",
+  );
+}
+
+function isContractModule(module: unknown): module is StorageContractModule {
+  if (typeof module !== "object" || module === null || !("open" in module)) return false;
+  const exported = (name: string): unknown => Reflect.get(module, name);
+  const others = ["reopen", "spawn", "finish"].map(exported);
+  return (
+    typeof exported("open") === "function" && others.every((one) => one === undefined || typeof one === "function")
+  );
+}
+
+function printResult({ name, outcome, reason, error }: ContractResult, terminal: Terminal): void {
+  const { stdout } = terminal;
+  const colour = { kept: "green", broken: "red", "not tried": "yellow" } as const;
+  const why = reason === undefined ? "" : ` (${printable(reason)})`;
+  print(terminal, `${styled(stdout, colour[outcome], outcome.padEnd(9))} ${name}${why}`);
+  if (outcome !== "broken") return;
+  for (const line of printable(messageOf(error), { lines: true }).trim().split("\n"))
+    print(terminal, `            ${line}`);
+}
+
+function countLine({ kept, broken, notTried }: ContractReport): string {
+  return `${kept} kept, ${broken} broken, ${notTried} not tried`;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** An error in JSON is its message. */
+function errorText(_: string, value: unknown): unknown {
+  return value instanceof Error ? value.message : value;
+}

@@ -1,0 +1,98 @@
+import { isPhasegateError } from "../errors.js";
+import type { PlanSource, PlanText } from "../ports/plan-source.js";
+import { openWall } from "../sandbox/open.js";
+import { sha256 } from "../sandbox/replace.js";
+import type { Wall } from "../sandbox/sandbox.js";
+import { secretIn } from "../workflow/kept-back.js";
+import { notAPlan, planPlaces } from "./memory-plans.js";
+/** Where plans lie. */
+export interface FilePlansOptions {
+  /** The project root: a folder that no path leads out of. */
+  readonly root: string;
+  /** The largest plan, in bytes. Default 5 MiB. */
+  readonly maxBytes?: number;
+}
+
+const MAX_BYTES = 5 * 1024 * 1024;
+
+/**
+ * Plans in the files of a project. Paths are relative to its root, and links may lead anywhere inside
+ * it; writing through one replaces the file that it leads to.
+ */
+export class FilePlans implements PlanSource {
+  private readonly root: string;
+  private readonly maxBytes: number;
+
+  constructor(options: FilePlansOptions) {
+    this.root = options.root;
+    this.maxBytes = options.maxBytes ?? MAX_BYTES;
+  }
+
+  /**
+   * The plan at a path: a file, or a folder with a `tasks.md`; every character as it is in the file, a
+   * byte order mark too. Undefined if there is none. Throws `PATH_REFUSED` for a path that leads out,
+   * `PLAN_PARSE` for what is over the size limit or not UTF-8, `FILE_NOT_FOUND` if the root isn't there.
+   */
+  async read(path: string): Promise<PlanText | undefined> {
+    const wall = await openWall(this.root, { refuse: secretIn });
+    const file = await locate(wall, path);
+    if (file === undefined) return undefined;
+    const bytes = await this.bytes(wall, file);
+    return bytes === undefined ? undefined : { path: file, text: textOf(file, bytes), hash: sha256(bytes) };
+  }
+
+  /**
+   * Puts another text in the place of the one with this hash, whole or not at all. False, and nothing is
+   * changed, if the text isn't that one any more. Throws as `read` does.
+   */
+  async replace(path: string, hash: string, text: string): Promise<boolean> {
+    const wall = await openWall(this.root, { refuse: secretIn });
+    const file = await locate(wall, path);
+    if (file === undefined) return false;
+    const replaced = this.guarded(file, () => wall.replace(file, { text, hash, maxBytes: this.maxBytes }));
+    return (await replaced) ?? false;
+  }
+
+  private bytes(wall: Wall, file: string): Promise<Uint8Array | undefined> {
+    return this.guarded(file, async () => (await wall.readBytes(file, { maxBytes: this.maxBytes })).bytes);
+  }
+
+  /** Undefined for a file that has gone since it was found. */
+  private async guarded<T>(file: string, step: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await step();
+    } catch (error) {
+      if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
+      if (!isPhasegateError(error, "TOO_LARGE")) throw error;
+      const limit = `it is over the size limit of ${this.maxBytes} bytes`;
+      throw notAPlan(file, limit, "Split the plan, or take out of the file what is no part of it.");
+    }
+  }
+}
+
+/** The file of a plan; undefined if there is none. What is neither file nor folder is refused by whoever opens it. */
+async function locate(wall: Wall, path: string): Promise<string | undefined> {
+  const { file, inFolder } = planPlaces(path);
+  // By itself first: where it leads out, the refusal names it, and not what would have lain in it.
+  await wall.check(file);
+  if ((await wall.signature(inFolder)) !== undefined) return inFolder;
+  return (await isFolder(wall, file)) ? undefined : file;
+}
+
+async function isFolder(wall: Wall, path: string): Promise<boolean> {
+  try {
+    await wall.list(path);
+    return true;
+  } catch (error) {
+    if (isPhasegateError(error, "PATH_REFUSED") || isPhasegateError(error, "FILE_NOT_FOUND")) return false;
+    throw error;
+  }
+}
+
+function textOf(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw notAPlan(file, "it is not UTF-8 text", "Save the file as UTF-8.");
+  }
+}

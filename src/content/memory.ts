@@ -1,0 +1,145 @@
+import { PhasegateError } from "../errors.js";
+import type { Content, ContentPart, ContentProvider, PhasePart, WorkflowListing } from "../ports/content-provider.js";
+import type { SourceText } from "../ports/text-source.js";
+import type { Workflow } from "../workflow/define-workflow.js";
+import type { ReadWorkflow } from "../workflow/files/read-workflow.js";
+import { TimedReads } from "../workflow/files/timed-reads.js";
+import { withoutMark } from "../workflow/files/workflow-files.js";
+import { canonicalJson } from "../workflow/json.js";
+import { shown } from "../workflow/names.js";
+import type { WorkflowDefinition } from "../workflow/structure.js";
+import { contentOf, contentUnavailable, definitionInvalid, fileOf, listingOf } from "./answers.js";
+/** What of a workflow in code is needed here. */
+export interface RegisteredWorkflow extends Pick<Workflow, "definition" | "text"> {}
+
+/** What a {@link MemoryContent} holds. */
+export interface MemoryContentOptions {
+  /**
+   * Workflows in code. Several revisions of a type may stand side by side, for sessions that were
+   * started with them; the last one is what new sessions get.
+   */
+  readonly workflows?: readonly RegisteredWorkflow[];
+  /** Folders as texts: by workflow type, then by path. A type in `workflows` comes before one here. */
+  readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** Workflows from code and from texts in memory: for hosts without a file system, and for tests. */
+export class MemoryContent implements ContentProvider {
+  private readonly registered = new Map<string, Map<string, RegisteredWorkflow>>();
+  private readonly sources: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  private readonly reads = new Map<string, Promise<ReadWorkflow>>();
+  private readonly timed = new TimedReads<WorkflowListing>((type, diagnostic) => {
+    return { status: "broken", type, diagnostics: [diagnostic] };
+  });
+  private readonly contents = new Map<string, Content>();
+
+  /** Throws `INVALID_INPUT` for two different workflows of one type and revision. */
+  constructor(options: MemoryContentOptions) {
+    this.sources = new Map(Object.entries(options.sources ?? {}));
+    for (const workflow of options.workflows ?? []) this.register(workflow);
+  }
+
+  async list(): Promise<readonly WorkflowListing[]> {
+    const types = new Set([...this.registered.keys(), ...this.sources.keys()]);
+    return this.timed.all([...types].sort(), (type) => this.listing(type));
+  }
+
+  async definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined> {
+    const workflow = revision === undefined ? this.newest(type) : this.registered.get(type)?.get(revision);
+    if (workflow !== undefined) return workflow.definition;
+    const read = await this.readSource(type);
+    if (read === undefined) return undefined;
+    if (read.definition === undefined) throw definitionInvalid(type, read.diagnostics);
+    return revision === undefined || read.definition.structure.revision === revision ? read.definition : undefined;
+  }
+
+  /** Of a type with several revisions, the text of the newest one that has such a part. */
+  async text(type: string, part: ContentPart): Promise<Content> {
+    const revisions = [...(this.registered.get(type)?.values() ?? [])].reverse();
+    // Workflows in code have no templates: their phases are all written down.
+    if (revisions.length === 0 || "template" in part) return this.sourceText(type, part);
+    for (const workflow of revisions) {
+      const text = await textOf(workflow, type, part);
+      if (text !== undefined) return this.contentOf(text, part, `${type}@${workflow.definition.structure.revision}`);
+    }
+    throw contentUnavailable(type, part, "there is none");
+  }
+
+  /** A text's digest costs more than all else that shows a phase, so it is taken once. */
+  private contentOf(text: string, { phase, task }: PhasePart, source: string): Content {
+    const key = `${source} ${phase} ${task}`;
+    const known = this.contents.get(key);
+    if (known?.text === text) return known;
+    const content = contentOf(text, source);
+    this.contents.set(key, content);
+    return content;
+  }
+
+  private register(workflow: RegisteredWorkflow): void {
+    const { type, revision } = workflow.definition.structure;
+    const revisions = this.registered.get(type) ?? new Map<string, RegisteredWorkflow>();
+    const other = revisions.get(revision);
+    if (other !== undefined && !isSame(other, workflow)) {
+      throw new PhasegateError(
+        "INVALID_INPUT",
+        `two different workflows are ${shown(type)}, revision ${shown(revision)}`,
+        {
+          remedy: "Give the changed workflow another revision.",
+          details: { field: "workflows", expected: "one workflow for each type and revision" },
+        },
+      );
+    }
+    // Set anew, so that the last one given is the last one here.
+    revisions.delete(revision);
+    this.registered.set(type, revisions.set(revision, workflow));
+  }
+
+  private newest(type: string): RegisteredWorkflow | undefined {
+    return [...(this.registered.get(type)?.values() ?? [])].at(-1);
+  }
+
+  private async listing(type: string): Promise<WorkflowListing> {
+    const definition = this.newest(type)?.definition;
+    if (definition !== undefined) return { status: "ready", type, definition, diagnostics: [] };
+    return listingOf(type, (await this.readSource(type)) ?? { diagnostics: [] });
+  }
+
+  private async readSource(type: string): Promise<ReadWorkflow | undefined> {
+    const source = this.sources.get(type);
+    if (source === undefined) return undefined;
+    const files = Object.entries(source).map(([path, text]) => ({ path, text }));
+    const known = this.reads.get(type);
+    if (known !== undefined) return known;
+    const read = readFiles(type, files);
+    this.reads.set(type, read);
+    // What reads folders may not have been loaded: the next one asks again.
+    read.catch(() => this.reads.delete(type));
+    return read;
+  }
+
+  private async sourceText(type: string, part: ContentPart): Promise<Content> {
+    const structure = (await this.readSource(type))?.definition?.structure;
+    const file = structure === undefined ? undefined : fileOf(structure, part);
+    const text = file === undefined ? undefined : this.sources.get(type)?.[file];
+    if (file === undefined || text === undefined) throw contentUnavailable(type, part, "there is none");
+    return contentOf(withoutMark(text), file);
+  }
+}
+
+/** What reads folders is loaded when the first one is read: who has workflows in code never needs it. */
+async function readFiles(type: string, files: readonly SourceText[]): Promise<ReadWorkflow> {
+  const { readWorkflow } = await import("../workflow/files/read-workflow.js");
+  return readWorkflow(type, files);
+}
+
+function isSame(a: RegisteredWorkflow, b: RegisteredWorkflow): boolean {
+  return a === b || canonicalJson(a.definition.structure) === canonicalJson(b.definition.structure);
+}
+
+async function textOf(workflow: RegisteredWorkflow, type: string, part: PhasePart): Promise<string | undefined> {
+  try {
+    return await workflow.text(part);
+  } catch (error) {
+    throw contentUnavailable(type, part, "the function that gives it has failed", { cause: error });
+  }
+}

@@ -1,0 +1,186 @@
+import type { GenerateContentResponse, GoogleGenAI } from "@google/genai";
+import { PhasegateError } from "../errors.js";
+import type { StepDecider } from "../ports/step-decider.js";
+import type { DecisionPrompt } from "../routed/decision/prompt.js";
+import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
+import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./failures.js";
+import {
+  decideByModel,
+  invalidOption,
+  type ModelDeciderOptions,
+  type ModelReply,
+  type ModelSettings,
+  modelSettings,
+} from "./model.js";
+/** How Gemini is asked. */
+export interface GeminiDeciderOptions extends ModelDeciderOptions {
+  readonly apiKey: string;
+  /** Default `gemini-flash-latest`. */
+  readonly model?: string;
+  /** Another server that speaks Gemini's protocol. Google's if not given. */
+  readonly baseUrl?: string;
+  readonly temperature?: number;
+  /** Thoughts count, too: a limit that is too low cuts answers off. The model's own if not given. */
+  readonly maxOutputTokens?: number;
+}
+
+const DEFAULT_MODEL = "gemini-flash-latest";
+
+/** Asks one of Google's Gemini models. Needs the optional peer `@google/genai`. */
+export class GeminiDecider implements StepDecider {
+  readonly #options: GeminiDeciderOptions;
+  readonly #settings: ModelSettings;
+  #sdk: Promise<GoogleGenAI> | undefined;
+
+  /** Throws `INVALID_INPUT`. */
+  constructor(options: GeminiDeciderOptions) {
+    // Anything else would not go into a header, and the error of who tries says what it was.
+    if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey)) {
+      throw invalidOption("apiKey", "a key of visible ASCII characters");
+    }
+    this.#options = options;
+    this.#settings = modelSettings(options, [options.apiKey]);
+  }
+
+  /**
+   * Takes `GEMINI_API_KEY`, and if they are there `GEMINI_MODEL_NAME` and `GEMINI_REQUEST_TIMEOUT_SECONDS`, from an
+   * environment such as `process.env`; what is in `options` goes before. Throws `INVALID_INPUT` with the variable's name.
+   */
+  static fromEnv(env: GeminiEnvironment, options: Partial<GeminiDeciderOptions> = {}): GeminiDecider {
+    return new GeminiDecider({ ...readGeminiEnvironment(env, options), ...options });
+  }
+
+  /** Throws `DECIDER_FAILED`, and `TOO_LARGE` for a prompt over `maxPromptTokens`. */
+  decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
+    const { model = DEFAULT_MODEL } = this.#options;
+    const ask = (prompt: DecisionPrompt, own: AbortSignal) => this.#ask(model, prompt, own);
+    return decideByModel({
+      client: { name: "gemini", label: model, ask },
+      request,
+      signal,
+      settings: this.#settings,
+    });
+  }
+
+  async #ask(model: string, prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply> {
+    const sdk = await this.#load();
+    const { temperature, maxOutputTokens } = this.#options;
+    let answered: Response | undefined;
+    const watched = async (...[url, init]: Parameters<typeof fetch>) => {
+      // Followed, a redirect would carry the key's header to wherever it leads.
+      answered = await fetch(url, { ...init, redirect: "manual" });
+      return answered;
+    };
+    try {
+      const response = await sdk.models.generateContent({
+        model,
+        contents: prompt.user,
+        config: {
+          systemInstruction: prompt.system,
+          responseMimeType: "application/json",
+          responseJsonSchema: prompt.schema,
+          abortSignal: signal,
+          httpOptions: { fetch: watched },
+          ...(temperature === undefined ? {} : { temperature }),
+          ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+        },
+      });
+      return readGeminiResponse(response);
+    } catch (error) {
+      throw answered === undefined || answered.ok ? failureOf(error) : refused(answered, error);
+    }
+  }
+
+  #load(): Promise<GoogleGenAI> {
+    this.#sdk ??= loadPackage("@google/genai", "3.1.0", () => import("@google/genai")).then(({ GoogleGenAI: Sdk }) => {
+      const { apiKey, baseUrl } = this.#options;
+      // Not Vertex AI, whatever the environment says: the key is one of the Gemini API.
+      return new Sdk({ apiKey, vertexai: false, ...(baseUrl === undefined ? {} : { httpOptions: { baseUrl } }) });
+    });
+    return this.#sdk;
+  }
+}
+
+/** What the client throws holds the body of the answer. */
+function refused({ status, headers }: Response, error: unknown) {
+  const says = error instanceof Error ? error.message : "";
+  const retryAfterMs = readRetryAfter(headers.get("retry-after")) ?? readRetryInfo(says);
+  return httpFailure(status, { retryAfterMs, says });
+}
+
+/** Variables by name, such as `process.env`. */
+export type GeminiEnvironment = Readonly<Record<string, string | undefined>>;
+
+interface Known {
+  readonly apiKey?: string;
+  readonly model?: string;
+  readonly timeoutMs?: number;
+}
+
+/** Reads what an environment says of Gemini; what is known already need not stand there. Throws `INVALID_INPUT`. */
+function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
+  const value = (name: string) => env[name]?.trim() || undefined;
+  const apiKey = known.apiKey ?? value("GEMINI_API_KEY");
+  if (apiKey === undefined) throw badVariable("GEMINI_API_KEY", "is not set", "a key of the Gemini API");
+  const model = value("GEMINI_MODEL_NAME");
+  const seconds = known.timeoutMs === undefined ? value("GEMINI_REQUEST_TIMEOUT_SECONDS") : undefined;
+  return {
+    apiKey,
+    ...(model === undefined ? {} : { model }),
+    ...(seconds === undefined ? {} : { timeoutMs: milliseconds(seconds) }),
+  };
+}
+
+function milliseconds(seconds: string): number {
+  const number = /^\d+(?:\.\d+)?$/.test(seconds) ? Number(seconds) : Number.NaN;
+  if (number >= 0.001 && number <= 3600) return Math.round(number * 1000);
+  throw badVariable("GEMINI_REQUEST_TIMEOUT_SECONDS", "can't be read", "a number of seconds from 0.001 to 3600");
+}
+
+/** What the variable holds isn't shown: it may be a key in the wrong place. */
+function badVariable(field: string, what: string, expected: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `the environment variable ${field} ${what}`, {
+    remedy: `Set ${field} to ${expected}, or use a decider that needs no key: LinearDecider, SamplingDecider.`,
+    details: { field, expected },
+  });
+}
+
+/** Why Gemini ends an answer that it would rather not give. */
+const BLOCKED: ReadonlySet<string> = new Set([
+  "SAFETY",
+  "RECITATION",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+  "IMAGE_SAFETY",
+  "MODEL_ARMOR",
+]);
+
+/** Takes what counts out of Gemini's answer. Throws a `RequestFailure` where it was blocked. */
+function readGeminiResponse(response: GenerateContentResponse): ModelReply {
+  const { promptFeedback, candidates, usageMetadata, modelVersion } = response;
+  const [candidate] = candidates ?? [];
+  const blocked = promptFeedback?.blockReason ?? blockedBy(candidate?.finishReason);
+  // Not response.text: it writes warnings to the console, which over stdio is somebody's protocol.
+  const parts = candidate?.content?.parts ?? [];
+  const text = parts.map(({ text: part, thought }) => (thought ? "" : (part ?? ""))).join("");
+  if (blocked !== undefined)
+    throw new RequestFailure("safety", { code: blocked, ...(text === "" ? {} : { says: text }) });
+  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usageMetadata ?? {};
+  return {
+    text,
+    model: modelVersion,
+    inputTokens: promptTokenCount,
+    // Thoughts are paid for as output.
+    outputTokens: added(candidatesTokenCount, thoughtsTokenCount),
+  };
+}
+
+function blockedBy(finishReason: string | undefined): string | undefined {
+  return finishReason !== undefined && BLOCKED.has(finishReason) ? finishReason : undefined;
+}
+
+function added(...counts: readonly (number | undefined)[]): number | undefined {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
+}

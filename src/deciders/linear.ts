@@ -1,0 +1,61 @@
+import { PhasegateError } from "../errors.js";
+import type { StepDecider } from "../ports/step-decider.js";
+import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
+import { FINISH } from "../workflow/routed-definition.js";
+/**
+ * Goes through the steps in the order of the index, and finishes after the last: no model, no key. What a report says
+ * makes no difference; gates do. Where a step says what may follow, the nearest of those ahead is taken, else the end,
+ * else the first of them. A client that comes back stays on its step, but where it reports success on it.
+ */
+export class LinearDecider implements StepDecider {
+  async decide(request: DecisionRequest): Promise<DeciderAnswer> {
+    return { nextStep: nextInOrder(request), contextUpdates: {} };
+  }
+}
+
+function nextInOrder({ workflow, allowed, operation, currentStep, assumedStep, report }: DecisionRequest): string {
+  const may = new Set(allowed);
+  const names = workflow.steps.map(({ name }) => name);
+  const done = operation !== "resume" || (assumedStep === currentStep && report?.status === "success");
+  if (currentStep !== undefined && !done && may.has(currentStep)) return currentStep;
+  const at = currentStep === undefined ? -1 : names.indexOf(currentStep);
+  const ahead = names.slice(at + 1).find((name) => may.has(name));
+  return ahead ?? (may.has(FINISH) ? FINISH : (names.find((name) => may.has(name)) ?? FINISH));
+}
+
+/** An answer in a script: the name of the next step, an answer, or an error to fail with. */
+export type ScriptedAnswer = string | (Partial<DeciderAnswer> & Pick<DeciderAnswer, "nextStep">) | Error;
+
+/** Answers one after the other, or what is answered to any request. */
+export type DeciderScript =
+  | readonly ScriptedAnswer[]
+  | ((request: DecisionRequest, options: { readonly signal: AbortSignal }) => ScriptedAnswer | Promise<ScriptedAnswer>);
+
+/** Answers what a script says, for tests; `requests` is what it was asked. `DECIDER_FAILED` when the script is at its end. */
+export class ScriptedDecider implements StepDecider {
+  /** What it was asked, in order. */
+  readonly requests: DecisionRequest[] = [];
+  readonly #script: DeciderScript;
+
+  constructor(script: DeciderScript) {
+    this.#script = script;
+  }
+
+  async decide(request: DecisionRequest, options: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
+    this.requests.push(request);
+    const script = this.#script;
+    const said = typeof script === "function" ? await script(request, options) : script[this.requests.length - 1];
+    if (said === undefined) throw atItsEnd(this.requests.length);
+    if (said instanceof Error) throw said;
+    if (typeof said === "string") return { nextStep: said, contextUpdates: {} };
+    return { contextUpdates: {}, ...said };
+  }
+}
+
+function atItsEnd(requests: number): PhasegateError<"DECIDER_FAILED"> {
+  return new PhasegateError("DECIDER_FAILED", `the script has no answer for request ${requests}`, {
+    remedy:
+      "Give the script as many answers as there are decisions; the engine asks again after an answer it can't use.",
+    details: { reason: "unavailable", retryable: false, requests: 0 },
+  });
+}

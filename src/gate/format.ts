@@ -1,0 +1,151 @@
+import { exampleOf } from "../workflow/field-types.js";
+import { isJsonObject, type JsonObject } from "../workflow/json.js";
+import type {
+  FieldDefinition,
+  FieldGate,
+  FieldType,
+  GateDefinition,
+  PlanGate,
+  RuleDefinition,
+} from "../workflow/structure.js";
+import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./plan-gate.js";
+import { revealOf } from "./reveal.js";
+import { exampleBy } from "./schema-hints.js";
+
+const TYPES: Record<FieldType, JsonObject> = {
+  boolean: { type: "boolean" },
+  integer: { type: "integer" },
+  number: { type: "number" },
+  string: { type: "string" },
+  object: { type: "object" },
+  list: { type: "array" },
+  any: {},
+};
+
+/**
+ * The fields of a gate as a JSON Schema (2020-12). `rules` and `verified_by` are words of our own, which
+ * validators pass over: what must hold, and what is looked up whatever the evidence says.
+ */
+function fieldsSchema({ fields, rules = [], verify = [] }: FieldGate): JsonObject {
+  const required = fields.filter((field) => field.required).map(({ name }) => name);
+  const whole = verify.filter(({ field }) => field === undefined).map(({ verifier }) => verifier);
+  return {
+    type: "object",
+    properties: Object.fromEntries(
+      fields.map((field) => {
+        const checks = verify.filter((check) => check.field === field.name).map(({ verifier }) => verifier);
+        return [field.name, fieldSchema(field, checks)];
+      }),
+    ),
+    ...(required.length === 0 ? {} : { required }),
+    ...inWords(rules, whole),
+  };
+}
+
+function fieldSchema(
+  { type, required, description, example, sample, rules = [] }: FieldDefinition,
+  checks: string[],
+): JsonObject {
+  const shownExample = example ?? sample;
+  return {
+    ...TYPES[type],
+    // A claim must be true to count.
+    ...(type === "boolean" && required ? { const: true } : {}),
+    ...(description === undefined ? {} : { description }),
+    ...(shownExample === undefined ? {} : { examples: [shownExample] }),
+    ...inWords(rules, checks),
+  };
+}
+
+function inWords(rules: readonly RuleDefinition[], checks: string[]): JsonObject {
+  return {
+    ...(rules.length === 0 ? {} : { rules: rules.map(({ source, message }) => message ?? source) }),
+    ...(checks.length === 0 ? {} : { verified_by: checks }),
+  };
+}
+
+/** What a gate asks for, as a JSON Schema; as much of it as the gate reveals. */
+export function requiredFormat(gate: GateDefinition): JsonObject {
+  switch (revealOf(gate)) {
+    case "none":
+      return { type: "object" };
+    case "names":
+      return { type: "object", properties: Object.fromEntries(namesOf(gate).map((name) => [name, {}])) };
+    default:
+      return fullFormat(gate);
+  }
+}
+
+function fullFormat(gate: GateDefinition): JsonObject {
+  switch (gate.kind) {
+    case "open":
+      return { type: "object" };
+    case "schema":
+      return gate.jsonSchema ?? { type: "object" };
+    case "fields":
+      return fieldsSchema(gate);
+    case "plan":
+      return planFormat(gate);
+  }
+}
+
+/** Evidence that a gate would take, as far as the definition tells; nothing where it hides what it asks for. */
+export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
+  if (revealOf(gate) !== "fields") return undefined;
+  switch (gate.kind) {
+    case "open":
+      return { summary: "what was done, in words" };
+    case "schema":
+      return gate.example ?? madeUp(gate.jsonSchema);
+    case "fields":
+      return Object.fromEntries(
+        gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
+      );
+    case "plan":
+      return planGateExample(gate);
+  }
+}
+
+/** The names of the fields that a gate asks for, required ones first; empty where they aren't known, or hidden. */
+export function evidenceNames(gate: GateDefinition): readonly string[] {
+  return revealOf(gate) === "none" ? [] : namesOf(gate);
+}
+
+function namesOf(gate: GateDefinition): readonly string[] {
+  switch (gate.kind) {
+    case "open":
+      return [];
+    case "schema":
+      return schemaNames(gate.jsonSchema);
+    case "fields":
+      return [
+        ...gate.fields.filter(({ required }) => required),
+        ...gate.fields.filter(({ required }) => !required),
+      ].map(({ name }) => name);
+    case "plan":
+      return Object.keys(planGateExample(gate));
+  }
+}
+
+/** The items of the validation gate by number, as they are claimed. */
+function planFormat({ items }: PlanGate): JsonObject {
+  const byNumber = Object.fromEntries(items.map((text, index) => [index + 1, text]));
+  const description = "the ids of all tasks of this phase";
+  return {
+    [TASKS_FIELD]: { type: "list", required: true, description },
+    ...(items.length === 0 ? {} : { [ITEMS_FIELD]: { type: "object", required: true, items: byNumber } }),
+  };
+}
+
+function madeUp(schema: JsonObject | undefined): JsonObject | undefined {
+  const example = schema === undefined ? undefined : exampleBy(schema);
+  return isJsonObject(example) ? example : undefined;
+}
+
+function schemaNames(schema: JsonObject | undefined): string[] {
+  const required = schema?.required;
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+  const properties = schema?.properties;
+  const all = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  return [...new Set([...names, ...all])];
+}

@@ -1,0 +1,128 @@
+import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../rules/compile.js";
+import { loadRuleLanguage } from "../rules/language.js";
+import type { CompiledRule } from "../rules/rule-types.js";
+import { boundedRule, type RuleOutcome } from "../rules/run.js";
+import { exampleOf } from "../workflow/field-types.js";
+import type { JsonObject, JsonValue } from "../workflow/json.js";
+import { shown } from "../workflow/names.js";
+import type { FieldDefinition, FieldGate, RuleDefinition } from "../workflow/structure.js";
+import { type CompiledRules, type RuleSession, type RuleSurroundings, rulesOf } from "./rule-set.js";
+import type { Problem } from "./verdict.js";
+
+/** A rule with all that it is run with but the evidence. */
+interface ReadyRule {
+  readonly rule: RuleDefinition;
+  readonly field: FieldDefinition | undefined;
+  readonly params: ParamsValue;
+  readonly compiled: CompiledRule;
+  readonly run: (variables: Variables) => RuleOutcome;
+}
+
+/** What rules see, by its names; `value` and `params` are another rule's with each. */
+type Variables = Record<string, unknown>;
+
+/** Compiles the rules of a gate. */
+export async function createRules(gate: FieldGate): Promise<CompiledRules> {
+  const language = await loadRuleLanguage();
+  const compiler = language.forFields(gate.fields);
+  const broken: Problem[] = [];
+  const ready: ReadyRule[] = [];
+  for (const { rule, field } of rulesOf(gate)) {
+    const params = rule.params ?? {};
+    const compiled = compiler.compile(rule.cel, field === undefined ? { params } : { value: field.type, params });
+    if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.message}`));
+    else ready.push({ rule, field, params: ruleParams(params).value, compiled, run: boundedRule(compiled) });
+  }
+  const named = fieldsNamed(gate, ready);
+  return {
+    check(evidence, surroundings, faulty) {
+      const problems = [...broken];
+      const variables = variablesOf(named, evidence, surroundings);
+      for (const one of ready) {
+        const problem = checkRule(one, evidence, variables, faulty);
+        if (problem !== undefined) problems.push(problem);
+      }
+      return problems;
+    },
+  };
+}
+
+/** The fields that some rule asks for by name; all of them where one may ask for any. */
+function fieldsNamed({ fields }: FieldGate, ready: readonly ReadyRule[]): readonly FieldDefinition[] {
+  if (ready.some(({ compiled }) => compiled.names === undefined)) return fields;
+  return fields.filter(({ name }) => ready.some(({ compiled }) => compiled.names?.has(name)));
+}
+
+function variablesOf(
+  named: readonly FieldDefinition[],
+  evidence: JsonObject,
+  { artifacts = {}, plan = {}, session }: RuleSurroundings,
+): Variables {
+  const given = new EvidenceValue();
+  for (const { name, type } of named) {
+    const value = handedIn(evidence, name);
+    if (value !== undefined) given.set(name, ruleValue(value, type));
+  }
+  const known = session === undefined ? NO_SESSION : sessionValue(session);
+  return { evidence: given, artifacts, plan, session: known, value: undefined, params: undefined };
+}
+
+const NO_SESSION = new SessionValue();
+
+function sessionValue(session: RuleSession): SessionValue {
+  return new SessionValue([
+    ["id", session.id],
+    ["workflow_type", session.workflowType],
+    ["target", session.target],
+    ["phase", BigInt(session.phase)],
+    ["attempt", BigInt(session.attempt)],
+  ]);
+}
+
+/** What was handed in for a field; `null` is nothing. */
+function handedIn(evidence: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(evidence, name) ? (evidence[name] ?? undefined) : undefined;
+}
+
+function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, faulty: ReadonlySet<string>) {
+  const { rule, field, params, run } = one;
+  if (faulty.size > 0 && isFaulty(one, faulty)) return undefined;
+  if (field !== undefined) {
+    const value = handedIn(evidence, field.name);
+    if (value === undefined) return undefined;
+    variables.value = ruleValue(value, field.type);
+  }
+  variables.params = params;
+  const outcome = run(variables);
+  return outcome.holds ? undefined : ruleProblem(rule, field, evidence, outcome.because);
+}
+
+/** Whether a problem with what a rule looks at has been told. */
+function isFaulty({ field, compiled: { names } }: ReadyRule, faulty: ReadonlySet<string>): boolean {
+  return (field !== undefined && faulty.has(field.name)) || [...faulty].some((name) => names?.has(name));
+}
+
+/** A rule that does not hold; or, with `because`, one that could not be worked out. */
+function ruleProblem(
+  rule: RuleDefinition,
+  field: FieldDefinition | undefined,
+  evidence: JsonObject | undefined,
+  because: string | undefined,
+): Problem {
+  const about = field === undefined ? "The rule" : `'${field.name}': the rule`;
+  const said = rule.message === undefined ? "" : `: ${rule.message}`;
+  const message =
+    because === undefined
+      ? `${about} ${shown(rule.source)} doesn't hold${said}`
+      : `${about} ${shown(rule.source)} ${because}${said}`;
+  const isKnown = field?.example !== undefined || field?.sample !== undefined;
+  const value = field === undefined ? undefined : evidence?.[field.name];
+  return {
+    field: field?.name ?? "",
+    problem: "invalid",
+    message,
+    ...(value === undefined ? {} : { got: shown(value) }),
+    expected: rule.source,
+    ...(field !== undefined && isKnown ? { example: exampleOf(field) } : {}),
+  };
+}

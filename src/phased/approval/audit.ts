@@ -1,0 +1,26 @@
+import type { AuditReport, Receipt } from "../../log/audit.js";
+import type { SessionId } from "../../workflow/names.js";
+import type { EngineContext } from "../engine-context.js";
+import { type ApprovedPass, addToLedger, type Ledger } from "./ledger.js";
+/** What an audit of a session found: whether its log holds together, and whose approvals this host believes. */
+export type SessionAudit = AuditReport & {
+  /** Every gate that passed on a person's yes, also where it was rolled back since; empty where the log is not intact. */
+  readonly approvals: readonly ApprovedPass[];
+};
+
+/** Checks a whole log, against a receipt kept elsewhere if there is one, and each approval in it. */
+export async function auditSession(
+  { kernel, options }: EngineContext,
+  sessionId: SessionId,
+  receipt?: Receipt,
+): Promise<SessionAudit> {
+  const report = await kernel.audit(sessionId, receipt);
+  const approvals = new Map<number, ApprovedPass>();
+  if (!report.intact) return { ...report, approvals: [] };
+  let ledger: Ledger = { passes: new Map() };
+  for await (const commit of kernel.log(sessionId)) {
+    ledger = await addToLedger(ledger, commit, options.approvals);
+    for (const pass of ledger.passes.values()) approvals.set(pass.version, pass);
+  }
+  return { ...report, approvals: [...approvals.values()] };
+}

@@ -1,0 +1,117 @@
+import type { ApprovalSignature } from "../../approval/message.js";
+import { PhasegateError } from "../../errors.js";
+import { keyedRequest } from "../../log/idempotency.js";
+import { visibleText } from "../../workflow/field-types.js";
+import { parseSessionId, shown } from "../../workflow/names.js";
+import { readEvents } from "../artifacts.js";
+import { checkWorkflow, execute, sessionNotFound } from "../context.js";
+import type { EngineContext } from "../engine-context.js";
+import { type CompleteResult, describe } from "../gate-answer.js";
+import type { PhasedSession } from "../pinned.js";
+import type { SessionCommand } from "../state/commands.js";
+import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
+import { begunBy, withBegun } from "../verify/snapshots.js";
+import { authenticate, type Word } from "./authenticate.js";
+import { awaitedBy } from "./awaited.js";
+import { loadAsked } from "./views.js";
+/** A person's yes. */
+export interface ApproveRequest {
+  /** Who, by the name that the host and the gate know them by. */
+  readonly by: string;
+  readonly note?: string;
+  /** The hash of the evidence that the person has seen: other evidence needs another approval. */
+  readonly evidenceHash: string;
+  /** The approver's word for it, from {@link signApproval}. */
+  readonly signature?: ApprovalSignature;
+  /** The same key gives the same answer, however often the call is repeated. */
+  readonly idempotencyKey?: string;
+}
+
+/** A person's no, with what there is to mend. */
+export interface DenyRequest extends ApproveRequest {
+  readonly note: string;
+}
+
+/** What a person's word led to: what the gate answers then, and whose word it was. */
+export type ApprovalResult = CompleteResult & {
+  readonly by: string;
+  /** Whether it was signed with the key that the host has for that name. */
+  readonly authenticated: boolean;
+};
+
+/** The longest name of an approver, in characters. */
+const NAME_MAX = 200;
+
+/** Takes a person's word on what a session waits for. Throws `APPROVAL_REFUSED`. */
+export async function decide(
+  context: EngineContext,
+  sessionId: string,
+  decision: "approve" | "deny",
+  request: ApproveRequest,
+): Promise<ApprovalResult> {
+  const id = parseSessionId(sessionId);
+  const { by, note, evidenceHash, signature, idempotencyKey } = request;
+  requireText("by", by);
+  if (decision === "deny") requireText("note", note);
+  // Not the signature: whoever repeats a call after a crash signs anew, and the decision is the same.
+  const keyed =
+    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note, evidenceHash]);
+  const prepare = async (session: PhasedSession | undefined) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
+    const command = await commandFor(context, session, { decision, by, note, signature }, evidenceHash);
+    const structure = await context.pinned.structure(session);
+    const begun = await begunBy(context, session, structure, command);
+    return withBegun({ command, structure, limits: context.options.limits }, begun);
+  };
+  const outcome = await execute(context, id, prepare, keyed);
+  const word = outcome.events.find(({ type }) => type === "approved" || type === "denied");
+  if (word?.type !== "approved" && word?.type !== "denied") throw new Error("a decision that is not in its commit");
+  const answer = describe(context, outcome, await context.pinned.structure(outcome));
+  return { ...answer, by: word.by, authenticated: word.authenticated };
+}
+
+async function commandFor(
+  context: EngineContext,
+  session: PhasedSession,
+  word: Word,
+  evidenceHash: string,
+): Promise<SessionCommand> {
+  const structure = await context.pinned.structure(session);
+  const refusal = decisionRefusal(session.head, structure, word.decision, evidenceHash);
+  if (refusal !== undefined) throw await explained(context, session, evidenceHash, refusal);
+  const asked = await loadAsked(context, session);
+  if (asked === undefined) throw notWaiting(session.head.phase);
+  const found = await authenticate(context.options.approvals, awaitedBy(asked.commit, asked.event), word);
+  const { by, note, decision } = word;
+  const decided = { by, evidenceHash, asked: { version: asked.commit.version, event: asked.event }, ...found };
+  if (decision === "deny") return { type: "deny", note: note ?? "", ...decided };
+  return { type: "approve", ...decided, ...(note === undefined ? {} : { note }) };
+}
+
+/** Of two who decide at once, the other one is told who was first. */
+async function explained<E extends Error>(
+  context: EngineContext,
+  session: PhasedSession,
+  evidenceHash: string,
+  refusal: E,
+): Promise<E | PhasegateError<"APPROVAL_REFUSED">> {
+  const { head } = session;
+  if (head.status === "deleted" || head.awaiting !== undefined) return refusal;
+  const events = await readEvents(context, session);
+  const last = events.findLast(({ event }) => event.type === "approved" || event.type === "denied")?.event;
+  if (last?.type !== "approved" && last?.type !== "denied") return refusal;
+  return last.evidenceHash === evidenceHash
+    ? notWaiting(last.phase, `${last.by} has ${last.type} that already`)
+    : refusal;
+}
+
+function requireText(field: "by" | "note", text: unknown): void {
+  const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
+  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "what is to be mended, in words";
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected },
+  });
+}

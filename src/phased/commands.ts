@@ -1,0 +1,227 @@
+import { isPhasegateError } from "../errors.js";
+import type { Problem } from "../gate/verdict.js";
+import { parseSessionId, type SessionId } from "../workflow/names.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { type ApprovedPass, notBelieved } from "./approval/ledger.js";
+import { executeCommand, loadSession, requirePhase, sessionNow } from "./context.js";
+import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import type { PhasedSession } from "./pinned.js";
+import { loadPlanned } from "./plan/load-planned.js";
+import { requireWorkflow } from "./start.js";
+import type { Actor } from "./state/commands.js";
+import type { EventOf, SessionEvent } from "./state/events.js";
+import { requireVerifiers } from "./verify/verify-context.js";
+import { type PhaseView, type StateView, viewPhase, viewState, viewText } from "./views.js";
+/** A call that may be repeated: with the same key it is made once. */
+export interface Keyed {
+  readonly idempotencyKey?: string;
+}
+
+/** What a keyed call led to. */
+export interface Repeatable {
+  /** Whether an earlier call with the same key did it. Views are of the session as it is now. */
+  readonly replayed: boolean;
+}
+
+/** A session that was set aside. */
+export interface PauseResult extends Repeatable {
+  readonly sessionId: SessionId;
+  readonly phase: number;
+  readonly pausedAt: string;
+  readonly note?: string;
+}
+
+/** A session that was taken up again. */
+export interface ResumeResult extends Repeatable {
+  readonly sessionId: SessionId;
+  readonly pausedSeconds: number;
+  readonly phase: PhaseView;
+}
+
+/** A phase that may be tried again. */
+export interface RetryResult extends Repeatable {
+  readonly sessionId: SessionId;
+  readonly resetEvidence: boolean;
+  readonly phase: PhaseView;
+  /** What was wrong with the last submission. */
+  readonly previousProblems: readonly Problem[];
+}
+
+/** A session that went back. */
+export interface RollbackResult extends Repeatable {
+  readonly sessionId: SessionId;
+  readonly from: number;
+  readonly to: number;
+  /** The phases that are no longer completed. */
+  readonly cleared: readonly number[];
+  readonly phase: PhaseView;
+}
+
+/** Who moves a session past a gate, and why: both are recorded. */
+export interface MoveRequest extends Keyed {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** A session that the host has moved on. */
+export interface MoveResult {
+  readonly sessionId: SessionId;
+  readonly phase: number;
+  /** The phase that the session is in now; null when the workflow is complete. */
+  readonly nextPhase: PhaseDefinition | null;
+}
+
+/** A session that is gone. */
+export interface DeleteResult {
+  readonly sessionId: SessionId;
+}
+
+export async function pause(
+  context: EngineContext,
+  id: string,
+  { note, idempotencyKey }: Keyed & { readonly note?: string },
+): Promise<PauseResult> {
+  const command = { type: "pause", ...(note === undefined ? {} : { note }) } as const;
+  const { sessionId, at, head, replayed } = await executeCommand(context, id, command, idempotencyKey);
+  return { sessionId, replayed, phase: head.phase, pausedAt: at, ...(note === undefined ? {} : { note }) };
+}
+
+export async function resume(context: EngineContext, id: string, { idempotencyKey }: Keyed): Promise<ResumeResult> {
+  await checkReadable(context, id);
+  const outcome = await executeCommand(context, id, { type: "resume" }, idempotencyKey);
+  const { pausedSeconds } = requireEvent(outcome, "resumed");
+  const { sessionId, replayed } = outcome;
+  return { sessionId, replayed, pausedSeconds, phase: await currentPhase(context, outcome) };
+}
+
+export async function retryPhase(
+  context: EngineContext,
+  id: string,
+  request: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
+): Promise<RetryResult> {
+  const { phase, resetEvidence = false, by = "host", idempotencyKey } = request;
+  await checkReadable(context, id);
+  const outcome = await executeCommand(context, id, { type: "retryPhase", phase, resetEvidence, by }, idempotencyKey);
+  const previousProblems = await lastProblems(context, outcome);
+  return {
+    sessionId: outcome.sessionId,
+    replayed: outcome.replayed,
+    resetEvidence,
+    phase: await currentPhase(context, outcome),
+    previousProblems,
+  };
+}
+
+/** What was wrong with the last submission at the current phase. */
+async function lastProblems(
+  { kernel }: EngineContext,
+  { sessionId, head }: PhasedOutcome,
+): Promise<readonly Problem[]> {
+  if (head.submission === undefined) return [];
+  const { events } = await kernel.at(sessionId, head.submission.version);
+  return events.flatMap((event) => (event.type === "gate_failed" ? event.problems : []));
+}
+
+export async function rollback(
+  context: EngineContext,
+  id: string,
+  { to, by = "host", idempotencyKey }: Keyed & { readonly to: number; readonly by?: Actor },
+): Promise<RollbackResult> {
+  await checkReadable(context, id, to);
+  const outcome = await executeCommand(context, id, { type: "rollback", to, by }, idempotencyKey);
+  const { from, cleared } = requireEvent(outcome, "rolled_back");
+  const { sessionId, replayed } = outcome;
+  return { sessionId, replayed, from, to, cleared, phase: await currentPhase(context, outcome) };
+}
+
+export async function movePast(
+  context: EngineContext,
+  id: string,
+  type: "overrideGate" | "skipPhase",
+  request: MoveRequest & { readonly phase: number },
+): Promise<MoveResult> {
+  const { phase, by, reason, idempotencyKey } = request;
+  const outcome = await executeCommand(context, id, { type, phase, by, reason }, idempotencyKey);
+  const entered = outcome.events.find(({ type: happened }) => happened === "phase_entered");
+  const structure = await context.pinned.structure(outcome);
+  const nextPhase = entered?.type === "phase_entered" ? requirePhase(structure, entered.phase) : null;
+  return { sessionId: outcome.sessionId, phase, nextPhase };
+}
+
+export async function migrate(
+  context: EngineContext,
+  id: string,
+  { by, idempotencyKey }: Keyed & { readonly by: string },
+): Promise<StateView> {
+  const { session, structure: pinned, unapproved } = await loadSession(context, id);
+  if (unapproved !== undefined) throw notBelieved(unapproved);
+  const { structure: newest } = await requireWorkflow(context.options, session.head.workflowType);
+  const structure = await withPlan(context, session, pinned, newest);
+  await requireVerifiers(structure, context.options.verifiers);
+  await executeCommand(context, id, { type: "migrate", structure, by }, idempotencyKey);
+  return viewState(context, await loadSession(context, id));
+}
+
+/** The newest definition, with the plan read anew where there is one. */
+async function withPlan(
+  context: EngineContext,
+  session: PhasedSession,
+  pinned: WorkflowStructure,
+  newest: WorkflowStructure,
+): Promise<WorkflowStructure> {
+  if (pinned.plan === undefined && newest.dynamic === undefined) return newest;
+  if (session.head.status === "completed") return pinned;
+  const { rereadPlan } = await loadPlanned();
+  return (await rereadPlan(context, session, pinned, newest, "migrate")).structure;
+}
+
+/**
+ * The tombstone first: if the removal behind it is interrupted, the same call finishes it, and so does
+ * `cleanup`. A session whose log is damaged has no state to put a tombstone on; it is removed as it is.
+ */
+export async function deleteSession(
+  context: EngineContext,
+  id: string,
+  { reason }: { readonly reason?: string },
+): Promise<DeleteResult> {
+  const sessionId = parseSessionId(id);
+  try {
+    await executeCommand(context, id, { type: "delete", ...(reason === undefined ? {} : { reason }) });
+  } catch (error) {
+    const unfinished = isPhasegateError(error, "SESSION_NOT_FOUND") && (await context.kernel.isTombstone(sessionId));
+    if (!unfinished && !isPhasegateError(error, "TAMPERED")) throw error;
+  }
+  await context.kernel.remove(sessionId);
+  return { sessionId };
+}
+
+/**
+ * The phase that the answer will show may be seen, and its text can be had: else the call would change the session and
+ * then fail. A phase that there is not is left to the transition to refuse.
+ */
+async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
+  const { session, structure, unapproved } = await loadSession(context, id);
+  const number = phase ?? session.head.phase;
+  const place = structure.phases.findIndex((candidate) => candidate.number === number);
+  const found = structure.phases[place];
+  if (found === undefined) return;
+  // What a rollback takes back need not be believed.
+  const counts = ({ position }: ApprovedPass) => phase === undefined || position < place;
+  if (unapproved !== undefined && counts(unapproved)) throw notBelieved(unapproved);
+  await context.approvalGuard.check(session, structure, counts);
+  await viewText(context, structure, found);
+}
+
+async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {
+  const session = await sessionNow(context, outcome);
+  const structure = await context.pinned.structure(session);
+  const { ticks } = outcome;
+  const loaded = { session, structure, ...(ticks === undefined ? {} : { ticks }) };
+  return viewPhase(context, loaded, session.head.phase);
+}
+
+function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {
+  const found = outcome.events.find((event): event is EventOf<T> => event.type === type);
+  if (found === undefined) throw new Error(`a commit without '${type}'`);
+  return found;
+}

@@ -1,0 +1,316 @@
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { isPhasegateError } from "../errors.js";
+import type { Commit, SessionQuery, StorageAdapter } from "../ports/storage-adapter.js";
+import { parseSessionId, type SessionId } from "../workflow/names.js";
+import {
+  asRefusal,
+  checkCommit,
+  LogRefusal,
+  newestVersion,
+  type RefusalReason,
+  type SessionKind,
+  withPayloads,
+} from "./log-check.js";
+
+const PASSES = 5;
+
+/** Copies until there was nothing new in a whole pass, or as many passes were made as are allowed. */
+export async function copyLogs(from: StorageAdapter, to: StorageAdapter, options: CopyOptions): Promise<CopyReport> {
+  const { passes = PASSES } = options;
+  const all: Sum = { commits: 0, bytes: 0, refused: new Map() };
+  for (let pass = 1; ; pass += 1) {
+    const before = all.commits;
+    const sessions = await copyAll(from, to, options, pass, all);
+    const settled = all.commits === before;
+    if (!settled && pass < passes) continue;
+    for await (const [id, refusal] of unlistedSessions(from, options)) refuse(all, id, refusal);
+    return { ...all, sessions, refused: [...all.refused.values()], settled };
+  }
+}
+
+/** What was copied and refused, in all passes: a session that is gone from the source is not met again. */
+interface Sum {
+  commits: number;
+  bytes: number;
+  readonly refused: Map<SessionId, RefusedSession>;
+}
+
+function refuse({ refused }: Sum, sessionId: SessionId, { reason, message, cause }: LogRefusal): void {
+  refused.set(sessionId, { sessionId, reason, message, ...(cause === undefined ? {} : { cause }) });
+}
+
+async function copyAll(
+  from: StorageAdapter,
+  to: StorageAdapter,
+  options: CopyOptions,
+  pass: number,
+  all: Sum,
+): Promise<number> {
+  let sessions = 0;
+  for await (const sessionId of chosenSessions(from, options)) {
+    const copied = await copyOne(from, to, sessionId, options).catch(asRefusal);
+    if (copied instanceof LogRefusal) {
+      refuse(all, sessionId, copied);
+    } else {
+      sessions += 1;
+      all.refused.delete(sessionId);
+      all.commits += copied.commits;
+      all.bytes += copied.bytes;
+    }
+    const { commits, bytes, refused } = all;
+    options.onProgress?.({ pass, sessionId, sessions, refused: refused.size, commits, bytes });
+  }
+  return sessions;
+}
+
+async function copyOne(
+  from: StorageAdapter,
+  to: StorageAdapter,
+  id: SessionId,
+  { hashKey, signal, kinds }: CopyOptions,
+): Promise<Appended> {
+  signal?.throwIfAborted();
+  const key = typeof hashKey === "string" ? utf8ToBytes(hashKey) : hashKey;
+  const newest = await newestVersion(from, id);
+  if (newest === 0) throw gone();
+  // No further than to what is there now: a session that grows all the time keeps no other one waiting.
+  const read = (version: number) => from.log(id, { after: version - 1, limit: Math.max(0, newest - version + 1) });
+  const prepare = async (commit: Commit, previous: Commit | undefined) => {
+    signal?.throwIfAborted();
+    const hashes = checkCommit(id, commit, previous, key, kinds);
+    return withPayloads(commit, hashes, (session, hash) => from.payload(session, hash));
+  };
+  const appended = await appendLog(id, read, prepare, to);
+  const mayBeGone = appended.commits > 0 || appended.version < newest;
+  if (mayBeGone && (await from.read(id)) === undefined) throw gone();
+  return appended;
+}
+
+function gone(): LogRefusal {
+  return new LogRefusal("not_found", "there is no such session, or not any more");
+}
+
+/** Which sessions are copied, and how. */
+export interface CopyOptions extends SessionChoice {
+  /** The key that the logs are bound with, if they are HMAC chains. */
+  readonly hashKey?: string | Uint8Array;
+  /**
+   * How often all sessions are gone through at most, until one time finds nothing new; 5 if not given. Somebody may be
+   * working in the source.
+   */
+  readonly passes?: number;
+  /** Kinds of sessions beside phased ones: `ROUTED_SESSIONS` of `phasegate/routed`. Others are refused. */
+  readonly kinds?: readonly SessionKind[];
+  /** After each session. What it throws ends the copying. */
+  readonly onProgress?: (progress: CopyProgress) => void;
+  /** Ends the copying between two commits, with the signal's reason. What is copied stays, and another call goes on. */
+  readonly signal?: AbortSignal;
+}
+
+/** How far a copying has come. */
+export interface CopyProgress {
+  /** 1 for the first time through the sessions. */
+  readonly pass: number;
+  readonly sessionId: SessionId;
+  /** Sessions of this pass that the target has whole. */
+  readonly sessions: number;
+  /** Sessions that are refused as it stands. */
+  readonly refused: number;
+  /** Commits and bytes of bodies and payloads that were copied, in all passes. */
+  readonly commits: number;
+  readonly bytes: number;
+}
+
+/** A session that was not copied, or not to its end. */
+export interface RefusedSession {
+  readonly sessionId: SessionId;
+  readonly reason: RefusalReason;
+  readonly message: string;
+  /** The error, where there was one. */
+  readonly cause?: unknown;
+}
+
+/** What came of a copying. */
+export interface CopyReport {
+  /** Sessions that the target has whole, those that it had before included. */
+  readonly sessions: number;
+  /** Commits and bytes of bodies and payloads that were copied by this call. */
+  readonly commits: number;
+  readonly bytes: number;
+  readonly refused: readonly RefusedSession[];
+  /**
+   * Whether a last time through all sessions found nothing new. If not, somebody was working in the source to the end:
+   * copy once more when nobody is.
+   */
+  readonly settled: boolean;
+}
+
+/** Which sessions are meant; all if nothing is said. */
+export interface SessionChoice {
+  /** These, in this order; the filters don't count then. */
+  readonly sessionIds?: readonly string[];
+  /** Those that pass these filters, newest first. */
+  readonly query?: Omit<SessionQuery, "limit" | "cursor">;
+}
+
+const PAGE = 100;
+
+/**
+ * Sessions that no list shows, since their newest commits can't be read: each may be one that is meant. Those who are
+ * named are looked at anyway.
+ */
+export async function* unlistedSessions(
+  storage: StorageAdapter,
+  { sessionIds }: SessionChoice,
+): AsyncGenerator<readonly [SessionId, LogRefusal]> {
+  if (sessionIds !== undefined || storage.damaged === undefined) return;
+  for await (const id of storage.damaged()) {
+    yield [id, new LogRefusal("unreadable", "its newest commit can't be read, so that no list shows it")];
+  }
+}
+
+/** The ids of the sessions that are meant, page by page. Throws `INVALID_INPUT` for what can't be an id. */
+export async function* chosenSessions(
+  storage: StorageAdapter,
+  { sessionIds, query = {} }: SessionChoice,
+): AsyncGenerator<SessionId> {
+  if (sessionIds !== undefined) {
+    yield* sessionIds.map(parseSessionId);
+    return;
+  }
+  let cursor: string | undefined;
+  do {
+    const page = await storage.list({ ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { sessionId } of page.items) yield sessionId;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** The commits of a session from one version on, as they lie somewhere else. */
+type ReadLog = (from: number) => AsyncIterable<Commit>;
+
+/** How one commit is made ready for the target: checked, with its payloads. */
+type PrepareCommit = (commit: Commit, previous: Commit | undefined) => Promise<Commit>;
+
+/** What was appended to the target. */
+export interface Appended {
+  /** The version that the target has now. */
+  readonly version: number;
+  readonly commits: number;
+  /** Bytes of bodies and payloads, as UTF-8. */
+  readonly bytes: number;
+}
+
+/** So many bytes of a session that the target does not have are appended at once, where it can. */
+const BEGIN_BYTES = 8 * 1024 * 1024;
+
+/** How often it is looked anew what the target has, when somebody else writes the same session there. */
+const TRIES_MAX = 20;
+
+/**
+ * Appends to the target what it doesn't have yet of a session's log. What it has must be the beginning of it. Throws a
+ * {@link LogRefusal} where it isn't, or can't be.
+ */
+export async function appendLog(
+  id: SessionId,
+  read: ReadLog,
+  prepare: PrepareCommit,
+  to: StorageAdapter,
+): Promise<Appended> {
+  const sum = { version: 0, commits: 0, bytes: 0 };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await appendMissing(id, read, prepare, to, sum);
+      return sum;
+    } catch (error) {
+      if (!isPhasegateError(error, "CONFLICT") || tries === TRIES_MAX) throw error;
+      if ((await to.read(id)) === undefined) {
+        throw new LogRefusal("removed", "the target had a session of this id, which was removed", { cause: error });
+      }
+    }
+  }
+}
+
+async function appendMissing(
+  id: SessionId,
+  read: ReadLog,
+  prepare: PrepareCommit,
+  to: StorageAdapter,
+  sum: { version: number; commits: number; bytes: number },
+): Promise<void> {
+  const there = await to.read(id);
+  const writer = new LogWriter(to, there === undefined);
+  let previous: Commit | undefined;
+  try {
+    for await (const commit of read(there?.version ?? 1)) {
+      if (there !== undefined && previous === undefined) {
+        if (commit.hash !== there.hash || commit.version !== there.version) throw differs();
+      } else await writer.add(await prepare(commit, previous));
+      previous = commit;
+    }
+    await writer.flush();
+    sum.version = previous?.version ?? sum.version;
+  } finally {
+    sum.commits += writer.commits;
+    sum.bytes += writer.bytes;
+  }
+  if (there !== undefined && previous === undefined) throw await shorter(id, read, to);
+}
+
+/** Appends commits one after the other, but the first ones of a session at once, where the target can. */
+class LogWriter {
+  commits = 0;
+  bytes = 0;
+  readonly #to: StorageAdapter;
+  #first: Commit[] | undefined;
+  #waiting = 0;
+
+  constructor(to: StorageAdapter, isNew: boolean) {
+    this.#to = to;
+    this.#first = isNew && to.begin !== undefined ? [] : undefined;
+  }
+
+  async add(commit: Commit): Promise<void> {
+    if (this.#first === undefined) {
+      await this.#to.append(commit);
+      this.#count([commit]);
+      return;
+    }
+    this.#first.push(commit);
+    this.#waiting += bytesOf(commit);
+    if (this.#waiting > BEGIN_BYTES) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const [first, ...others] = this.#first ?? [];
+    this.#first = undefined;
+    if (first === undefined) return;
+    if (others.length === 0) await this.#to.append(first);
+    else await this.#to.begin?.([first, ...others]);
+    this.#count([first, ...others]);
+  }
+
+  #count(commits: readonly Commit[]): void {
+    this.commits += commits.length;
+    this.bytes += commits.reduce((sum, commit) => sum + bytesOf(commit), 0);
+  }
+}
+
+/** The target has more commits than there are to copy: the same ones and more, or others. */
+async function shorter(id: SessionId, read: ReadLog, to: StorageAdapter): Promise<LogRefusal> {
+  let last: Commit | undefined;
+  for await (const commit of read(1)) last = commit;
+  for await (const { hash } of to.log(id, { after: (last?.version ?? 1) - 1, limit: 1 })) {
+    if (hash === last?.hash) return new LogRefusal("ahead", "the target has all of it, and has gone on with it");
+  }
+  return differs();
+}
+
+function differs(): LogRefusal {
+  return new LogRefusal("differs", "the target has another session of this id");
+}
+
+/** Bytes of a commit's body and payloads, as UTF-8. */
+export function bytesOf({ body, payloads = [] }: Commit): number {
+  return [{ body }, ...payloads].reduce((sum, text) => sum + utf8ToBytes(text.body).length, 0);
+}

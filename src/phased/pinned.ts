@@ -1,0 +1,181 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import * as z from "zod";
+import { PhasegateError } from "../errors.js";
+import { type Current, type Recorded, tampered } from "../log/commit.js";
+import { LogFold } from "../log/fold.js";
+import type { Kernel } from "../log/log.js";
+import type { Machine } from "../log/machine.js";
+import type { ContentProvider } from "../ports/content-provider.js";
+import { RecentMap } from "../runtime/cache.js";
+import type { SessionId } from "../workflow/names.js";
+import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { SessionCommand, TransitionContext } from "./state/commands.js";
+import { type EventOf, SESSION_SCHEMA, type SessionEvent, sessionEventSchema, type ValueRef } from "./state/events.js";
+import { type SessionHead, sessionHeadSchema } from "./state/head.js";
+import { type ArtifactName, artifactNames } from "./state/history.js";
+import { transition } from "./state/transition.js";
+/** Where a phased session stands. */
+export type PhasedSession = Current<SessionHead>;
+/** Whose structure it is. */
+type Owner = Pick<PhasedSession, "sessionId" | "head">;
+/** A commit of a phased session. */
+export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
+/** The kernel of phased sessions. */
+export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
+
+/** For how many sessions structures are kept in memory. */
+const SESSIONS_KEPT = 256;
+/** How many of one session: a repeated call may ask for one that was pinned before. */
+const STRUCTURES_KEPT = 4;
+
+/**
+ * What sessions were started on: structures out of their logs, and the schemas in code that belong
+ * to them. Editing a workflow never changes the gate of a session under way.
+ */
+export class Pinned {
+  readonly #kernel: PhasedKernel;
+  readonly #content: ContentProvider;
+  readonly #structures = new RecentMap<SessionId, RecentMap<number, WorkflowStructure>>(SESSIONS_KEPT);
+
+  constructor(kernel: PhasedKernel, content: ContentProvider) {
+    this.#kernel = kernel;
+    this.#content = content;
+  }
+
+  /** The structure that a session is bound to; no promise where it is known. */
+  structure(session: Owner): WorkflowStructure | Promise<WorkflowStructure> {
+    return this.#structures.get(session.sessionId)?.get(session.head.structureVersion) ?? this.#read(session);
+  }
+
+  /** Remembers the structure of a session that this engine has just started. */
+  remember({ sessionId, head }: Owner, structure: WorkflowStructure): void {
+    const kept = this.#structures.get(sessionId) ?? new RecentMap<number, WorkflowStructure>(STRUCTURES_KEPT);
+    kept.set(head.structureVersion, structure);
+    this.#structures.set(sessionId, kept);
+  }
+
+  async #read(session: Owner): Promise<WorkflowStructure> {
+    const { structureVersion } = session.head;
+    const { events } = await this.#kernel.at(session.sessionId, structureVersion);
+    const pinning = events.find(isPinning);
+    if (pinning === undefined) {
+      throw tampered({ sessionId: session.sessionId, version: structureVersion }, "it has no workflow in it");
+    }
+    this.remember(session, pinning.structure);
+    return pinning.structure;
+  }
+
+  /**
+   * The schema in code of a phase's gate; undefined where the gate has none. Throws
+   * `DEFINITION_CHANGED` if the host no longer has that revision, or has another under its name.
+   */
+  async schema(structure: WorkflowStructure, phase: PhaseDefinition): Promise<StandardSchemaV1 | undefined> {
+    if (phase.gate.kind !== "schema") return undefined;
+    const live = await this.#content.definition(structure.type, structure.revision);
+    const schema = live?.schemas.get(phase.number);
+    if (live === undefined || schema === undefined) throw changed(structure, "is not registered any more");
+    if (
+      live.structure !== structure &&
+      fingerprint(live.structure, phase.number) !== fingerprint(structure, phase.number)
+    ) {
+      throw changed(structure, `has another gate in phase ${phase.number} now`);
+    }
+    return schema;
+  }
+}
+
+/** Whether an event binds its session to a structure. */
+export function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
+  return event.type === "started" || event.type === "migrated" || event.type === "plan_synced";
+}
+
+/** What a schema says of itself. Refinements don't show in it: that is what the revision is for. */
+function fingerprint(structure: WorkflowStructure, phase: number): string | undefined {
+  const gate = structure.phases.find(({ number }) => number === phase)?.gate;
+  return gate?.kind === "schema" ? JSON.stringify(gate.jsonSchema) : gate?.kind;
+}
+
+function changed({ type, revision }: WorkflowStructure, what: string): PhasegateError<"DEFINITION_CHANGED"> {
+  return new PhasegateError("DEFINITION_CHANGED", `revision ${revision} of the workflow ${type} ${what}`, {
+    remedy: "The host must register that revision again, or move the session with engine.migrate().",
+    details: { workflowType: type, revision },
+  });
+}
+
+/** A command with what its transition needs: the pinned structure and the limits in force. */
+export interface PhasedCommand {
+  readonly command: SessionCommand;
+  readonly structure: TransitionContext["structure"];
+  readonly limits: TransitionContext["limits"];
+  readonly snapshots?: TransitionContext["snapshots"];
+}
+
+const eventsSchema = z.array(sessionEventSchema);
+
+/** Phased sessions, as the kernel runs them. */
+export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = {
+  kind: "phased",
+  schema: SESSION_SCHEMA,
+  // One for each format that was written before this one; test/samples/ has logs of all that there were.
+  upcasts: {},
+  decide: (head, { command, structure, limits, snapshots }, { at, version }) =>
+    transition(head, command, { structure, limits, at, version, snapshots }),
+  parse: (events, head) => ({ events: eventsSchema.parse(events), head: sessionHeadSchema.parse(head) }),
+  summarize: (head) => ({
+    workflowType: head.workflowType,
+    target: head.target,
+    status: head.status,
+    current: head.phase,
+    total: head.total,
+    createdAt: head.createdAt,
+    ...(head.status === "completed" ? { completedAt: head.completedAt } : {}),
+  }),
+  payloadsOf: (event) => refsIn(event).flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : [])),
+};
+
+function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
+  switch (event.type) {
+    case "gate_passed":
+    case "approval_requested":
+      return [event.evidence, event.output];
+    case "gate_failed":
+      return [event.evidence];
+    case "phase_entered":
+    case "retried":
+    case "migrated":
+      return (event.snapshots ?? []).map(({ value }) => value);
+    default:
+      return [];
+  }
+}
+
+type Found = ReadonlyMap<number, ArtifactName>;
+
+/** What completed phases have handed on, by name, as it was handed in: out of the log. */
+export class ArtifactNames {
+  readonly #found: LogFold<SessionEvent, SessionHead, Found>;
+
+  constructor(kernel: PhasedKernel) {
+    this.#found = new LogFold<SessionEvent, SessionHead, Found>(kernel, new Map(), withNames);
+  }
+
+  /** The names by phase, for phases before one. */
+  async before(session: PhasedSession, phase: number): Promise<Map<number, readonly string[]>> {
+    const names = new Map<number, readonly string[]>();
+    if (session.head.completed.length === 0) return names;
+    const found = await this.#found.at(session);
+    for (const [number, artifact] of [...found].sort(([one], [other]) => one - other)) {
+      if (number < phase) names.set(number, artifact.names);
+    }
+    return names;
+  }
+}
+
+function withNames(found: Found, { events, at, version }: PhasedCommit): Found {
+  // Most commits change none; a copy of all with each would cost more than reading them.
+  if (!events.some(({ type }) => type === "gate_passed" || type === "rolled_back")) return found;
+  return artifactNames(
+    events.map((event) => ({ event, at, version })),
+    found,
+  );
+}

@@ -1,0 +1,293 @@
+import { isPhasegateError } from "../../errors.js";
+import type { Plan, PlanPhase, PlanTask } from "../../plan/plan.js";
+import { RecentMap } from "../../runtime/cache.js";
+import { canonicalJson } from "../../workflow/json.js";
+import type { PhaseDefinition, PlannedTask, TaskDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChangeKind, type PlanChanges } from "../state/events.js";
+import { type Arrangement, arrangePhases, matchTasks, type PhaseMatches } from "./match.js";
+import { buildPhases } from "./pin.js";
+/** A plan beside what a session has pinned of it. */
+export interface Comparison {
+  readonly arrangement: Arrangement;
+  readonly changes: readonly KindOfChange[];
+  /** Whether the session would be another one for it: not if all that has changed lies behind it. */
+  readonly matters: boolean;
+}
+
+/** Lays a plan as it is now beside a session. Throws `NOT_ALLOWED` if the current phase is gone from it. */
+export function comparePlan(structure: WorkflowStructure, position: number, plan: Plan): Comparison {
+  const arrangement = arrangePhases(structure.phases, position, plan.phases);
+  const { matches, ahead, shift } = arrangement;
+  const placeOf: PlaceOf = (phase) => {
+    const isPinned = !("validationGate" in phase);
+    const behind = isPinned ? structure.phases.indexOf(phase) < position : !ahead.includes(phase);
+    const number = isPinned || behind ? phase.number : phase.number + shift;
+    return { phase: number, ...(behind ? { behind } : {}) };
+  };
+  const changes = diffPlan(structure.phases, plan.phases, matches, placeOf);
+  const before = structure.phases.filter((phase, place) => place >= position && phase.plan !== undefined);
+  const after = buildPhases(ahead, shift, { phase: "", task: "" });
+  return { arrangement, changes, matters: asked(before) !== asked(after) };
+}
+
+/** All that a session would ask for: ticks in the plan and the state of templates are no part of it. */
+function asked(phases: readonly PhaseDefinition[]): string {
+  return canonicalJson(
+    phases.map(({ textRevision: _, tasks, ...phase }) => ({
+      ...phase,
+      tasks: tasks.map(({ textRevision: __, plan, ...task }) => ({ ...task, plan: { ...plan, state: "" } })),
+    })),
+  );
+}
+
+const COMPARISONS_KEPT = 16;
+const comparisons = new WeakMap<Plan, RecentMap<string, readonly KindOfChange[] | "gone">>();
+
+/**
+ * What of a plan has changed for a session, as far as it lies ahead; `gone` if the current phase has
+ * gone. `key` names the session's structure: what was compared once is not compared again.
+ */
+export function changesAhead(
+  structure: WorkflowStructure,
+  position: number,
+  plan: Plan,
+  key: string,
+): readonly KindOfChange[] | "gone" {
+  const known = comparisons.get(plan) ?? new RecentMap<string, readonly KindOfChange[] | "gone">(COMPARISONS_KEPT);
+  comparisons.set(plan, known);
+  const found = known.get(`${key} ${position}`) ?? compared(structure, position, plan);
+  known.set(`${key} ${position}`, found);
+  return found;
+}
+
+function compared(structure: WorkflowStructure, position: number, plan: Plan): readonly KindOfChange[] | "gone" {
+  try {
+    const { changes, matters } = comparePlan(structure, position, plan);
+    return matters ? changes.filter(({ behind }) => behind !== true) : [];
+  } catch (error) {
+    if (isPhasegateError(error, "NOT_ALLOWED")) return "gone";
+    throw error;
+  }
+}
+
+/** What is different between the phases that a session has pinned and its plan as it is now. Pure. */
+
+/** Compares by phase and by task: by what they are now, whatever their numbers and ids. */
+function diffPlan(
+  pinned: readonly PhaseDefinition[],
+  live: readonly PlanPhase[],
+  matches: PhaseMatches,
+  placeOf: PlaceOf,
+): KindOfChange[] {
+  const changes: KindOfChange[] = [];
+  const say = collector(changes, placeOf);
+  const before = pinned.filter(({ plan }) => plan !== undefined);
+  const pinnedOf = new Map([...matches].map(([phase, now]) => [now, phase]));
+  const after = buildPhases(live, 0, { phase: "", task: "" });
+  for (const phase of before) if (!matches.has(phase)) say("removed", phase, { name: phase.name });
+  for (const [index, now] of live.entries()) {
+    const [was, built] = [pinnedOf.get(now), after[index]];
+    if (was === undefined) say("added", now, { name: now.name });
+    else if (built !== undefined) comparePhases(was, built, (kind, change) => say(kind, was, change));
+  }
+  diffTasks(before, live, matches, say);
+  return changes;
+}
+
+function comparePhases(was: PhaseDefinition, now: PhaseDefinition, say: Say): void {
+  const { name } = now;
+  if (was.name !== name) say("renamed", { name, from: was.name, to: name });
+  if (was.plan?.number !== now.plan?.number) {
+    say("moved", { name, from: `phase ${was.plan?.number}`, to: `phase ${now.plan?.number}` });
+  }
+  const [itemsBefore, items] = [gateItems(was), gateItems(now)];
+  if (itemsBefore.join("\n") !== items.join("\n")) say("gate", { name, ...countOf(itemsBefore, items) });
+  const facts = ({ plan }: PhaseDefinition) => JSON.stringify([plan?.goal, plan?.estimatedDuration]);
+  if (facts(was) !== facts(now)) say("other", { name });
+}
+
+function gateItems({ gate }: PhaseDefinition): readonly string[] {
+  return gate.kind === "plan" ? gate.items : [];
+}
+
+/** What is different between the tasks that a session has pinned and its plan as it is now. Pure. */
+
+/** A task that is on both sides. */
+interface Kept {
+  readonly was: { readonly phase: PhaseDefinition; readonly name: string; readonly plan: PlannedTask };
+  readonly now: PlanTask;
+  /** The phase that it is in now, as it was pinned where the session has it. */
+  readonly home: EitherPhase;
+  /** Whether another id only follows the number of its phase. */
+  readonly renumbered: boolean;
+}
+
+/** Compares tasks by what they are now, whatever their ids. */
+function diffTasks(
+  pinned: readonly PhaseDefinition[],
+  live: readonly PlanPhase[],
+  matches: PhaseMatches,
+  say: SayOf,
+): void {
+  const pinnedOf = new Map([...matches].map(([phase, now]) => [now, phase]));
+  const tasks = matchTasks(pinned, live, matches);
+  const before = new Map<PlanTask, Kept["was"]>();
+  const ids = new Map<string, string>();
+  for (const [task, phase] of placed(pinned)) {
+    const { name, plan } = task;
+    if (plan === undefined) continue;
+    const now = tasks.get(task);
+    if (now === undefined) say("removed", phase, { id: plan.id, name });
+    else {
+      before.set(now, { phase, name, plan });
+      ids.set(plan.id, now.id);
+    }
+  }
+  const kept: Kept[] = [];
+  for (const phase of live) {
+    const home = pinnedOf.get(phase) ?? phase;
+    for (const now of phase.tasks) {
+      const was = before.get(now);
+      if (was === undefined) say("added", home, { id: now.id, name: now.name });
+      else kept.push({ was, now, home, renumbered: was.phase.plan?.number !== phase.number });
+    }
+  }
+  for (const one of kept) {
+    compareTask(one, ids, (kind, change) => say(kind, one.home, { id: one.now.id, ...change }, one.was.phase));
+  }
+  for (const { now, home, from, to } of reordered(kept, [...before.keys()])) {
+    say("moved", home, { id: now.id, name: now.name, from: `place ${from}`, to: `place ${to}` });
+  }
+}
+
+function placed(phases: readonly PhaseDefinition[]): (readonly [TaskDefinition, PhaseDefinition])[] {
+  return phases.flatMap((phase) => phase.tasks.map((task) => [task, phase] as const));
+}
+
+function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<string, string>, say: Say): void {
+  const { name } = now;
+  const hasMoved = was.phase !== home;
+  if (was.name !== name) say("renamed", { name, from: was.name, to: name });
+  if (hasMoved) say("moved", { name, from: `phase ${was.phase.number}`, to: "here" });
+  else if (was.plan.id !== now.id && !renumbered)
+    say("other", { name, from: `task ${was.plan.id}`, to: `task ${now.id}` });
+  const listed = (needed: readonly string[]) => needed.join(", ") || "none";
+  // What it needed goes by another id now, which is no other dependency.
+  const needed = was.plan.dependencies.map((id) => ids.get(id) ?? id);
+  if (listed(needed) !== listed(now.dependencies)) {
+    say("dependencies", { name, from: listed(was.plan.dependencies), to: listed(now.dependencies) });
+  }
+  const [asked, asks] = [was.plan.acceptanceCriteria, now.acceptanceCriteria.map(({ text }) => text)];
+  if (asked.join("\n") !== asks.join("\n")) say("criteria", { name, ...countOf(asked, asks) });
+  const facts = ({ description, estimatedTime, requirements = [], optional, parallel }: PlannedTask | PlanTask) =>
+    JSON.stringify([description, estimatedTime, requirements, optional, parallel]);
+  if (facts(was.plan) !== facts(now)) say("other", { name });
+}
+
+/** Tasks that stayed in their phase, and in another order among those that did. `order` is the one of before. */
+function reordered(kept: readonly Kept[], order: readonly PlanTask[]) {
+  const stayed = kept.filter(({ was, home }) => was.phase === home);
+  const homes = new Map(stayed.map((one) => [one.now, one]));
+  const places = (tasks: readonly PlanTask[]) => {
+    const counts = new Map<EitherPhase, number>();
+    return new Map(
+      tasks.flatMap((task) => {
+        const home = homes.get(task)?.home;
+        if (home === undefined) return [];
+        const place = (counts.get(home) ?? 0) + 1;
+        counts.set(home, place);
+        return [[task, place] as const];
+      }),
+    );
+  };
+  const [from, to] = [places(order), places(stayed.map(({ now }) => now))];
+  return stayed.flatMap((one) => {
+    const [was, now] = [from.get(one.now), to.get(one.now)];
+    return was === undefined || now === undefined || was === now ? [] : [{ ...one, from: was, to: now }];
+  });
+}
+
+/** How differences between a session and its plan are said. */
+
+/** One difference, with its kind. */
+type KindOfChange = PlanChange & { readonly kind: PlanChangeKind };
+
+/** A phase as it was pinned, or, where the session has none such, as the plan has it. */
+type EitherPhase = PhaseDefinition | PlanPhase;
+
+/** Where a phase lies, in the numbers of the session. */
+type PlaceOf = (phase: EitherPhase) => Pick<PlanChange, "phase" | "behind">;
+
+/** Says a difference of something whose place is known. */
+type Say = (kind: PlanChangeKind, change: Omit<PlanChange, "phase">) => void;
+
+/** Says a difference of a phase or of a task in it; `from` is the phase that a task was in before. */
+type SayOf = (kind: PlanChangeKind, of: EitherPhase, change: Omit<PlanChange, "phase">, from?: EitherPhase) => void;
+
+/** Collects what is said. It lies behind the session only if both ends of it do. */
+function collector(changes: KindOfChange[], placeOf: PlaceOf): SayOf {
+  return (kind, of, change, from = of) => {
+    const { phase, behind } = placeOf(of);
+    const isBehind = behind === true && placeOf(from).behind === true;
+    changes.push({ kind, phase, ...(isBehind ? { behind: true } : {}), ...change });
+  };
+}
+
+/** Lists in a few words: what was taken out, what was put in. */
+function countOf(before: readonly string[], after: readonly string[]): { from: string; to: string } {
+  const gone = before.filter((text) => !after.includes(text)).length;
+  const come = after.filter((text) => !before.includes(text)).length;
+  return { from: `${before.length}, ${gone} of them gone`, to: `${after.length}, ${come} of them new` };
+}
+
+/** How many differences of a kind a session's log has. */
+const KEPT_MAX = 100;
+
+/** The differences by kind, as they are kept in the log: all counted, so many of them listed. */
+export function changesByKind(
+  changes: readonly KindOfChange[],
+  takenAway: readonly PlanChange[],
+  max = KEPT_MAX,
+): PlanChanges {
+  const of = (kind: PlanChangeKind) => changes.filter((change) => change.kind === kind);
+  const list = (kind: PlanChangeKind) =>
+    of(kind)
+      .slice(0, max)
+      .map(({ kind: _, ...change }) => change);
+  return {
+    added: list("added"),
+    removed: list("removed"),
+    renamed: list("renamed"),
+    moved: list("moved"),
+    dependencies: list("dependencies"),
+    criteria: list("criteria"),
+    gate: list("gate"),
+    other: list("other"),
+    count: changes.length,
+    counts: {
+      added: of("added").length,
+      removed: of("removed").length,
+      renamed: of("renamed").length,
+      moved: of("moved").length,
+      dependencies: of("dependencies").length,
+      criteria: of("criteria").length,
+      gate: of("gate").length,
+      other: of("other").length,
+    },
+    takenAway: takenAway.slice(0, max),
+  };
+}
+
+/** The differences in a line: `2 added, 1 renamed`. */
+export function summaryOf(changes: readonly KindOfChange[]): string {
+  const { counts } = changesByKind(changes, [], 0);
+  const words: Partial<Record<PlanChangeKind, string>> = {
+    dependencies: "with other dependencies",
+    criteria: "with other criteria",
+    gate: "with another validation gate",
+    other: "changed otherwise",
+  };
+  return PLAN_CHANGE_KINDS.filter((kind) => counts[kind] > 0)
+    .map((kind) => `${counts[kind]} ${words[kind] ?? kind}`)
+    .join(", ");
+}

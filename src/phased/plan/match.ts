@@ -1,0 +1,169 @@
+import { PhasegateError } from "../../errors.js";
+import type { PlanPhase, PlanTask } from "../../plan/plan.js";
+import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
+import { shiftAfter } from "./pin.js";
+/** Which phase of a plan is which of a session's: by its number and name, then its name, then its number. */
+export type PhaseMatches = ReadonlyMap<PhaseDefinition, PlanPhase>;
+
+/** Finds the phases of a session, as far as they come out of a plan, in that plan as it is now. */
+function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhase[]): PhaseMatches {
+  const matches = new Map<PhaseDefinition, PlanPhase>();
+  const taken = new Set<PlanPhase>();
+  const rules: readonly ((phase: PhaseDefinition, candidate: PlanPhase) => boolean)[] = [
+    (phase, { number, name }) => phase.plan?.number === number && phase.name === name,
+    (phase, { name }) => phase.name === name,
+    (phase, { number }) => phase.plan?.number === number,
+  ];
+  for (const rule of rules) {
+    for (const phase of pinned) {
+      if (phase.plan === undefined || matches.has(phase)) continue;
+      const found = live.filter((candidate) => !taken.has(candidate) && rule(phase, candidate));
+      // A name that several phases have says nothing.
+      if (found.length !== 1 || found[0] === undefined) continue;
+      matches.set(phase, found[0]);
+      taken.add(found[0]);
+    }
+  }
+  return matches;
+}
+
+/** Which task of a plan is which of a session's. One that isn't in here has gone, or nobody can say which it is. */
+export type TaskMatches = ReadonlyMap<TaskDefinition, PlanTask>;
+
+interface Side<T> {
+  readonly task: T;
+  readonly id: string;
+  readonly name: string;
+  /** The phase in the plan as it is now, or that it is now; undefined if it has gone. */
+  readonly home: PlanPhase | undefined;
+}
+
+/**
+ * Finds a session's tasks in its plan as it is now, which may have been edited and numbered anew: in their phases by
+ * name, then anywhere by id and name, then by a name that only one has. An id alone says which task it is only in the
+ * same phase, where the old name has gone and the new one is nobody's: else it has moved on to another task.
+ */
+export function matchTasks(
+  pinned: readonly PhaseDefinition[],
+  live: readonly PlanPhase[],
+  phases: PhaseMatches = matchPhases(pinned, live),
+): TaskMatches {
+  const before = pinned.flatMap((phase) =>
+    phase.tasks.flatMap((task): Side<TaskDefinition>[] =>
+      task.plan === undefined ? [] : [{ task, id: task.plan.id, name: task.name, home: phases.get(phase) }],
+    ),
+  );
+  const now = live.flatMap((home) =>
+    home.tasks.map((task): Side<PlanTask> => ({ task, id: task.id, name: task.name, home })),
+  );
+  const [oldNames, newNames] = [new Set(before.map(({ name }) => name)), new Set(now.map(({ name }) => name))];
+  const pairs = new Pairs(before, now);
+  pairs.alike(({ home, name }) => (home === undefined ? undefined : `${live.indexOf(home)} ${name}`));
+  pairs.only(({ home, id, name }) => (home === undefined ? undefined : `${live.indexOf(home)} ${id} ${name}`));
+  pairs.only(({ id, name }) => `${id} ${name}`);
+  pairs.only(({ name }) => name);
+  pairs.only(({ home, id, name }) => {
+    const isNew = oldNames.has(name) !== newNames.has(name);
+    return home === undefined || !isNew ? undefined : `${live.indexOf(home)} ${id}`;
+  });
+  return pairs.found;
+}
+
+/** Pairs what has the same key on both sides, among those that are left. */
+class Pairs {
+  readonly found = new Map<TaskDefinition, PlanTask>();
+  private before: readonly Side<TaskDefinition>[];
+  private now: readonly Side<PlanTask>[];
+
+  constructor(before: readonly Side<TaskDefinition>[], now: readonly Side<PlanTask>[]) {
+    this.before = before;
+    this.now = now;
+  }
+
+  /** Where a key stands once on each side. */
+  only(keyOf: (side: Side<unknown>) => string | undefined): void {
+    this.pair(keyOf, (one, other) => one.length === 1 && other.length === 1);
+  }
+
+  /** Where a key stands as often on each side: with the same ids, by these, else in the same order. */
+  alike(keyOf: (side: Side<unknown>) => string | undefined): void {
+    this.pair(keyOf, (one, other) => one.length === other.length);
+  }
+
+  private pair(
+    keyOf: (side: Side<unknown>) => string | undefined,
+    fits: (one: readonly unknown[], other: readonly unknown[]) => boolean,
+  ): void {
+    const others = grouped(this.now, keyOf);
+    for (const [key, one] of grouped(this.before, keyOf)) {
+      const other = others.get(key) ?? [];
+      if (!fits(one, other)) continue;
+      const byId = new Map(other.map((side) => [side.id, side]));
+      const sameIds = one.every(({ id }) => byId.has(id));
+      for (const [index, { task, id }] of one.entries()) {
+        const found = sameIds ? byId.get(id) : other[index];
+        if (found !== undefined) this.found.set(task, found.task);
+      }
+    }
+    const taken = new Set(this.found.values());
+    this.before = this.before.filter(({ task }) => !this.found.has(task));
+    this.now = this.now.filter(({ task }) => !taken.has(task));
+  }
+}
+
+function grouped<T>(
+  sides: readonly Side<T>[],
+  keyOf: (side: Side<unknown>) => string | undefined,
+): Map<string, Side<T>[]> {
+  const groups = new Map<string, Side<T>[]>();
+  for (const side of sides) {
+    const key = keyOf(side);
+    if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), side]);
+  }
+  return groups;
+}
+
+/** How the phases of a plan, as it is now, lie beside those of a session. */
+export interface Arrangement {
+  readonly matches: PhaseMatches;
+  /** Phases out of the plan that are done: they stay as they are. */
+  readonly done: readonly PhaseDefinition[];
+  /** Phases of the plan from the current one on. */
+  readonly ahead: readonly PlanPhase[];
+  /** What is added to the plan's own numbers of the phases ahead. */
+  readonly shift: number;
+}
+
+/**
+ * Lays a plan beside a session that stands at a place. What is done stays; the current phase keeps its
+ * number, and those ahead follow it. A phase that was put in right before the current one is the
+ * current one now; one that was put in before a phase that is done is behind the session.
+ */
+export function arrangePhases(
+  pinned: readonly PhaseDefinition[],
+  position: number,
+  live: readonly PlanPhase[],
+): Arrangement {
+  const matches = matchPhases(pinned, live);
+  const current = pinned[position];
+  if (current?.plan === undefined) {
+    const last = pinned.findLast(({ plan }) => plan === undefined);
+    return { matches, done: [], ahead: live, shift: shiftAfter(last?.number ?? 0, live) };
+  }
+  const done = pinned.slice(0, position).filter(({ plan }) => plan !== undefined);
+  const isDone = (phase: PlanPhase) => done.some((candidate) => matches.get(candidate) === phase);
+  const found = matches.get(current);
+  const here = found === undefined ? -1 : live.indexOf(found);
+  const from = Math.min(here, live.findLastIndex(isDone) + 1);
+  const ahead = live.filter((phase, index) => index >= from && !isDone(phase));
+  const first = ahead[0];
+  if (here < 0 || first === undefined) throw currentGone(current);
+  return { matches, done, ahead, shift: current.number - first.number };
+}
+
+function currentGone({ number, name }: PhaseDefinition): PhasegateError<"NOT_ALLOWED"> {
+  return new PhasegateError("NOT_ALLOWED", `the plan does not have the current phase ${number}, '${name}', any more`, {
+    remedy: "Put the phase back into the plan, or go on with what is pinned: the session needs no sync.",
+    details: { phase: number, operation: "syncPlan" },
+  });
+}

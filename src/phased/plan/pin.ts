@@ -1,0 +1,168 @@
+import { PhasegateError } from "../../errors.js";
+import type { PlanPhase, PlanTask } from "../../plan/plan.js";
+import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
+import type { JsonObject } from "../../workflow/json.js";
+import { parseRelativePath } from "../../workflow/names.js";
+import {
+  type DynamicDefinition,
+  type PhaseDefinition,
+  structureSchema,
+  type TaskDefinition,
+  type WorkflowStructure,
+} from "../../workflow/structure.js";
+import type { EngineContext } from "../engine-context.js";
+import { findParser, type ReadSource, readSource } from "./source.js";
+
+/** A structure with the phases of a plan in it. */
+interface PinnedPlan {
+  readonly structure: WorkflowStructure;
+  /** What is unsure about the plan. */
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** A plan that a session can be bound to, with what its texts are made with. */
+export interface UsablePlan extends ReadSource {
+  readonly revisions: TemplateRevisions;
+  /** Whether its source is written back. */
+  readonly ticked: boolean;
+}
+
+/**
+ * Reads the plan of a session that is to be started, and makes its phases part of the structure. Throws
+ * whatever is wrong with plan, parser or templates: nothing has been written yet.
+ */
+export async function pinPlan(
+  context: EngineContext,
+  structure: WorkflowStructure,
+  dynamic: DynamicDefinition,
+  target: string,
+  settings: JsonObject,
+): Promise<PinnedPlan> {
+  const given = Object.hasOwn(settings, dynamic.sourcePathKey) ? settings[dynamic.sourcePathKey] : undefined;
+  const path = given === undefined ? target : parseRelativePath(given);
+  if (given !== undefined) await context.options.targets?.check(path);
+  const usable = await usablePlan(context, structure, dynamic, path);
+  const { plan, diagnostics } = usable.reading;
+  const shift = shiftAfter(structure.phases.at(-1)?.number ?? 0, plan.phases);
+  const phases = [...structure.phases, ...buildPhases(plan.phases, shift, usable.revisions)];
+  const first = structure.phases.length === 0 ? phases[0]?.number : undefined;
+  const pinned = { ...structure, startPhase: first ?? structure.startPhase, phases, plan: planPin(usable, shift) };
+  checkPinned(pinned, usable.source.path);
+  return { structure: pinned, warnings: diagnostics };
+}
+
+/** What a session remembers of the plan as a whole. */
+export function planPin({ source: { path, hash }, reading, ticked }: UsablePlan, shift: number) {
+  return { path, hash, dialect: reading.plan.dialect, shift, ticked };
+}
+
+/** A plan without errors, whose templates are there. */
+export async function usablePlan(
+  { options }: EngineContext,
+  structure: WorkflowStructure,
+  dynamic: DynamicDefinition,
+  path: string,
+  isPinned = false,
+): Promise<UsablePlan> {
+  const read = await readSource(options, structure, dynamic, path, isPinned);
+  const errors = read.reading.diagnostics.filter(({ severity }) => severity === "error");
+  if (errors[0] !== undefined) throw planInvalid(errors[0], errors.length);
+  const phase = await options.content.text(structure.type, { template: "phase" });
+  const task = await options.content.text(structure.type, { template: "task" });
+  const { tick } = await findParser(options, structure, dynamic);
+  return { ...read, revisions: { phase: phase.revision, task: task.revision }, ticked: tick !== undefined };
+}
+
+function planInvalid(first: Diagnostic, count: number): PhasegateError<"PLAN_PARSE"> {
+  const { file, line, column, hint } = first;
+  const more = count > 1 ? `, and ${count - 1} more` : "";
+  return new PhasegateError("PLAN_PARSE", `the plan has errors: ${formatDiagnostic(first)}${more}`, {
+    remedy: hint ?? "Mend the plan at that place.",
+    details: { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) },
+  });
+}
+
+/** A plan's phases as a session pins them. Pure. */
+
+/** The revisions of the templates that the texts of phases and tasks are made with. */
+interface TemplateRevisions {
+  readonly phase: string;
+  readonly task: string;
+}
+
+/** The largest structure, in characters of JSON: a session's first commit carries it. */
+const STRUCTURE_MAX = 4 * 1024 * 1024;
+
+/** What must be added to a plan's own numbers so that its phases come after those before them: nothing, if they do. */
+export function shiftAfter(last: number, phases: readonly PlanPhase[]): number {
+  const first = phases[0]?.number ?? 0;
+  return first > last ? 0 : last + 1 - first;
+}
+
+/** The phases of a plan. */
+export function buildPhases(
+  phases: readonly PlanPhase[],
+  shift: number,
+  revisions: TemplateRevisions,
+): PhaseDefinition[] {
+  return phases.map(({ number, name, goal, estimatedDuration, tasks, validationGate }) => ({
+    number: number + shift,
+    name,
+    skippable: false,
+    tasks: tasks.map((task, index) => buildTask(task, index + 1, revisions)),
+    gate: {
+      kind: "plan",
+      allowOverride: false,
+      tasks: tasks.map(({ id, optional }) => ({ id, optional })),
+      items: validationGate.map(({ text }) => text),
+    },
+    textRevision: revisions.phase,
+    plan: {
+      number,
+      ...(goal === undefined ? {} : { goal }),
+      ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
+    },
+  }));
+}
+
+function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions): TaskDefinition {
+  const { id, name, description, estimatedTime, dependencies, acceptanceCriteria, requirements } = task;
+  return {
+    number,
+    name,
+    textRevision: revisions.task,
+    plan: {
+      id,
+      ...(description === undefined ? {} : { description }),
+      ...(estimatedTime === undefined ? {} : { estimatedTime }),
+      dependencies: [...dependencies],
+      acceptanceCriteria: acceptanceCriteria.map(({ text }) => text),
+      ...(requirements.length === 0 ? {} : { requirements: [...requirements] }),
+      state: task.state,
+      optional: task.optional,
+      parallel: task.parallel,
+    },
+  };
+}
+
+/** Throws `TOO_LARGE` for a structure that no session can carry, and `PLAN_PARSE` for one that none could read again. */
+export function checkPinned(structure: WorkflowStructure, file: string): void {
+  const bytes = JSON.stringify(structure).length;
+  if (bytes <= STRUCTURE_MAX) return checkForm(structure, file);
+  throw new PhasegateError("TOO_LARGE", `the phases of ${file} are larger than ${STRUCTURE_MAX} characters of JSON`, {
+    remedy: "Split the plan, or move long descriptions into files that it names.",
+    details: { file, bytes, limit: STRUCTURE_MAX },
+  });
+}
+
+/** A log with a structure that doesn't fit its schema would be taken for one that somebody has changed. */
+function checkForm(structure: WorkflowStructure, file: string): void {
+  const { error } = structureSchema.safeParse(structure);
+  if (error === undefined) return;
+  const [issue] = error.issues;
+  const what = `${issue?.path.map(String).join(".")}: ${issue?.message}`;
+  throw new PhasegateError("PLAN_PARSE", `the phases of ${file} can't be pinned: ${what}`, {
+    remedy: "Mend that in the plan, or ask the person who runs this: a parser of the host's may have made it.",
+    details: { file },
+  });
+}

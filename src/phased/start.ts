@@ -1,0 +1,246 @@
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { checkEvidenceSafety } from "../gate/evidence.js";
+import { type KeyedRequest, keyedRequest } from "../log/idempotency.js";
+import type { Prepared } from "../log/log.js";
+import type { SessionSummary } from "../ports/storage-adapter.js";
+import type { Diagnostic } from "../workflow/diagnostic.js";
+import type { JsonObject } from "../workflow/json.js";
+import {
+  isWorkflowType,
+  nearest,
+  parseRelativePath,
+  type SessionId,
+  sessionIdFor,
+  sessionIdPrefix,
+  shown,
+} from "../workflow/names.js";
+import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
+import { sessionNow } from "./context.js";
+import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { listSessions } from "./lists.js";
+import type { ResolvedOptions } from "./options.js";
+import type { PhasedCommand } from "./pinned.js";
+import { loadPlanned } from "./plan/load-planned.js";
+import { beginPhase, withBegun } from "./verify/snapshots.js";
+import { requireVerifiers } from "./verify/verify-context.js";
+import { type PhaseView, viewPhase, viewText } from "./views.js";
+/** A new session on a workflow. */
+export interface StartRequest {
+  readonly workflowType: string;
+  /** What the work is on: a path relative to the project root. It need not exist. */
+  readonly target: string;
+  /** Kept with the session, at most 64 KiB of JSON. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** The same key gives the same session, however often the call is repeated. */
+  readonly idempotencyKey?: string;
+}
+
+/** A session that was started. */
+export interface StartResult {
+  readonly sessionId: SessionId;
+  readonly workflowType: string;
+  readonly target: string;
+  /** The phase that the session is in, which is the first one unless an earlier call has started it. */
+  readonly phase: PhaseView;
+  /** Other sessions on the same workflow and target that are not complete, newest first. */
+  readonly openSessions: readonly SessionSummary[];
+  /** The plan that its phases come out of, where they do. */
+  readonly plan?: StartedPlan;
+  /** Whether an earlier call with the same key started it. */
+  readonly replayed: boolean;
+}
+
+/** The plan of a session that was started. */
+export interface StartedPlan {
+  /** Where it lies, relative to the project root. */
+  readonly path: string;
+  /** How it was read: `praxis-os`, `spec-kit`, … */
+  readonly dialect: string;
+  /** What was added to its own phase numbers, so that they come after the static phases. */
+  readonly shift: number;
+  /** What is unsure about it; empty where the session had been started by an earlier call. */
+  readonly warnings: readonly Diagnostic[];
+}
+
+const OPTIONS_MAX_BYTES = 64 * 1024;
+
+/** Starts a session. Everything that can fail is done before anything is written. */
+export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
+  const { options } = context;
+  const target = await checkTarget(options, request.target);
+  const definition = await requireWorkflow(options, request.workflowType);
+  const settings = checkOptions(request.options ?? {});
+  const key = request.idempotencyKey;
+  const keyed = key === undefined ? undefined : keyedRequest(key, [definition.structure.type, target, settings]);
+  const { structure, warnings } = await planned(context, definition, target, settings, keyed);
+  await requireVerifiers(structure, options.verifiers);
+  const first = structure.phases.find(({ number }) => number === structure.startPhase);
+  if (first !== undefined) await viewText(context, structure, first);
+  await checkSessionLimit(context, structure.type, target, keyed);
+  const others = await openSessionsOn(context, structure.type, target);
+  const started = await appendStart(context, structure, target, settings, keyed);
+  if (!started.replayed) context.pinned.remember(started, structure);
+  const session = await sessionNow(context, started);
+  const loaded = { session, structure: await context.pinned.structure(session) };
+  const phase = await viewPhase(context, loaded, session.head.phase);
+  const { sessionId, replayed } = started;
+  const openSessions = others.filter((other) => other.sessionId !== sessionId).slice(0, OTHERS_MAX);
+  const plan = startedPlan(loaded.structure, warnings);
+  return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed, ...plan };
+}
+
+/** The structure with the phases of the plan in it, where they come out of one; not read again for a repeated start. */
+async function planned(
+  context: EngineContext,
+  { structure }: WorkflowDefinition,
+  target: string,
+  settings: JsonObject,
+  keyed: KeyedRequest | undefined,
+): Promise<{ readonly structure: WorkflowStructure; readonly warnings: readonly Diagnostic[] }> {
+  if (structure.dynamic === undefined) return { structure, warnings: [] };
+  const earlier = keyed === undefined ? undefined : await context.kernel.find(keyedId(structure.type, target, keyed));
+  if (earlier !== undefined) return { structure: await context.pinned.structure(earlier), warnings: [] };
+  const { pinPlan } = await loadPlanned();
+  return pinPlan(context, structure, structure.dynamic, target, settings);
+}
+
+function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): { plan?: StartedPlan } {
+  if (plan === undefined) return {};
+  const { path, dialect, shift } = plan;
+  return { plan: { path, dialect, shift, warnings } };
+}
+
+/** Options are bounded as evidence is, and are told of by their own name. */
+function checkOptions(options: unknown): JsonObject {
+  try {
+    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
+      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
+      details: { field: "options" },
+      cause: error,
+    });
+  }
+}
+
+async function checkTarget(options: ResolvedOptions, value: string): Promise<string> {
+  const target = parseRelativePath(value);
+  await options.targets?.check(target);
+  return target;
+}
+
+/** A repeated start is no new session, so it is let through. */
+async function checkSessionLimit(
+  { options, kernel }: EngineContext,
+  type: string,
+  target: string,
+  keyed: KeyedRequest | undefined,
+): Promise<void> {
+  const limit = options.limits.maxActiveSessions;
+  if (limit === Number.POSITIVE_INFINITY) return;
+  if ((await options.storage.countActive(limit)) < limit) return;
+  if (keyed !== undefined && (await kernel.find(keyedId(type, target, keyed))) !== undefined) return;
+  throw new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
+    remedy: "Complete, pause or delete a session first: list the active ones.",
+    details: { limit },
+  });
+}
+
+/** How many other sessions are named. */
+const OTHERS_MAX = 10;
+
+/** Asked for before anything is written, so that a failure of the list fails the start and leaves nothing. */
+async function openSessionsOn(context: EngineContext, workflowType: string, target: string) {
+  const idPrefix = sessionIdPrefix(workflowType, target);
+  const status = ["active", "paused", "failed"] as const;
+  return (await listSessions(context, { status, workflowType, target, idPrefix, limit: OTHERS_MAX + 1 })).items;
+}
+
+/** The first commit of a session, and the id that it gets. */
+
+/** So many sessions of one second are told apart by counting. */
+const COUNTED_COPIES = 5;
+
+/** Appends the first commit of a session, under an id that no other one has. */
+async function appendStart(
+  context: EngineContext,
+  structure: WorkflowStructure,
+  target: string,
+  settings: JsonObject,
+  keyed: KeyedRequest | undefined,
+): Promise<PhasedOutcome> {
+  const { limits, clock } = context.options;
+  const command = { command: { type: "start", target, options: settings } as const, structure, limits };
+  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  const prepare = async (sessionId: SessionId) => {
+    const owner = { sessionId, head: { workflowType: structure.type, target } };
+    return withBegun(command, await beginPhase(context, owner, structure, position));
+  };
+  if (keyed !== undefined) return startKeyed(context, keyedId(structure.type, target, keyed), prepare, keyed);
+  const stamp = timeStamp(clock.now());
+  for (let copy = 1; ; copy += 1) {
+    const id = sessionIdFor(structure.type, target, `${stamp}${copySuffix(copy)}`);
+    try {
+      return await context.kernel.execute(id, (current) => {
+        if (current !== undefined) throw new TakenError();
+        return prepare(id);
+      });
+    } catch (error) {
+      // A session that can't be read has its id all the same.
+      const isTaken = isPhasegateError(error, "CONFLICT") || isPhasegateError(error, "TAMPERED");
+      if (!(error instanceof TakenError) && !isTaken) throw error;
+    }
+  }
+}
+
+/** Throws `CONFLICT` if the session that the key has started was deleted. */
+async function startKeyed(
+  { kernel }: EngineContext,
+  id: SessionId,
+  prepare: (id: SessionId) => Promise<Prepared<PhasedCommand>>,
+  keyed: KeyedRequest,
+): Promise<PhasedOutcome> {
+  try {
+    const started = await kernel.execute(id, () => prepare(id), keyed);
+    if (!started.replayed || (await kernel.find(id)) !== undefined) return started;
+  } catch (error) {
+    if (!isPhasegateError(error, "CONFLICT")) throw error;
+  }
+  throw new PhasegateError("CONFLICT", `the session that the key ${shown(keyed.key)} has started was deleted`, {
+    remedy: "Start with a new idempotency key, or without one.",
+    details: { sessionId: id },
+  });
+}
+
+/** Another session has the id that this one would have had. */
+class TakenError extends Error {}
+
+/** `_2`, `_3` …; where many start in one second, not one by one any more. */
+function copySuffix(copy: number): string {
+  if (copy === 1) return "";
+  return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
+}
+
+/** A key stands where the time would, so that the same call finds the same session. */
+function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
+  return sessionIdFor(type, target, `k${keyed.id.slice(0, 16)}`);
+}
+
+/** `YYYYMMDD_HHMMSS` in UTC. */
+function timeStamp(now: number): string {
+  const digits = new Date(now).toISOString().replace(/[^0-9]/g, "");
+  return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
+}
+
+/** The newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the nearest name. */
+export async function requireWorkflow({ content }: ResolvedOptions, type: string): Promise<WorkflowDefinition> {
+  const definition = isWorkflowType(type) ? await content.definition(type) : undefined;
+  if (definition !== undefined) return definition;
+  const types = (await content.list()).map((listing) => listing.type);
+  const similar = nearest(String(type), types);
+  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
+    remedy: similar === undefined ? "List the workflows to see what there is." : `Did you mean '${similar}'?`,
+    details: { workflowType: shown(type), ...(similar === undefined ? {} : { nearest: similar }) },
+  });
+}

@@ -1,0 +1,200 @@
+/** What follows from a submission, from a person's word on it, and from a host that needs neither. */
+
+import { type AnyPhasegateError, type ErrorDetails, PhasegateError } from "../../errors.js";
+import type { Problem } from "../../gate/verdict.js";
+import type {
+  ApprovalDefinition,
+  GateDefinition,
+  PhaseDefinition,
+  WorkflowStructure,
+} from "../../workflow/structure.js";
+import { begunOf, type CommandOf, type TransitionContext } from "./commands.js";
+import type { EventOf, SessionEvent } from "./events.js";
+import { type SessionHead, spentAt } from "./head.js";
+import { invalidTransition, notCurrent, submissionRefusal, tooLong } from "./refusals.js";
+/** Evidence with its verdict: the gate is passed, a person is asked, or the attempt has failed. */
+export function completePhase(
+  head: SessionHead,
+  command: CommandOf<"completePhase">,
+  context: TransitionContext,
+): Decided {
+  const refusal = submissionRefusal(head, command.phase, context.structure, context.limits);
+  if (refusal !== undefined) return refusal;
+  const { phase, evidence, verdict, output, verification, stood = [] } = command;
+  const attempt = head.attempts + 1;
+  const verified = verification === undefined ? {} : { verification: [...verification] };
+  if (!verdict.passed) {
+    return gateFailed(head, { phase, attempt, evidence, problems: [...verdict.problems], ...verified }, context);
+  }
+  const { position } = head;
+  const extras = {
+    ...verified,
+    ...(output === undefined ? {} : { output }),
+    ...(verdict.warnings.length === 0 ? {} : { warnings: [...verdict.warnings] }),
+  };
+  const accepted = { phase, position, attempt, evidence, ...extras };
+  const approval = approvalOf(context.structure.phases[position]?.gate);
+  if (approval === undefined) return gatePassed(accepted, context, stood);
+  const { evidenceHash } = command;
+  if (evidenceHash === undefined) throw new Error("an approval must be bound to the hash of its evidence");
+  return [{ type: "approval_requested", ...accepted, ...approval, evidenceHash }];
+}
+
+function gatePassed(
+  accepted: Omit<EventOf<"gate_passed">, "type" | "ticks" | "stood">,
+  context: TransitionContext,
+  stood: readonly string[] = [],
+): Events {
+  const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
+  const marks = { ...ticks, ...(stood.length === 0 ? {} : { stood: [...stood] }) };
+  return [{ type: "gate_passed", ...accepted, ...marks }, ahead(accepted.position, context)];
+}
+
+/**
+ * A yes passes the gate with the evidence that was seen. A no is a failed attempt with the person's words
+ * as its problem: it was the submission that did not do, so it counts like any other refusal.
+ */
+export function decideApproval(
+  head: SessionHead,
+  command: CommandOf<"approve"> | CommandOf<"deny">,
+  context: TransitionContext,
+): Decided {
+  const refusal = decisionRefusal(head, context.structure, command.type, command.evidenceHash);
+  if (refusal !== undefined) return refusal;
+  const { note = "" } = command;
+  if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
+  const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
+  const word = decidedEvent(command);
+  if (command.type === "approve") return [word, ...gatePassed(accepted, context)];
+  const { phase, attempt, evidence, verification } = accepted;
+  const verified = verification === undefined ? {} : { verification };
+  const failure = { phase, attempt, evidence, problems: [denialProblem(command)], ...verified };
+  return [word, ...gateFailed(head, failure, context)];
+}
+
+function gateFailed(
+  head: SessionHead,
+  event: Omit<EventOf<"gate_failed">, "type">,
+  { limits }: TransitionContext,
+): Events {
+  const spent = spentAt(head, head.position) + 1;
+  const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
+  const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
+  return [{ type: "gate_failed", ...event }, ...failed];
+}
+
+/** The host lets a session pass without evidence, where the definition allows it. */
+export function passWithoutEvidence(
+  head: SessionHead,
+  command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">,
+  context: TransitionContext,
+  allows: (phase: PhaseDefinition) => boolean,
+  type: "gate_overridden" | "phase_skipped",
+): Decided {
+  const { structure } = context;
+  if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, command.type);
+  const phase = structure.phases[head.position];
+  if (phase === undefined || command.phase !== head.phase) return notCurrent(head, command.phase, structure);
+  if (!allows(phase)) return notAllowed(command);
+  const { by, reason } = command;
+  return [{ type, phase: phase.number, position: head.position, by, reason }, ahead(head.position, context)];
+}
+
+function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">): PhasegateError<"NOT_ALLOWED"> {
+  const key = command.type === "overrideGate" ? "allow_override: true in its gate" : "skippable: true";
+  return new PhasegateError("NOT_ALLOWED", `the definition does not allow ${command.type} in phase ${command.phase}`, {
+    remedy: `Complete the phase with evidence; a definition allows it by ${key}.`,
+    details: { phase: command.phase, operation: command.type },
+  });
+}
+
+/** What a gate asks a person; undefined where it asks nobody. */
+export function approvalOf(gate: GateDefinition | undefined): ApprovalDefinition | undefined {
+  return gate?.kind === "fields" || gate?.kind === "schema" ? gate.approval : undefined;
+}
+
+/** Why nobody can say yes or no now; undefined if somebody can, to that evidence. */
+export function decisionRefusal(
+  head: SessionHead,
+  structure: WorkflowStructure,
+  command: "approve" | "deny",
+  evidenceHash: string,
+): AnyPhasegateError | undefined {
+  if (head.status !== "active") return invalidTransition(head, structure, command);
+  const { awaiting, phase } = head;
+  if (awaiting === undefined) return notWaiting(phase);
+  if (awaiting.evidenceHash === evidenceHash) return undefined;
+  return approvalRefused(
+    `phase ${phase} waits for a word on other evidence than that`,
+    "Look at the evidence that waits now: what was handed in since takes the place of what was seen.",
+    { phase, reason: "other_evidence" },
+  );
+}
+
+/** A person's word as an event; the engine has found out whether it is theirs. */
+function decidedEvent(command: CommandOf<"approve"> | CommandOf<"deny">): EventOf<"approved"> | EventOf<"denied"> {
+  const { by, authenticated, signature, keyId, evidenceHash, asked } = command;
+  const decided = {
+    phase: asked.event.phase,
+    by,
+    evidenceHash,
+    asked: asked.version,
+    authenticated,
+    ...(signature === undefined ? {} : { signature }),
+    ...(keyId === undefined ? {} : { keyId }),
+  };
+  if (command.type === "deny") return { type: "denied", ...decided, note: command.note };
+  return { type: "approved", ...decided, ...(command.note === undefined ? {} : { note: command.note }) };
+}
+
+/** What a denial leaves to mend: the person's own words. */
+function denialProblem({ by, note, authenticated }: CommandOf<"deny">): Problem {
+  const who = authenticated ? by : `${by} (not authenticated)`;
+  return { field: "", problem: "denied", message: `${who} denied the approval: ${note}` };
+}
+
+/** There is nothing to say yes or no to. */
+export function notWaiting(
+  phase: number,
+  because = "nothing waits for an approval",
+): PhasegateError<"APPROVAL_REFUSED"> {
+  return approvalRefused(`${because} in phase ${phase}`, "Look where the session stands before you decide again.", {
+    phase,
+    reason: "not_waiting",
+  });
+}
+
+/** A person's word that can't be taken. */
+export function approvalRefused(
+  message: string,
+  remedy: string,
+  details: ErrorDetails["APPROVAL_REFUSED"],
+): PhasegateError<"APPROVAL_REFUSED"> {
+  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details });
+}
+
+/** What decisions about a session are made of. */
+
+/** What happens, in order: at least one thing. */
+type Events = readonly [SessionEvent, ...SessionEvent[]];
+
+/** What happens, or why nothing does. */
+export type Decided = Events | AnyPhasegateError;
+
+/** The longest note or reason, in characters: it stands in the head, which stays small. */
+export const NOTE_MAX = 2000;
+
+/** Whether the phase at that place comes out of a plan whose source is written. */
+export function isTicked(position: number, { structure }: TransitionContext): boolean {
+  return structure.plan?.ticked === true && structure.phases[position]?.plan !== undefined;
+}
+
+/** The event that follows when a phase is left: the next one is entered, or the workflow is done. */
+function ahead(position: number, context: TransitionContext): SessionEvent {
+  const next = context.structure.phases[position + 1];
+  return next === undefined ? { type: "completed" } : entered(next.number, position + 1, context);
+}
+
+export function entered(phase: number, position: number, context: TransitionContext): EventOf<"phase_entered"> {
+  return { type: "phase_entered", phase, position, ...begunOf(context) };
+}

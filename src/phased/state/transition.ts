@@ -1,0 +1,204 @@
+import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import type { WorkflowStructure } from "../../workflow/structure.js";
+import { applyEvent } from "./apply-event.js";
+import { begunOf, type CommandOf, type SessionCommand, type TransitionContext } from "./commands.js";
+import {
+  completePhase,
+  type Decided,
+  decideApproval,
+  entered,
+  isTicked,
+  NOTE_MAX,
+  passWithoutEvidence,
+} from "./decide-gate.js";
+import { type EventOf, inRanges, type SessionEvent } from "./events.js";
+import { type SessionHead, spentAt } from "./head.js";
+import { secondsBetween } from "./history.js";
+import { exhausted, invalidTransition, notCurrent, rollbackTargets, tooLong } from "./refusals.js";
+
+/** What a transition gives: what happened and where the session stands then, or why nothing did. */
+type Transition =
+  | { readonly ok: true; readonly events: readonly SessionEvent[]; readonly head: SessionHead }
+  | { readonly ok: false; readonly error: AnyPhasegateError };
+
+/**
+ * The lifecycle of a phased session, as a pure function: where it stands, what is asked, and what
+ * follows. The next head is always the fold of the events over the one before.
+ */
+export function transition(
+  head: SessionHead | undefined,
+  command: SessionCommand,
+  context: TransitionContext,
+): Transition {
+  const decided = decide(head, command, context);
+  if (decided instanceof Error) return { ok: false, error: decided };
+  const [first, ...others] = decided;
+  const begun = applyEvent(head, first, context);
+  return { ok: true, events: decided, head: others.reduce((next, event) => applyEvent(next, event, context), begun) };
+}
+
+function decide(head: SessionHead | undefined, command: SessionCommand, context: TransitionContext): Decided {
+  if (command.type === "start") return head === undefined ? start(command, context) : exists(head);
+  if (head === undefined || head.status === "deleted") return notFound();
+  switch (command.type) {
+    case "completePhase":
+      return completePhase(head, command, context);
+    case "approve":
+    case "deny":
+      return decideApproval(head, command, context);
+    case "pause":
+      return pause(head, command, context);
+    case "resume":
+      if (head.status !== "paused") {
+        return invalidTransition(head, context.structure, "resume", { limits: context.limits });
+      }
+      return [{ type: "resumed", pausedSeconds: secondsBetween(head.pausedAt, context.at) }];
+    case "retryPhase":
+      return retryPhase(head, command, context);
+    case "rollback":
+      return rollback(head, command, context);
+    case "overrideGate":
+      return passWithoutEvidence(head, command, context, (phase) => phase.gate.allowOverride, "gate_overridden");
+    case "skipPhase":
+      return passWithoutEvidence(head, command, context, (phase) => phase.skippable, "phase_skipped");
+    case "migrate":
+      return migration(head, command, context);
+    case "syncPlan":
+      return planSync(head, command, context);
+    case "planTicked":
+      return [{ type: "plan_ticked", ...command.ticked }];
+    case "delete":
+      return remove(command);
+  }
+}
+
+function start(command: CommandOf<"start">, context: TransitionContext): Decided {
+  const { structure } = context;
+  const position = structure.phases.findIndex(({ number }) => number === structure.startPhase);
+  return [
+    { type: "started", target: command.target, options: command.options, structure },
+    entered(structure.startPhase, position, context),
+  ];
+}
+
+function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
+  if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
+  if (note === undefined) return [{ type: "paused" }];
+  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "paused", note }];
+}
+
+function remove({ reason }: CommandOf<"delete">): Decided {
+  if (reason === undefined) return [{ type: "deleted" }];
+  return reason.length > NOTE_MAX ? tooLong("reason", NOTE_MAX) : [{ type: "deleted", reason }];
+}
+
+function exists(head: SessionHead): AnyPhasegateError {
+  return new PhasegateError("INVALID_INPUT", `this session exists already, on ${head.workflowType}`, {
+    remedy: "Start another session without this id.",
+    details: { field: "session_id" },
+  });
+}
+
+function notFound(): AnyPhasegateError {
+  return new PhasegateError("INVALID_INPUT", "a session that does not exist can only be started", {
+    remedy: "Start a session first.",
+    details: { field: "session_id" },
+  });
+}
+
+/** What follows where a phase is tried again, or an earlier one is. */
+
+/** Attempts in a row begin anew, with the last evidence or without it. */
+function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context: TransitionContext): Decided {
+  const { structure, limits } = context;
+  if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, "retryPhase");
+  if (command.phase !== head.phase) return notCurrent(head, command.phase, structure);
+  const { phase, resetEvidence, by } = command;
+  const refusal = exhausted(head, limits);
+  if (refusal !== undefined && by === "agent") return refusal;
+  // Whoever comes back to a phase whose attempts are used up has failed nothing since, and needs the host all the same.
+  if (refusal === undefined && head.status === "active" && head.attempts === 0) {
+    return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
+  }
+  return [{ type: "retried", phase, resetEvidence, by, ...begunOf(context) }];
+}
+
+/** Phases from there on are no longer done. */
+function rollback(head: SessionHead, command: CommandOf<"rollback">, context: TransitionContext): Decided {
+  const { structure } = context;
+  const isOpen = head.status === "failed" || head.status === "active" || command.reopens === true;
+  if (!isOpen) return invalidTransition(head, structure, "rollback");
+  const targets = rollbackTargets(head, structure);
+  if (!targets.includes(command.to)) return rollbackRange(command.to, head.phase, targets);
+  const position = structure.phases.findIndex(({ number }) => number === command.to);
+  const cleared = structure.phases.filter((_, place) => place >= position && inRanges(head.completed, place));
+  const numbers = cleared.map(({ number }) => number);
+  const from = structure.phases.findIndex((_, place) => place >= position && isTicked(place, context));
+  const unticks = from < 0 ? {} : { unticksFrom: from };
+  return [
+    { type: "rolled_back", from: head.phase, to: command.to, position, cleared: numbers, by: command.by, ...unticks },
+    entered(command.to, position, context),
+  ];
+}
+
+function rollbackRange(to: number, current: number, targets: number[]): PhasegateError<"PHASE_OUT_OF_RANGE"> {
+  const range =
+    targets.length === 0 ? "there is no phase before it" : `possible: ${targets[0]} to ${targets[targets.length - 1]}`;
+  return new PhasegateError("PHASE_OUT_OF_RANGE", `can't roll back from phase ${current} to ${to}: ${range}`, {
+    remedy:
+      targets.length === 0
+        ? `Retry phase ${current} instead.`
+        : `Roll back to an earlier phase: ${targets.join(", ")}.`,
+    details: { requested: to, valid: targets },
+  });
+}
+
+/**
+ * Moves a session to another structure of the same workflow. Its phase must still be there, and so
+ * must all that it has done, in the same order: what was completed stays completed. A session that
+ * is complete stays what it was completed on.
+ */
+function migration(
+  head: SessionHead,
+  command: CommandOf<"migrate">,
+  context: TransitionContext,
+): readonly [EventOf<"migrated">] | AnyPhasegateError {
+  const { structure, by } = command;
+  const refusal = refusalOf(head, structure, context, "migrate");
+  return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context) }];
+}
+
+/** Moves a session to what its plan says now, by the same rules. */
+function planSync(
+  head: SessionHead,
+  command: CommandOf<"syncPlan">,
+  context: TransitionContext,
+): readonly [EventOf<"plan_synced">] | AnyPhasegateError {
+  const { structure, by, changes } = command;
+  const refusal = refusalOf(head, structure, context, "syncPlan");
+  const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
+  const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
+  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes, ...places }];
+}
+
+function refusalOf(
+  head: SessionHead,
+  structure: WorkflowStructure,
+  context: TransitionContext,
+  operation: "migrate" | "syncPlan",
+): AnyPhasegateError | undefined {
+  if (head.status === "completed") return invalidTransition(head, context.structure, operation);
+  const done = context.structure.phases.slice(0, head.position + 1).map(({ number }) => number);
+  const kept = structure.phases.slice(0, head.position + 1).map(({ number }) => number);
+  if (structure.type !== head.workflowType || done.join() !== kept.join()) {
+    return new PhasegateError(
+      "NOT_ALLOWED",
+      `revision ${structure.revision} of ${structure.type} does not have the phases ${done.join(", ")} at its beginning`,
+      {
+        remedy: "Finish or delete this session, and start a new one on the new definition.",
+        details: { phase: head.phase, operation },
+      },
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,158 @@
+import { checksOf } from "../../gate/reveal.js";
+import type { Problem } from "../../gate/verdict.js";
+import type { JsonObject } from "../../workflow/json.js";
+import { shown } from "../../workflow/names.js";
+import type { GateDefinition, VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
+import type { Verification } from "../state/events.js";
+import { runVerifiers, type VerifyCheck, type VerifyOutcome } from "./run-verifiers.js";
+import { type Beginning, checkKey, loadBeginnings, sessionFacts, snapshotChecks } from "./snapshots.js";
+import type { VerifiedPhase, VerifiedSession, VerifyContext } from "./verify-context.js";
+
+/** What verifiers have found, and what of it blocks the gate. */
+interface Verified {
+  readonly problems: readonly Problem[];
+  readonly verification: readonly Verification[];
+}
+
+/** Runs the checks of a gate on evidence that is complete; undefined where there are none to run. */
+export function verifyEvidence(
+  context: VerifyContext,
+  session: VerifiedSession,
+  structure: Pick<WorkflowStructure, "plan">,
+  phase: VerifiedPhase,
+  evidence: JsonObject,
+): Promise<Verified> | undefined {
+  const checks = checksOf(phase.gate).filter(({ field }) => field === undefined || isDue(phase.gate, field, evidence));
+  return checks.length === 0 ? undefined : verify(context, session, structure, phase, evidence, checks);
+}
+
+async function verify(
+  context: VerifyContext,
+  session: VerifiedSession,
+  structure: Pick<WorkflowStructure, "plan">,
+  phase: VerifiedPhase,
+  evidence: JsonObject,
+  checks: readonly VerifyDefinition[],
+): Promise<Verified> {
+  const { options, notifications } = context;
+  const wanting = snapshotChecks(context, phase);
+  const beginnings = await loadBeginnings(
+    context,
+    session,
+    checks.filter((check) => wanting.includes(check)),
+  );
+  const facts = sessionFacts(session, structure, phase.number);
+  const plans = checks.map((check) => planOf(check, evidence, facts, beginnings.get(checkKey(check))));
+  const outcomes = await runVerifiers(
+    plans.filter((plan) => "request" in plan),
+    options.verifiers,
+    {
+      limit: options.limits.maxVerifiersAtOnce,
+      deadlineMs: options.limits.verifyDeadlineMs,
+      onFailure: ({ verifier }, error) =>
+        notifications.notify("internalError", { operation: `verifier ${verifier}`, error }),
+    },
+  );
+  const ran = outcomes.values();
+  const inOrder = plans.flatMap((plan) => ("request" in plan ? (ran.next().value ?? []) : [plan]));
+  const at = new Date(options.clock.now()).toISOString();
+  return {
+    problems: inOrder.flatMap((outcome, index) => problemOf(outcome, checks[index]?.field, evidence)),
+    verification: recordedResults(
+      inOrder.map((outcome, index) => ({ outcome, field: checks[index]?.field })),
+      at,
+    ),
+  };
+}
+
+/**
+ * Nothing is looked up for an optional field that was not handed in. A field that nobody says is optional is
+ * looked up all the same: a name that the schema doesn't know must not open the gate.
+ */
+function isDue(gate: GateDefinition, name: string, evidence: JsonObject): boolean {
+  if (Object.hasOwn(evidence, name) && evidence[name] !== null) return true;
+  if (gate.kind === "fields") return gate.fields.every((field) => field.name !== name || field.required);
+  if (gate.kind !== "schema") return true;
+  const { properties, required } = gate.jsonSchema ?? {};
+  const isKnown = typeof properties === "object" && properties !== null && Object.hasOwn(properties, name);
+  return !isKnown || (Array.isArray(required) && required.includes(name));
+}
+
+/** What is to be run; or, where the check can't be made, what it comes to. */
+function planOf(
+  { verifier, params, field }: VerifyDefinition,
+  evidence: JsonObject,
+  session: VerifyCheck["request"]["session"],
+  beginning: Beginning | undefined,
+): VerifyCheck | VerifyOutcome {
+  if (beginning !== undefined && "failed" in beginning) {
+    const message = `what it compares with could not be recorded when the phase began: ${beginning.failed}; retry_phase records it anew`;
+    return { verifier, ok: false, failed: true, message };
+  }
+  const value = field !== undefined && Object.hasOwn(evidence, field) ? evidence[field] : undefined;
+  const request = { params, evidence, session, ...(value === undefined ? {} : { value }) };
+  if (beginning === undefined) return { verifier, request };
+  const { value: snapshot, earlier } = beginning;
+  const before = earlier.length === 0 ? {} : { earlierSnapshots: earlier };
+  return { verifier, request: { ...request, snapshot, ...before } };
+}
+
+/** What a check that wasn't met leaves to mend, in the verifier's words. */
+function problemOf(
+  { verifier, ok, message }: VerifyOutcome,
+  field: string | undefined,
+  evidence: JsonObject,
+): Problem[] {
+  if (ok) return [];
+  if (field === undefined)
+    return [{ field: "", problem: "unverified", message: `Not verified (${verifier}): ${message}` }];
+  const value = Object.hasOwn(evidence, field) ? evidence[field] : undefined;
+  const got = value === undefined ? "nothing" : shown(value);
+  return [{ field, problem: "unverified", message: `'${field}' is not verified (${verifier}): ${message}`, got }];
+}
+
+/** How many characters of output all results of one submission may have together, and each for itself. */
+const OUTPUT_TOTAL = 64 * 1024;
+const OUTPUT_EACH = 4000;
+const MESSAGE_MAX = 1000;
+const RAN_MAX = 500;
+const DIGEST_MAX = 200;
+
+/** What verifiers have found, as the log holds it: bounded, so that a commit stays one however many there are. */
+function recordedResults(
+  results: readonly { readonly outcome: VerifyOutcome; readonly field: string | undefined }[],
+  at: string,
+): Verification[] {
+  const room = Math.min(OUTPUT_EACH, Math.floor(OUTPUT_TOTAL / Math.max(1, results.length)));
+  return results.map(({ outcome, field }) => {
+    const { verifier, ok, failed, message, ran, exit, digest, output } = outcome;
+    return {
+      verifier,
+      ...(field === undefined ? {} : { field }),
+      ok,
+      ...(failed === undefined ? {} : { failed }),
+      message: cut(message, MESSAGE_MAX),
+      ...(ran === undefined ? {} : { ran: cut(ran, RAN_MAX) }),
+      ...(exit === undefined ? {} : { exit }),
+      ...(digest === undefined ? {} : { digest: cut(digest, DIGEST_MAX) }),
+      ...(output === undefined || output.length === 0 ? {} : { output: firstLines(output, room) }),
+      at,
+    };
+  });
+}
+
+/** As many lines as there is room for; `…` stands for the others. */
+function firstLines(lines: readonly string[], room: number): string[] {
+  const kept: string[] = [];
+  let left = room;
+  for (const line of lines) {
+    if (line.length > left) return [...kept, "…"];
+    kept.push(line);
+    left -= line.length + 1;
+  }
+  return kept;
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}

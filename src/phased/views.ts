@@ -1,0 +1,254 @@
+import { PhasegateError } from "../errors.js";
+import type { Content } from "../ports/content-provider.js";
+import { RecentMap } from "../runtime/cache.js";
+import type { JsonObject } from "../workflow/json.js";
+import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
+import type { SessionId } from "../workflow/names.js";
+import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../workflow/structure.js";
+import type { AwaitedApproval, Denial } from "./approval/awaited.js";
+import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
+import { viewAwaited, viewDenial } from "./approval/views.js";
+import { type ArtifactView, loadArtifacts } from "./artifacts.js";
+import { requirePhase } from "./context.js";
+import type { EngineContext, LoadedSession } from "./engine-context.js";
+import { loadPlanned } from "./plan/load-planned.js";
+import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
+import { approvalOf } from "./state/decide-gate.js";
+import { inRanges, type Ranges } from "./state/events.js";
+import type { SessionHead } from "./state/head.js";
+import { exhausted, readingRefusal } from "./state/refusals.js";
+/** A text with what could be read out of it. */
+export interface TextView {
+  readonly content: Content;
+  /** Title, duration, steps and the like, as far as the Markdown has them. */
+  readonly facts: MarkdownFacts;
+  /** Whether the text is another one than when the session was started. */
+  readonly contentChanged: boolean;
+}
+
+/** A phase as an agent may see it. */
+export interface PhaseView extends Standing, TextView {
+  /** In a session with a plan: the plan, and how the phase's tasks stand. */
+  readonly plan?: PlannedPhaseView;
+  readonly workflowType: string;
+  /** The phase that was asked for: the current one, or one that is done. */
+  readonly phase: PhaseDefinition;
+  /** What earlier phases have handed on: names by phase. */
+  readonly artifacts: ReadonlyMap<number, readonly string[]>;
+  /** What the session waits for, where it waits for a person. */
+  readonly awaiting?: AwaitedApproval;
+}
+
+/** A task as an agent may see it. */
+export interface TaskView extends Standing, TextView {
+  /** Of a task out of a plan: how it stands, and the others of its phase. */
+  readonly plan?: PlannedTaskView;
+  readonly phase: PhaseDefinition;
+  readonly task: TaskDefinition;
+}
+
+/** How many texts' facts are kept, by revision. */
+const FACTS_KEPT = 256;
+const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
+
+/** The current phase or one that is done. Throws `PHASE_LOCKED` for one that lies ahead. */
+export async function viewPhase(context: EngineContext, loaded: LoadedSession, number: number): Promise<PhaseView> {
+  const { session, structure, unapproved } = loaded;
+  if (unapproved !== undefined) throw notBelieved(unapproved);
+  const { head } = session;
+  const refusal = readingRefusal(head, number, structure);
+  if (refusal !== undefined) throw refusal;
+  await context.approvalGuard.check(session, structure);
+  const phase = requirePhase(structure, number);
+  const plan = structure.plan && (await (await loadPlanned()).viewPlannedPhase(context, loaded, phase));
+  const awaiting = await viewAwaited(context, session);
+  return {
+    ...(plan === undefined ? {} : { plan }),
+    ...(awaiting === undefined ? {} : { awaiting }),
+    ...standingOf(context, session),
+    workflowType: head.workflowType,
+    phase,
+    artifacts: await context.artifactNames.before(session, number),
+    ...(await viewText(context, structure, phase)),
+  };
+}
+
+/** A task of the current phase or of one that is done. Throws `PHASE_LOCKED`, `TASK_NOT_FOUND`. */
+export async function viewTask(
+  context: EngineContext,
+  loaded: LoadedSession,
+  phaseNumber: number,
+  taskNumber: number,
+): Promise<TaskView> {
+  const { session, structure, unapproved } = loaded;
+  if (unapproved !== undefined) throw notBelieved(unapproved);
+  const refusal = readingRefusal(session.head, phaseNumber, structure);
+  if (refusal !== undefined) throw refusal;
+  await context.approvalGuard.check(session, structure);
+  const phase = requirePhase(structure, phaseNumber);
+  const task = phase.tasks.find(({ number }) => number === taskNumber);
+  if (task === undefined) throw taskNotFound(phase, taskNumber);
+  const plan = task.plan && (await (await loadPlanned()).viewPlannedTask(context, loaded, phase, task));
+  return {
+    ...(plan === undefined ? {} : { plan }),
+    ...standingOf(context, session),
+    phase,
+    task,
+    ...(await viewText(context, structure, phase, task)),
+  };
+}
+
+/** The text of a phase, or of one of its tasks, as it is now. */
+export async function viewText(
+  context: EngineContext,
+  structure: WorkflowStructure,
+  phase: PhaseDefinition,
+  task?: TaskDefinition,
+): Promise<TextView> {
+  if (phase.plan !== undefined) {
+    const { renderedText } = await loadPlanned();
+    return renderedText(context, structure, phase, task);
+  }
+  const part = { phase: phase.number, ...(task === undefined ? {} : { task: task.number }) };
+  const pinned = (task ?? phase).textRevision;
+  const content = await context.options.content.text(structure.type, part);
+  let facts = factsByRevision.get(content.revision);
+  if (facts === undefined) {
+    facts = readMarkdownFacts(content.text);
+    factsByRevision.set(content.revision, facts);
+  }
+  return { content, facts, contentChanged: pinned !== undefined && pinned !== content.revision };
+}
+
+function taskNotFound(phase: PhaseDefinition, task: number): PhasegateError<"TASK_NOT_FOUND"> {
+  const valid = phase.tasks.map(({ number }) => number);
+  return new PhasegateError("TASK_NOT_FOUND", `phase ${phase.number} has no task ${task}`, {
+    remedy:
+      valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
+    details: { phase: phase.number, task, valid },
+  });
+}
+
+/** A gate that was passed on an approval that this host does not believe, and what to do about it. */
+export interface UnapprovedView extends UnapprovedPass {
+  /** What is wrong, in a sentence. */
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Where a session stands. */
+export interface StateView extends Standing {
+  readonly version: number;
+  /** A receipt for {@link Engine.audit}: keep it elsewhere. */
+  readonly hash: string;
+  readonly head: SessionHead;
+  readonly structure: WorkflowStructure;
+  readonly updatedAt: string;
+  readonly completedPhases: readonly number[];
+  readonly skippedPhases: readonly number[];
+  /** The plan that its phases come out of, where they do. */
+  readonly plan?: PlanView;
+  /** What it waits for, where it waits for a person. */
+  readonly awaiting?: AwaitedApproval;
+  /** The person's no to the last submission, where that was its end. */
+  readonly denied?: Denial;
+  /**
+   * The gate that the log has as passed on an approval that this host does not believe. All else here is the session
+   * before that: what comes after it in the log does not count. Missing where there is none, and at hosts that know no
+   * approvers.
+   */
+  readonly unapproved?: UnapprovedView;
+}
+
+/** A session with what its log holds. */
+export interface FullStateView extends StateView {
+  readonly artifacts: readonly ArtifactView[];
+  /** The options that it was started with. */
+  readonly options: JsonObject;
+}
+
+/** Where a session stands, from its head, and its plan, alone: costs the same however long its log is. */
+export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
+  const { structure, session, unapproved } = loaded;
+  if (unapproved !== undefined) {
+    const { message, remedy } = notBelieved(unapproved);
+    return { ...stateOf(context, loaded), awaitingApproval: false, unapproved: { ...unapproved, message, remedy } };
+  }
+  const asksPerson = approvalOf(structure.phases[session.head.position]?.gate) !== undefined;
+  if (structure.plan === undefined && !asksPerson) return stateOf(context, loaded);
+  return withMore(context, loaded);
+}
+
+/** What a plan and a person have to say, which stands in other places than the head. */
+async function withMore(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+  const state = loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded);
+  const awaiting = await viewAwaited(context, loaded.session);
+  const denied = await viewDenial(context, loaded.session);
+  return { ...state, ...(awaiting === undefined ? {} : { awaiting }), ...(denied === undefined ? {} : { denied }) };
+}
+
+async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+  const { livePlan } = await loadPlanned();
+  const live = await livePlan(context, loaded);
+  return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
+}
+
+function stateOf(context: EngineContext, { session, structure }: LoadedSession): StateView {
+  const { version, hash, head, at } = session;
+  const numbers = (ranges: Ranges) =>
+    structure.phases.filter((_, position) => inRanges(ranges, position)).map(({ number }) => number);
+  return {
+    ...standingOf(context, session),
+    version,
+    hash,
+    head,
+    structure,
+    updatedAt: at,
+    completedPhases: numbers(head.completed),
+    skippedPhases: numbers(head.skipped),
+  };
+}
+
+/** Where a session stands, with artifacts and options out of its log. */
+export async function viewFullState(context: EngineContext, loaded: LoadedSession): Promise<FullStateView> {
+  const { session } = loaded;
+  return {
+    ...(await viewState(context, loaded)),
+    artifacts: await loadArtifacts(context, session),
+    options: await startOptions(context, session.sessionId),
+  };
+}
+
+/** The options that a session was started with. */
+export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
+  const { events } = await kernel.at(sessionId, 1);
+  const started = events.find(({ type }) => type === "started");
+  return started?.type === "started" ? started.options : {};
+}
+
+/** Where a session stands, as far as it decides what can be asked of it. */
+export interface Standing {
+  readonly sessionId: SessionId;
+  readonly status: SessionHead["status"];
+  readonly currentPhase: number;
+  readonly totalPhases: number;
+  /** Whether the agent has used up its attempts at the current phase: only the host can grant more. */
+  readonly exhausted: boolean;
+  /** Whether complete evidence waits for a person's word. */
+  readonly awaitingApproval: boolean;
+}
+
+/** Reads it off a head. */
+export function standingOf(
+  { options }: EngineContext,
+  { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
+): Standing {
+  return {
+    sessionId,
+    status: head.status,
+    currentPhase: head.phase,
+    totalPhases: head.total,
+    awaitingApproval: head.status === "active" && head.awaiting !== undefined,
+    exhausted: head.status !== "completed" && exhausted(head, options.limits) !== undefined,
+  };
+}

@@ -1,0 +1,234 @@
+/** Drafts as a plan: phases get their numbers, tasks their ids, and dependencies become edges. */
+
+import { descriptionOf, type PhaseDraft, stateOf, type TaskDraft, UniqueIds } from "./drafts.js";
+import { type LinkedPhase, linkTasks, readDependencies, type Waves } from "./order.js";
+import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";
+import type { ReaderState } from "./reader-state.js";
+import { type Row, strictTextLines } from "./rows.js";
+import type { Region, SourceText } from "./source.js";
+import { checkboxAt, checkboxesIn, durationIn } from "./task-line.js";
+import { phaseTitle } from "./titles.js";
+
+/** What overviews and graphs say of phases and tasks. */
+interface SaidElsewhere {
+  readonly durations: Durations;
+  readonly waves: Waves;
+}
+
+/** Makes the plan. */
+export function finishPlan(state: ReaderState, said: SaidElsewhere, report: PlanReport): Plan {
+  const phases = numberTasks(numberPhases(state.phases, report), state.outline.identified, report);
+  const linked = phases.map((phase) => linkedPhase(phase, said.waves));
+  const links = linkTasks(linked, report);
+  return {
+    dialect: state.dialect.name,
+    phases: phases.map(({ draft, number, tasks }): PlanPhase => {
+      const duration = draft.duration ?? draft.timeInTitle ?? said.durations.get(draft.key ?? `${number}`);
+      return {
+        number,
+        name: draft.name === "" ? `Phase ${number}` : draft.name,
+        ...(draft.goal === undefined ? {} : { goal: draft.goal }),
+        ...(duration === undefined ? {} : { estimatedDuration: duration }),
+        tasks: tasks.map((task) => finishTask(task.draft, task.id, links.get(task.id) ?? [], state, report)),
+        validationGate: draft.gate,
+        position: draft.position,
+      };
+    }),
+  };
+}
+
+function linkedPhase({ draft, number, tasks }: NumberedPhase, waves: Waves): LinkedPhase {
+  const linked = tasks.map(({ id, draft: { position, dependencies } }) => ({
+    id,
+    position,
+    named: () => [...dependencies.map(readDependencies), { tasks: waves.get(id) ?? [], phases: [] }],
+  }));
+  return { key: draft.key ?? `${number}`, tasks: linked };
+}
+
+function finishTask(
+  draft: TaskDraft,
+  id: string,
+  dependencies: readonly string[],
+  { source, told, dialect }: ReaderState,
+  report: PlanReport,
+): PlanTask {
+  const description = descriptionOf(draft, source, told);
+  const { time, checkbox, story } = draft;
+  return {
+    id,
+    name: draft.name,
+    ...(description === "" ? {} : { description }),
+    ...(time === undefined ? {} : { estimatedTime: time }),
+    dependencies,
+    acceptanceCriteria: draft.criteria,
+    state: stateOf(draft, dialect, report),
+    ...(checkbox === undefined ? {} : { checkbox }),
+    optional: draft.optional,
+    parallel: draft.marked ?? draft.parallel,
+    ...(story === undefined ? {} : { story }),
+    requirements: [...new Set(draft.requirements)],
+    files: [...new Set(draft.files)],
+    position: draft.position,
+  };
+}
+
+/** Gives phases their numbers and tasks their ids: each once, and as they are written where that can be. */
+
+/** A phase with its number, and its tasks with their ids. */
+interface NumberedPhase {
+  readonly draft: PhaseDraft;
+  readonly number: number;
+  readonly tasks: readonly { readonly draft: TaskDraft; readonly id: string }[];
+}
+
+/** Numbers that are given count as long as they ascend; whatever doesn't fit is counted on. */
+function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
+  let before = -1;
+  return drafts.map((draft) => {
+    const given = /^\d{1,6}$/.test(draft.key ?? "") ? Number(draft.key) : undefined;
+    const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
+    before = number;
+    if (draft.key !== undefined && number !== given) {
+      const message = `'Phase ${draft.key}' is phase ${number} here: numbers must be whole, and ascend`;
+      report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}.`);
+    }
+    if (draft.tasks.length === 0) {
+      report.warn(
+        "PHASE_EMPTY",
+        draft.position,
+        `phase ${number} has no tasks`,
+        "Add its tasks, or take the heading out.",
+      );
+    }
+    return { draft, number };
+  });
+}
+
+/** `identified`: tasks have ids in this plan, so that one without is worth a word. */
+function numberTasks(
+  phases: readonly { readonly draft: PhaseDraft; readonly number: number }[],
+  identified: boolean,
+  report: PlanReport,
+): NumberedPhase[] {
+  const ids = new UniqueIds(phases.flatMap(({ draft }) => draft.tasks.flatMap(({ id }) => id ?? [])));
+  return phases.map(({ draft, number }) => ({
+    draft,
+    number,
+    tasks: draft.tasks.map((task, index) => {
+      const id = task.id === undefined ? ids.make(`${number}.${index + 1}`) : ids.take(task.id);
+      if (task.id !== undefined) reportRepeated(task.id, id, task.position, report);
+      else if (identified) {
+        const message = `this task has no id; it is ${id} here`;
+        report.warn("TASK_WITHOUT_ID", task.position, message, "Give it an id of its own.");
+      }
+      return { draft: task, id };
+    }),
+  }));
+}
+
+/** Says so where a task had to get another id than it has in the source. */
+export function reportRepeated(given: string, id: string, position: PlanPosition, report: PlanReport): void {
+  if (id === given) return;
+  const message = `the id ${given} is there already; this task is ${id} here`;
+  report.warn("TASK_ID_REPEATED", position, message, "Give each task an id of its own.");
+}
+
+/** How long phases take, where an overview says so: in a table, or in a list of `**Phase 1:** 4-6 hours`. */
+
+/** Durations by the key of a phase. */
+type Durations = ReadonlyMap<string, string>;
+
+const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
+
+/** Reads the durations that overviews give; the first one counts. */
+export function readDurations(rows: readonly Row[]): Durations {
+  const found = new Map<string, string>();
+  let columns: { readonly phase: number; readonly time: number } | undefined;
+  for (const { kind, text } of rows) {
+    const cells = kind === "text" && text.startsWith("|") ? cellsOf(text) : undefined;
+    if (cells === undefined) {
+      columns = undefined;
+      const [, key, said = ""] = LISTED.exec(text) ?? [];
+      const [time = ""] = said.replace(/^:?\s*(?:[-–—:]\s*)?/, "").split("(", 1);
+      if (key !== undefined && kind === "item") keep(found, key, time);
+    } else if (columns === undefined) {
+      columns = columnsOf(cells);
+    } else {
+      const cell = cells[columns.phase] ?? "";
+      keep(found, /^\d+$/.test(cell) ? cell : phaseTitle(cell)?.key, cells[columns.time] ?? "");
+    }
+  }
+  return found;
+}
+
+function keep(found: Map<string, string>, key: string | undefined, said: string): void {
+  const text = said.trim().replace(/^(\d+(?:\s*-\s*\d+)?)$/, "$1 hours");
+  if (key !== undefined && !found.has(key) && durationIn(text) !== undefined) found.set(key, text);
+}
+
+function columnsOf(cells: readonly string[]) {
+  const phase = cells.findIndex((cell) => /^(?:phase|#)$/i.test(cell));
+  const time = cells.findIndex((cell) => /duration|hours|time|effort|estimate/i.test(cell));
+  return phase === -1 || time === -1 ? undefined : { phase, time };
+}
+
+function cellsOf(text: string): string[] {
+  return text
+    .replace(/^\||\|$/g, "")
+    .split("|")
+    .map((cell) => cell.replace(/\*\*/g, "").trim());
+}
+
+/** The checkboxes of a source that are nothing in its plan: each is reported, so that none is lost in silence. */
+
+const HINT =
+  "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or take it out.";
+
+/**
+ * Looks through all lines outside of code. A checkbox counts wherever it stands: at the beginning of a line
+ * or an item, in a table, in the middle of a sentence.
+ */
+export function reportUnplaced(
+  source: SourceText,
+  regions: readonly Region[],
+  rows: readonly Row[],
+  placed: ReadonlySet<number>,
+  report: PlanReport,
+): void {
+  const hidden = hiddenLines(regions, strictTextLines(source, regions));
+  const headings = rows.filter(({ kind }) => kind === "heading");
+  let heading = 0;
+  for (const [line, { text }] of source.lines.entries()) {
+    while ((headings[heading + 1]?.line ?? Number.POSITIVE_INFINITY) <= line) heading += 1;
+    const where = hidden.get(line);
+    if (where === "code" || !text.includes("[")) continue;
+    for (const { column } of checkboxesIn(text)) {
+      const place = source.position(line, column);
+      if (placed.has(place.offset)) continue;
+      const title = headings[heading];
+      const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
+      const reason = where ?? (isFirst(text, column) ? section : "in the middle of a line");
+      report.warn("CHECKBOX_UNPLACED", place, `a checkbox that belongs to no task and no gate, ${reason}`, HINT);
+    }
+  }
+}
+
+function isFirst(text: string, column: number): boolean {
+  const start = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]|$))*[ \t]*(?:#{1,6}[ \t]+)?/.exec(text)?.[0].length ?? 0;
+  return checkboxAt(text, start)?.column === column;
+}
+
+/** Lines that are not read, by why; of code only what strict Markdown takes for code too. */
+function hiddenLines(regions: readonly Region[], strictText: ReadonlySet<number>): Map<number, string> {
+  const hidden = new Map<number, string>();
+  for (const { kind, start, end, strictEnd, unclosed } of regions) {
+    for (let line = start; line < end; line += 1) {
+      if (kind === "comment") hidden.set(line, "in a comment");
+      else if (unclosed) hidden.set(line, "in code that nothing closes");
+      else if (strictEnd !== undefined && line >= strictEnd) hidden.set(line, "in a sample within a sample");
+      else hidden.set(line, strictText.has(line) ? "in code that strict Markdown takes for text" : "code");
+    }
+  }
+  return hidden;
+}

@@ -1,0 +1,84 @@
+/** Writes ticks back into a tasks.md: the character between the brackets, and nothing else. */
+
+import { PhasegateError } from "../errors.js";
+import { nearest } from "../workflow/names.js";
+import type { Checkbox, Plan, PlanTask } from "./plan.js";
+import { isTicked } from "./task-line.js";
+/** What is written. */
+export interface TickOptions {
+  /** Whether the task's acceptance criteria are ticked too. Default false. */
+  readonly criteria?: boolean;
+  /** `false` takes the ticks back. Default true. */
+  readonly done?: boolean;
+}
+
+/**
+ * The source with a task ticked; every other character is as it was. `plan` must be what was read from this
+ * very text. A task without a checkbox of its own, a heading as a rule, changes nothing but its criteria.
+ *
+ * Throws `INVALID_INPUT` for an id that the plan doesn't have, and where the text isn't the plan's.
+ */
+export function tickTask(markdown: string, plan: Plan, taskId: string, options: TickOptions = {}): string {
+  const tasks = plan.phases.flatMap((phase) => phase.tasks);
+  const task = tasks.find(({ id }) => id === taskId);
+  if (task === undefined) throw noTask(taskId, tasks);
+  return tickTasks(markdown, [task], options);
+}
+
+/** The source with all of these tasks ticked. */
+export function tickTasks(markdown: string, tasks: readonly PlanTask[], options: TickOptions = {}): string {
+  const { criteria = false, done = true } = options;
+  const boxes = tasks.flatMap((task) => [
+    ...(task.checkbox === undefined ? [] : [task.checkbox]),
+    ...(criteria ? task.acceptanceCriteria.flatMap((item) => item.checkbox ?? []) : []),
+  ]);
+  return withEdits(
+    markdown,
+    boxes.flatMap((box) => editOf(markdown, box, done) ?? []),
+  );
+}
+
+/** What writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
+function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
+  const { offset } = position;
+  const there = markdown.charAt(offset);
+  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
+  if (!known) throw otherText(position.line);
+  if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
+  const length = mark === "" && there === "]" ? 0 : Math.max(mark.length, 1);
+  return { offset, length, text: done ? "x" : " " };
+}
+
+function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID_INPUT"> {
+  const ids = tasks.map((task) => task.id);
+  const similar = nearest(id, ids);
+  return new PhasegateError("INVALID_INPUT", `the plan has no task ${id}`, {
+    remedy: similar === undefined ? "Use the id of one of the plan's tasks." : `Did you mean ${similar}?`,
+    details: { field: "taskId", expected: "an id of the plan" },
+  });
+}
+
+function otherText(line: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `there is another text in line ${line} than the plan was read from`, {
+    remedy: "Read the text again with parsePlan, and tick that plan.",
+    details: { field: "markdown" },
+  });
+}
+
+/** A piece of a text, and what stands there instead. */
+export interface Edit {
+  readonly offset: number;
+  readonly length: number;
+  readonly text: string;
+}
+
+/** A text with pieces replaced, all of which are named by their place in the text as it is. They may not overlap. */
+export function withEdits(source: string, edits: readonly Edit[]): string {
+  const parts: string[] = [];
+  let end = 0;
+  for (const { offset, length, text } of [...edits].sort((one, other) => one.offset - other.offset)) {
+    parts.push(source.slice(end, offset), text);
+    end = offset + length;
+  }
+  return parts.join("") + source.slice(end);
+}

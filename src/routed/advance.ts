@@ -1,0 +1,289 @@
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { checkEvidenceSafety } from "../gate/evidence.js";
+import { keyedRequest } from "../log/idempotency.js";
+import type { Prepared } from "../log/log.js";
+import { visibleText } from "../workflow/field-types.js";
+import { canonicalJson, digest, isJsonObject, type JsonObject } from "../workflow/json.js";
+import { parseSessionId, shown } from "../workflow/names.js";
+import { singleLine } from "../workflow/report.js";
+import { matchName } from "../workflow/routed-definition.js";
+import { mergeContext } from "./ask-decider.js";
+import { executeOn, isStillThere } from "./believed.js";
+import type { RoutedContext } from "./context.js";
+import type { StepReport } from "./decision/request.js";
+import { judgeReport } from "./judge.js";
+import type { RoutedCommit, RoutedSession } from "./session.js";
+import { answerAfter, settle } from "./settle.js";
+import type { ReportFacts, RoutedCommand } from "./state/commands.js";
+import { type PendingDecision, stepOf } from "./state/events.js";
+import { notNow } from "./state/transition.js";
+import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
+import { resultOf } from "./views.js";
+
+/** While a report was on its way, another one was decided. */
+class OvertakenError extends Error {
+  readonly session: RoutedSession;
+
+  constructor(session: RoutedSession) {
+    super();
+    this.session = session;
+  }
+}
+
+/** A report as it was read, with the key that its call may have. */
+interface Handed extends HandedReport {
+  readonly key?: string;
+}
+
+/** Takes a report, and gives what is decided on it. */
+export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
+  return take(context, id, handedIn(context, "advance", request));
+}
+
+/** The same for a client that comes back, which says where it thinks it was. */
+export function resume(context: RoutedContext, id: string, request: ResumeRequest): Promise<RoutedResult> {
+  const { assumedStep: given } = request;
+  if (typeof given !== "string" || visibleText(given) === "" || given.length > 200) {
+    throw new PhasegateError("INVALID_INPUT", `the assumed step must be a name, not ${shown(given)}`, {
+      remedy: "Give the name of the step that you think you are on.",
+      details: { field: "assumed_current_step_name", expected: "the name of a step" },
+    });
+  }
+  // A name is one line: it is shown to people and compared with the names of steps.
+  const assumedStep = singleLine(given.trim());
+  return take(context, id, { ...handedIn(context, "resume", request, assumedStep), assumedStep });
+}
+
+function handedIn(
+  { options }: RoutedContext,
+  operation: "advance" | "resume",
+  { report: given, contextUpdates: updates = {}, idempotencyKey }: AdvanceRequest,
+  assumedStep?: string,
+): Handed {
+  const { maxReportBytes, maxContextBytes } = options.limits;
+  const report = checkReport(given, maxReportBytes);
+  const contextUpdates = mergeContext({}, updates, maxContextBytes).updates;
+  const print = digest(canonicalJson([operation, assumedStep ?? null, report, contextUpdates]));
+  return {
+    operation,
+    report,
+    contextUpdates,
+    digest: print,
+    ...(idempotencyKey === undefined ? {} : { key: idempotencyKey }),
+  };
+}
+
+async function take(context: RoutedContext, instanceId: string, { key, ...handed }: Handed): Promise<RoutedResult> {
+  const id = parseSessionId(instanceId);
+  const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
+  let decided: number | undefined;
+  try {
+    const taken = await executeOn(
+      context,
+      id,
+      (session) => {
+        const { version = 0 } = session.head.answered ?? {};
+        decided ??= version;
+        // A report is on the step that its client was at: it must not be taken for the next one.
+        if (version !== decided) throw new OvertakenError(session);
+        return prepareReport(context, session, handed);
+      },
+      keyed,
+      // Who comes back with the details of the step has a person asked again.
+      (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
+    );
+    return await answerOf(context, taken, taken.replayed);
+  } catch (error) {
+    if (error instanceof NothingToWrite) return goOn(context, error.session, handed);
+    if (error instanceof OvertakenError) return overtaken(context, error.session, handed);
+    throw error;
+  }
+}
+
+/** Answers where nothing was written. */
+async function goOn(context: RoutedContext, session: RoutedSession, handed: HandedReport): Promise<RoutedResult> {
+  const { head } = session;
+  const { pending } = head;
+  if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
+    return resultOf(context, session, pending?.digest === handed.digest);
+  }
+  const answered = await settle(context, session, pending);
+  if (pending.digest === handed.digest) return resultOf(context, answered, true);
+  // A client that comes back before there is a first step has asked for it, and reported on none.
+  if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);
+  throw decidedFirst(answered);
+}
+
+/** Who handed in what was decided shares the answer; any other report is on a step that is behind the session. */
+async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport) {
+  const { answered } = session.head;
+  if (answered?.digest !== handed.digest) throw decidedFirst(session);
+  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), true);
+}
+
+function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
+  const current = head.step ?? "";
+  return new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
+    remedy: `This report was not taken. Ask for the status, and report on ${current} once it is done.`,
+    details: { sessionId, version },
+  });
+}
+
+/** What a report that was taken led to: what its gate said, or what was decided on it. */
+async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
+  const refused = gateRefusal(context, taken);
+  if (refused !== undefined) return { ...(await resultOf(context, taken, replayed)), gate: refused };
+  const answered = replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
+  const { pending } = answered.head;
+  if (pending === undefined) return decidedResult(context, answered, replayed);
+  if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
+    return resultOf(context, answered, replayed);
+  return decidedResult(context, await settle(context, answered, pending), replayed);
+}
+
+async function decidedResult(context: RoutedContext, commit: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
+  const decided = commit.events.find(({ type }) => type === "decided");
+  const reasoning = decided?.type === "decided" ? decided.reasoning : undefined;
+  const result = await resultOf(context, commit, replayed);
+  return reasoning === undefined || result.unapproved !== undefined ? result : { ...result, reasoning };
+}
+
+function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {
+  const refused = events.find(({ type }) => type === "gate_refused");
+  if (refused?.type !== "gate_refused") return undefined;
+  const { attempt, problems, verification = [] } = refused;
+  return { attempt, maxAttempts: options.limits.maxAttempts, problems, verification };
+}
+
+/** A report as it was read, before anything is known of the session. */
+type HandedReport = Omit<ReportFacts, "context">;
+
+/** The session stands where nothing is to be written: over, waiting for a person, or with a report not yet decided. */
+class NothingToWrite extends Error {
+  readonly session: RoutedSession;
+
+  constructor(session: RoutedSession) {
+    super();
+    this.session = session;
+  }
+}
+
+/** What a report comes to where a session stands. Throws {@link NothingToWrite}, and what it is refused for. */
+async function prepareReport(
+  context: RoutedContext,
+  session: RoutedSession,
+  handed: HandedReport,
+): Promise<Prepared<RoutedCommand>> {
+  const { head } = session;
+  if (head.status === "COMPLETED" || head.status === "FAILED") throw new NothingToWrite(session);
+  if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
+  if (head.step === undefined) return takeUp(context, session);
+  if (isToGoOn(head.pending, handed)) throw new NothingToWrite(session);
+  requireCurrent(handed.report, head.step);
+  const structure = await context.pinned.structure(session);
+  const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
+  const facts = { ...handed, context: merged.context };
+  const step = stepOf(structure, head.step);
+  if (step?.gate === undefined || hasPassed(head.pending, handed)) return { command: { type: "report", ...facts } };
+  const details = isJsonObject(handed.report.details) ? handed.report.details : {};
+  const { gate } = step;
+  const { verdict, verification, evidenceHash } = await judgeReport(
+    context,
+    session,
+    structure,
+    { ...step, gate },
+    details,
+  );
+  const found = verification === undefined ? {} : { verification };
+  if (!verdict.passed) {
+    const { maxAttempts, maxAttemptsTotal } = context.options.limits;
+    const limits = { maxAttempts, maxAttemptsTotal };
+    // Who comes back and shows nothing has tried nothing, unless checks were run for it.
+    const counted = verification !== undefined || !isSilent(handed);
+    return { command: { type: "refuse", ...facts, problems: verdict.problems, ...found, counted, ...limits } };
+  }
+  const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
+  return { command: { type: "report", ...facts, warnings: verdict.warnings, ...found, ...approval } };
+}
+
+/** Before the first step is decided there is nothing to report on: a client that comes back wakes the question up. */
+function takeUp({ options }: RoutedContext, session: RoutedSession): Prepared<RoutedCommand> {
+  if (session.head.status !== "SUSPENDED") throw new NothingToWrite(session);
+  return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
+}
+
+/** Whether a client says no more than that it is back. */
+function isSilent({ operation, report }: HandedReport): boolean {
+  return operation === "resume" && report.details === undefined;
+}
+
+/** Whether the gate was passed by a report that no decider has answered: it isn't asked for the same again. */
+function hasPassed(pending: PendingDecision | undefined, handed: HandedReport): boolean {
+  return pending !== undefined && pending.awaiting === undefined && isSilent(handed);
+}
+
+/**
+ * Whether a report that is not decided yet is gone on with. A client that comes back is heard: its word is an entry of its
+ * own. Where a person is waited for, other evidence is another question.
+ */
+function isToGoOn(pending: PendingDecision | undefined, handed: HandedReport): boolean {
+  if (pending === undefined) return false;
+  if (pending.digest === handed.digest) return true;
+  return handed.operation === "advance" && pending.awaiting === undefined;
+}
+
+/** A client that is mistaken about where it is must not have its report taken for another step's. */
+function requireCurrent({ step_id: requested }: JsonObject, current: string): void {
+  if (requested === undefined || requested === null) return;
+  if (typeof requested === "string" && matchName(requested, [current]) !== undefined) return;
+  throw new PhasegateError("STEP_NOT_CURRENT", `the report is on ${shown(requested)}; the current step is ${current}`, {
+    remedy: `Report on ${current}, or call resume and say where you think you are.`,
+    details: { requested: String(requested), current },
+  });
+}
+
+const DEPTH_MAX = 64;
+
+/** Reads a report: a copy in which each value was read once. Throws `INVALID_INPUT` that names the field. */
+function checkReport(value: unknown, maxBytes: number): StepReport & JsonObject {
+  const report = plain(value, maxBytes);
+  const { status, details, message, error } = report;
+  if (typeof status !== "string" || status.trim() === "")
+    throw wrong("report.status", "a text such as success", status);
+  if (details !== undefined && details !== null && !isJsonObject(details)) {
+    throw wrong("report.details", "an object", details);
+  }
+  if (message !== undefined && message !== null && typeof message !== "string") {
+    throw wrong("report.message", "a text", message);
+  }
+  if (error !== undefined && error !== null && typeof error !== "string") {
+    throw wrong("report.error", "a text or null", error);
+  }
+  const { details: _, message: __, ...rest } = report;
+  return {
+    ...rest,
+    status,
+    ...(isJsonObject(details) ? { details } : {}),
+    ...(typeof message === "string" ? { message } : {}),
+  };
+}
+
+function plain(value: unknown, maxBytes: number): JsonObject {
+  try {
+    return checkEvidenceSafety(value, { maxBytes, maxDepth: DEPTH_MAX }).evidence;
+  } catch (cause) {
+    if (!isPhasegateError(cause, "EVIDENCE_UNSAFE") && !isPhasegateError(cause, "EVIDENCE_TOO_LARGE")) throw cause;
+    throw new PhasegateError("INVALID_INPUT", cause.message.replaceAll("evidence", "report"), {
+      remedy: `Give the report as plain JSON, an object of at most ${maxBytes} bytes with a status.`,
+      details: { field: "report", expected: "an object" },
+      cause,
+    });
+  }
+}
+
+function wrong(field: string, expected: string, got: unknown): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} must be ${expected}, not ${shown(got)}`, {
+    remedy: 'Report as {"status": "success", "details": {…}, "message": "…", "error": null}.',
+    details: { field, expected },
+  });
+}

@@ -1,0 +1,66 @@
+import type { ApprovalSignature } from "../approval/message.js";
+import { PhasegateError } from "../errors.js";
+import { keyedRequest } from "../log/idempotency.js";
+import { authenticate } from "../phased/approval/authenticate.js";
+import { visibleText } from "../workflow/field-types.js";
+import { parseSessionId } from "../workflow/names.js";
+import { executeOn } from "./believed.js";
+import type { RoutedContext } from "./context.js";
+import type { RoutedSession } from "./session.js";
+import type { RoutedCommand } from "./state/commands.js";
+import type { RoutedKeyed, RoutedView } from "./types.js";
+import { questionOf, viewInstance } from "./views.js";
+/** A person's word on what a step's gate waits for. */
+export interface RoutedApproval extends RoutedKeyed {
+  /** Who, by the name that the host and the gate know them by. */
+  readonly by: string;
+  readonly note?: string;
+  /** The hash of the evidence that the person has seen. */
+  readonly evidenceHash: string;
+  readonly signature?: ApprovalSignature;
+}
+
+/** Takes a person's word. After a yes the next call asks the decider; a no is a failed attempt. Throws `APPROVAL_REFUSED`. */
+export async function answerQuestion(
+  context: RoutedContext,
+  instanceId: string,
+  decision: "approve" | "deny",
+  { by, note, evidenceHash, signature, idempotencyKey }: RoutedApproval,
+): Promise<RoutedView> {
+  const id = parseSessionId(instanceId);
+  requireText("by", by);
+  if (decision === "deny") requireText("note", note);
+  const keyed =
+    idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note ?? null, evidenceHash]);
+  const { maxAttempts, maxAttemptsTotal } = context.options.limits;
+  const prepare = async (session: RoutedSession): Promise<{ command: RoutedCommand }> => {
+    const question = await requireQuestion(context, session, evidenceHash);
+    const word = { decision, by, note, signature };
+    const found = await authenticate(context.options.approvals, { ...question, sessionId: id }, word);
+    const said = { by, evidenceHash, ...(note === undefined ? {} : { note }), ...found };
+    return { command: { type: decision, ...said, maxAttempts, maxAttemptsTotal } };
+  };
+  return viewInstance(context, await executeOn(context, id, prepare, keyed));
+}
+
+async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
+  const question = await questionOf(context, session);
+  if (question === undefined) throw refused(0, "not_waiting", "no person is waited for");
+  if (question.evidenceHash === evidenceHash) return question;
+  throw refused(question.phase, "other_evidence", "other evidence waits than the approval is about");
+}
+
+function refused(phase: number, reason: "not_waiting" | "other_evidence", message: string) {
+  return new PhasegateError("APPROVAL_REFUSED", message, {
+    remedy: "Look at the instance again: its status says what waits, and for whom.",
+    details: { phase, reason },
+  });
+}
+
+function requireText(field: "by" | "note", text: unknown): void {
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= 4000) return;
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected: "a text of 1 to 4,000 characters" },
+  });
+}

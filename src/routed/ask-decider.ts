@@ -1,0 +1,228 @@
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { checkEvidenceSafety } from "../gate/evidence.js";
+import type { StepDecider } from "../ports/step-decider.js";
+import type { JsonObject } from "../workflow/json.js";
+import { nearest, shown } from "../workflow/names.js";
+import { FINISH, matchName } from "../workflow/routed-definition.js";
+import {
+  type DeciderAnswer,
+  type DecisionRequest,
+  type DecisionUsage,
+  ROUTED_STATUSES,
+  type RoutedStatus,
+} from "./decision/request.js";
+/** A decision that may be written, with who made it and how long it took. */
+export interface Decided extends Extract<CheckedAnswer, { ok: true }> {
+  readonly reasoning?: string;
+  readonly usage?: DecisionUsage;
+  readonly milliseconds: number;
+}
+
+/** How a decider is asked. */
+interface AskOptions {
+  readonly deadlineMs: number;
+  readonly maxContextBytes: number;
+}
+
+/** The longest reasoning that is kept, in characters. */
+const REASONING_MAX = 4000;
+/** The longest name of a model that is kept, in characters. */
+const MODEL_MAX = 200;
+
+/**
+ * Asks a decider, and once more where its answer can't be used, with what is wrong with it. Throws `DECIDER_FAILED`:
+ * whatever a decider does, an instance is not left hanging.
+ */
+export async function askDecider(
+  decider: StepDecider,
+  request: DecisionRequest,
+  { deadlineMs, maxContextBytes }: AskOptions,
+): Promise<Decided> {
+  const begun = performance.now();
+  const { allowed, context } = request;
+  const limits = { allowed, context, maxContextBytes };
+  const end = deadline(deadlineMs);
+  try {
+    const first = await bounded(decider, request, end);
+    const checked = checkAnswer(first, limits);
+    if (checked.ok) return decided(checked, first, undefined, begun);
+    const second = await bounded(decider, { ...request, problem: checked.problem }, end);
+    const mended = checkAnswer(second, limits);
+    if (mended.ok) return decided(mended, second, first.usage, begun);
+    throw failed("invalid_response", `the decider's answer can't be used: ${mended.problem}`, false);
+  } finally {
+    end.clear();
+  }
+}
+
+function decided(
+  checked: Extract<CheckedAnswer, { ok: true }>,
+  { reasoning, usage }: DeciderAnswer,
+  earlier: DecisionUsage | undefined,
+  begun: number,
+): Decided {
+  const spent = isUsage(usage) || isUsage(earlier) ? added(usage ?? {}, earlier ?? {}) : undefined;
+  return {
+    ...checked,
+    milliseconds: Math.round(performance.now() - begun),
+    ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning: reasoning.slice(0, REASONING_MAX) } : {}),
+    ...(spent === undefined ? {} : { usage: spent }),
+  };
+}
+
+/** Of both answers together. What is no number, or no name, is left out: a log with it in could not be read again. */
+function added(usage: DecisionUsage, earlier: DecisionUsage = {}): DecisionUsage {
+  const { model } = usage;
+  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0);
+  const sum = (name: "inputTokens" | "outputTokens" | "requests") => {
+    const total = count(usage[name]) + count(earlier[name]);
+    return total > 0 ? { [name]: total } : {};
+  };
+  const known = typeof model === "string" ? { model: model.slice(0, MODEL_MAX) } : {};
+  return { ...known, ...sum("inputTokens"), ...sum("outputTokens"), ...sum("requests") };
+}
+
+interface Deadline {
+  readonly signal: AbortSignal;
+  readonly passed: Promise<never>;
+  clear(): void;
+}
+
+function deadline(milliseconds: number): Deadline {
+  const controller = new AbortController();
+  let clear = () => {};
+  const passed = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => {
+      controller.abort();
+      reject(failed("timeout", `the decider had not answered after ${milliseconds} ms`, true));
+    }, milliseconds);
+    clear = () => clearTimeout(timer);
+  });
+  return { signal: controller.signal, passed, clear };
+}
+
+/** One question, ended at the deadline even where the decider doesn't listen to its signal. */
+async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
+  try {
+    const answer: unknown = await Promise.race([decider.decide(request, { signal: end.signal }), end.passed]);
+    if (isAnswer(answer)) return answer;
+  } catch (error) {
+    // Any other code would be told as if the request, or the storage, were at fault.
+    if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
+    // What it throws may hold a key or a prompt: only the host is told.
+    throw failed("unavailable", "the decider failed", true, error);
+  }
+  throw failed("invalid_response", "the decider gave no answer", false);
+}
+
+function isUsage(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+function isAnswer(value: unknown): value is DeciderAnswer {
+  return typeof value === "object" && value !== null && "nextStep" in value && "contextUpdates" in value;
+}
+
+function failed(
+  reason: "timeout" | "unavailable" | "invalid_response",
+  message: string,
+  retryable: boolean,
+  cause?: unknown,
+): PhasegateError<"DECIDER_FAILED"> {
+  return new PhasegateError("DECIDER_FAILED", message, {
+    remedy: "The report is kept: retry goes on with it.",
+    details: { reason, retryable },
+    cause,
+  });
+}
+
+/** A decision that may be written, or what is wrong with the answer in words that a decider can mend it by. */
+type CheckedAnswer =
+  | {
+      readonly ok: true;
+      readonly next: string;
+      readonly status: RoutedStatus;
+      readonly contextUpdates: JsonObject;
+      readonly context: JsonObject;
+      /** What was taken otherwise than it was answered. */
+      readonly notes: readonly string[];
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Checks what a decider answers, before anything of it is written: a step that exists and may follow, a status that
+ * there is, keys and values that a context may have. A name that differs by case and signs alone is taken, and noted.
+ */
+function checkAnswer(
+  answer: DeciderAnswer,
+  { allowed, context, maxContextBytes }: { allowed: readonly string[]; context: JsonObject; maxContextBytes: number },
+): CheckedAnswer {
+  const next = typeof answer.nextStep === "string" ? matchName(answer.nextStep.trim(), allowed) : undefined;
+  if (next === undefined) return { ok: false, problem: wrongStep(answer.nextStep, allowed) };
+  const notes = next === answer.nextStep ? [] : [`${shown(answer.nextStep)} was taken for ${next}`];
+  const status = statusOf(answer.statusSuggestion, next, allowed, notes);
+  if (status === undefined) {
+    const expected = ROUTED_STATUSES.join(", ");
+    return { ok: false, problem: `status_suggestion ${shown(answer.statusSuggestion)} is none of ${expected}, null` };
+  }
+  try {
+    const { context: merged, updates } = mergeContext(context, answer.contextUpdates, maxContextBytes);
+    return { ok: true, next, status, contextUpdates: updates, context: merged, notes };
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    return { ok: false, problem: `updated_context can't be taken: ${error.message}` };
+  }
+}
+
+function wrongStep(name: unknown, allowed: readonly string[]): string {
+  const near = typeof name === "string" ? nearest(name, allowed) : undefined;
+  const meant = near === undefined ? "" : `; did you mean ${shown(near)}?`;
+  return `next_step_name ${shown(name)} is no step that may follow: ${allowed.map(shown).join(", ")}${meant}`;
+}
+
+/** The engine has the last word: nothing is completed but by a step from which the end may follow. */
+function statusOf(
+  suggestion: unknown,
+  next: string,
+  allowed: readonly string[],
+  notes: string[],
+): RoutedStatus | undefined {
+  const given = suggestion ?? "RUNNING";
+  const suggested = typeof given === "string" ? matchName(given.trim(), ROUTED_STATUSES) : undefined;
+  const status = ROUTED_STATUSES.find((one) => one === suggested);
+  if (status === undefined || status === "FAILED") return status;
+  if (next === FINISH) {
+    if (status === "SUSPENDED") notes.push(`SUSPENDED was not followed: ${FINISH} is the end`);
+    return "COMPLETED";
+  }
+  if (status !== "COMPLETED") return status;
+  if (allowed.includes(FINISH)) return "COMPLETED";
+  notes.push(`COMPLETED was not followed: the work can't end here`);
+  return "RUNNING";
+}
+
+const DEPTH_MAX = 32;
+
+/**
+ * A context with updates merged in, key by key, and the updates as they were read. Throws `INVALID_INPUT` for what is no
+ * plain, finite JSON, for keys that reach a prototype, and for a context that would be too large.
+ */
+export function mergeContext(
+  context: JsonObject,
+  updates: unknown,
+  maxBytes: number,
+): { readonly context: JsonObject; readonly updates: JsonObject } {
+  const limits = { maxBytes, maxDepth: DEPTH_MAX };
+  try {
+    const read = checkEvidenceSafety(updates, limits).evidence;
+    if (Object.keys(read).length === 0) return { context, updates: read };
+    return { context: checkEvidenceSafety({ ...context, ...read }, limits).evidence, updates: read };
+  } catch (error) {
+    if (!isPhasegateError(error, "EVIDENCE_UNSAFE") && !isPhasegateError(error, "EVIDENCE_TOO_LARGE")) throw error;
+    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "context"), {
+      remedy: `Give plain JSON with ordinary keys; a context may have ${maxBytes} bytes in all.`,
+      details: { field: "context_updates", expected: `an object, ${maxBytes} bytes of JSON at most` },
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { hashEvidence } from "../approval/message.js";
+import { checkGate } from "../gate/check-gate.js";
+import { compileRules } from "../gate/gate-rules.js";
+import type { Verdict } from "../gate/verdict.js";
+import type { Snapshot, Verification } from "../phased/state/events.js";
+import { beginPhase } from "../phased/verify/snapshots.js";
+import { verifyEvidence } from "../phased/verify/verify.js";
+import type { Payload } from "../ports/storage-adapter.js";
+import type { JsonObject } from "../workflow/json.js";
+import type { FieldGate } from "../workflow/structure.js";
+import type { RoutedContext } from "./context.js";
+import type { RoutedSession } from "./session.js";
+import { type PinnedStep, type RoutedStructure, stepOf } from "./state/events.js";
+/** What a step's gate says to a report. */
+export interface Judged {
+  readonly verdict: Verdict;
+  readonly verification?: readonly Verification[];
+  /** What an approval of it is bound to. */
+  readonly evidenceHash: string;
+}
+
+/** Whose step it is, as far as gates want to know. */
+interface Owner {
+  readonly sessionId: RoutedSession["sessionId"];
+  readonly version: number;
+  readonly head: { readonly workflow: string; readonly attempts: number; readonly baseline?: number | undefined };
+}
+
+/**
+ * Takes a report's details to its step's gate, as the evidence of a phase is taken to the phase's: rules first, verifiers
+ * only for what has nothing else wrong with it. Steps count as phases by their place, from 1.
+ */
+export async function judgeReport(
+  context: RoutedContext,
+  session: RoutedSession,
+  structure: RoutedStructure,
+  { name, gate }: PinnedStep & { readonly gate: FieldGate },
+  evidence: JsonObject,
+): Promise<Judged> {
+  const { enforcement } = context.options;
+  const phase = { number: numberOf(structure, name), gate };
+  const rules = await compileRules(gate);
+  const facts = { id: session.sessionId, workflowType: structure.name, target: "", phase: phase.number };
+  const surroundings = { session: { ...facts, attempt: session.head.attempts + 1 } };
+  const verdict = checkGate(gate, evidence, { enforcement, surroundings, ...(rules === undefined ? {} : { rules }) });
+  const evidenceHash = hashEvidence(evidence);
+  const verifying = verdict.passed
+    ? verifyEvidence(verifyContext(context), verified(session), {}, phase, evidence)
+    : undefined;
+  if (verifying === undefined) return { verdict, evidenceHash };
+  const { problems, verification } = await verifying;
+  if (problems.length === 0) return { verdict, verification, evidenceHash };
+  return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification, evidenceHash };
+}
+
+/** What the checks of a step begin with, where its gate has checks that begin with something. */
+export async function beginStep(
+  context: RoutedContext,
+  session: Owner,
+  structure: RoutedStructure,
+  name: string,
+): Promise<{ readonly snapshots?: readonly Snapshot[]; readonly payloads: readonly Payload[] }> {
+  const gate = stepOf(structure, name)?.gate;
+  if (gate === undefined) return { payloads: [] };
+  const phases = [{ number: numberOf(structure, name), gate }];
+  return (await beginPhase(verifyContext(context), verified(session), { phases }, 0)) ?? { payloads: [] };
+}
+
+function numberOf({ steps }: RoutedStructure, name: string): number {
+  return steps.findIndex((step) => step.name === name) + 1;
+}
+
+function verifyContext({ options, kernel, beginnings, notifications }: RoutedContext) {
+  return { options, kernel, beginnings, notifications };
+}
+
+function verified<O extends Owner>({ head, ...session }: O) {
+  const { workflow, baseline } = head;
+  return { ...session, head: { workflowType: workflow, target: "", baseline } };
+}

@@ -1,0 +1,109 @@
+import type { ErrorCode } from "../errors.js";
+import type { Problem } from "../gate/verdict.js";
+import { Notifier } from "../runtime/notifier.js";
+import type { SessionId } from "../workflow/names.js";
+import type { RoutedCommit } from "./session.js";
+/** Whose notification it is. */
+export interface InstanceNotification {
+  readonly instanceId: SessionId;
+  readonly workflow: string;
+  /** When, in ISO 8601, UTC. */
+  readonly at: string;
+}
+
+/** What a routed engine tells its host as things happen, each with what it carries. */
+export interface RoutedNotificationMap {
+  started: InstanceNotification & { readonly step?: string };
+  reported: InstanceNotification & { readonly step: string; readonly status: string };
+  gateRefused: InstanceNotification & {
+    readonly step: string;
+    readonly attempt: number;
+    readonly problems: readonly Problem[];
+  };
+  /** Nothing is missing at a step's gate but a person's word: the moment to tell one. */
+  approvalRequested: InstanceNotification & {
+    readonly step: string;
+    readonly prompt: string;
+    readonly evidenceHash: string;
+  };
+  approved: InstanceNotification & { readonly step: string; readonly by: string; readonly authenticated: boolean };
+  denied: InstanceNotification & { readonly step: string; readonly by: string; readonly authenticated: boolean };
+  decided: InstanceNotification & { readonly from?: string; readonly next: string; readonly milliseconds: number };
+  suspended: InstanceNotification & { readonly reason?: string };
+  retried: InstanceNotification;
+  cancelled: InstanceNotification & { readonly reason?: string };
+  completed: InstanceNotification;
+  failed: InstanceNotification & { readonly code: string; readonly reason: string };
+  deleted: InstanceNotification & { readonly reason?: string };
+  /** Somebody else's commit came first; the command was decided again. */
+  conflict: { readonly instanceId: SessionId; readonly version: number };
+  /** A refusal that touches security. */
+  security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
+  /**
+   * A failure of what the engine runs on, which no caller can mend: of the storage, the decider or the workflows' files, of a
+   * port of the host's or a listener, too many operations at once, or one that nobody expected.
+   */
+  internalError: { readonly operation: string; readonly error: unknown };
+}
+
+/** The name of a notification. */
+export type RoutedNotificationName = keyof RoutedNotificationMap;
+
+/** What a routed engine tells its host. */
+export class RoutedNotifications extends Notifier<RoutedNotificationMap> {}
+
+/** Tells of a commit. */
+export function announceRouted(
+  notifications: RoutedNotifications,
+  { sessionId, at, head, events }: RoutedCommit,
+): void {
+  const about = { instanceId: sessionId, workflow: head.workflow, at };
+  for (const event of events) {
+    switch (event.type) {
+      case "started":
+        notifications.notify("started", {
+          ...about,
+          ...(event.firstStep === undefined ? {} : { step: event.firstStep }),
+        });
+        break;
+      case "reported":
+        notifications.notify("reported", { ...about, step: event.step, status: String(event.report.status) });
+        break;
+      case "gate_refused": {
+        const { step, attempt, problems } = event;
+        notifications.notify("gateRefused", { ...about, step, attempt, problems });
+        break;
+      }
+      case "approval_requested": {
+        const { step, prompt, evidenceHash } = event;
+        notifications.notify("approvalRequested", { ...about, step, prompt, evidenceHash });
+        break;
+      }
+      case "approved":
+      case "denied": {
+        const { step, by, authenticated } = event;
+        notifications.notify(event.type, { ...about, step, by, authenticated });
+        break;
+      }
+      case "decided": {
+        const { from, next, milliseconds, status } = event;
+        notifications.notify("decided", { ...about, ...(from === undefined ? {} : { from }), next, milliseconds });
+        if (status === "COMPLETED") notifications.notify("completed", about);
+        if (head.status === "FAILED")
+          notifications.notify("failed", { ...about, code: head.code, reason: head.reason });
+        break;
+      }
+      case "failed":
+        notifications.notify("failed", { ...about, code: event.code, reason: event.reason });
+        break;
+      case "suspended":
+      case "cancelled":
+      case "deleted":
+        notifications.notify(event.type, { ...about, ...(event.reason === undefined ? {} : { reason: event.reason }) });
+        break;
+      case "retried":
+        notifications.notify("retried", about);
+        break;
+    }
+  }
+}

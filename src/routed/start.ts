@@ -1,0 +1,81 @@
+import { PhasegateError } from "../errors.js";
+import { type KeyedRequest, keyedRequest } from "../log/idempotency.js";
+import { requireVerifiers } from "../phased/verify/verify-context.js";
+import { canonicalJson, digest } from "../workflow/json.js";
+import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
+import type { RoutedDefinition } from "../workflow/routed-definition.js";
+import { mergeContext } from "./ask-decider.js";
+import type { RoutedContext } from "./context.js";
+import { beginStep } from "./judge.js";
+import type { RoutedCommit } from "./session.js";
+import { answerAfter, settle } from "./settle.js";
+import { type RoutedStructure, structureOf } from "./state/events.js";
+import type { RoutedResult, StartRoutedRequest } from "./types.js";
+import { resultOf } from "./views.js";
+/** Starts an instance. Everything that can fail is done before anything is written, but the decider's choice. */
+export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
+  const { options, kernel } = context;
+  const { workflow, idempotencyKey } = request;
+  const definition = await requireDefinition(context, workflow);
+  const structure = structureOf(definition);
+  await requireGates(structure, context);
+  const values = mergeContext({}, request.context ?? {}, options.limits.maxContextBytes).context;
+  const keyed = idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [workflow, values]);
+  const id = keyed === undefined ? parseSessionId(options.newId()) : keyedId(keyed);
+  await checkLimit(context, id, keyed);
+  const firstStep = options.firstStep === "first" ? definition.steps[0].name : undefined;
+  const command = { type: "start" as const, structure, context: values, digest: digest(canonicalJson(values)) };
+  const started = await kernel.execute(
+    id,
+    async () => {
+      if (firstStep === undefined) return { command };
+      const owner = { sessionId: id, version: 1, head: { workflow: structure.name, attempts: 0 } };
+      const { payloads, ...begun } = await beginStep(context, owner, structure, firstStep);
+      return { command: { ...command, firstStep, ...begun }, payloads };
+    },
+    keyed,
+  );
+  return resultOf(context, await decidedFirst(context, started), started.replayed);
+}
+
+/** The first step may be the decider's to choose; a repeated start finds what was chosen, or asks again. */
+async function decidedFirst(context: RoutedContext, started: RoutedCommit & { readonly replayed: boolean }) {
+  if (started.head.pending === undefined) return started;
+  const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
+  const { pending, status } = answered.head;
+  if (status !== "RUNNING" || pending === undefined) return answered;
+  return settle(context, answered, pending);
+}
+
+async function requireDefinition({ options }: RoutedContext, name: string): Promise<RoutedDefinition> {
+  const definition = typeof name === "string" ? await options.workflows.definition(name) : undefined;
+  if (definition !== undefined) return definition;
+  const names = (await options.workflows.list()).map((listing) => listing.name);
+  const near = typeof name === "string" ? nearest(name, names) : undefined;
+  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow ${shown(name)}`, {
+    remedy: near === undefined ? "List the workflows, and start one of them." : `Did you mean ${near}?`,
+    details: { workflowType: String(name), ...(near === undefined ? {} : { nearest: near }) },
+  });
+}
+
+/** A step that this host can't check would hold an instance for ever. */
+async function requireGates({ name, steps }: RoutedStructure, { options }: RoutedContext): Promise<void> {
+  const phases = steps.flatMap(({ gate }, index) => (gate === undefined ? [] : [{ number: index + 1, gate }]));
+  await requireVerifiers({ type: name, phases }, options.verifiers);
+}
+
+/** A key stands for the id, so that a caller that never learnt it finds the same instance. */
+function keyedId({ id }: KeyedRequest): SessionId {
+  return parseSessionId(`k${id}`);
+}
+
+/** A repeated start is no new session, so it is let through. */
+async function checkLimit({ options, kernel }: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
+  const limit = options.limits.maxActiveSessions;
+  if (limit === Number.POSITIVE_INFINITY || (await options.storage.countActive(limit)) < limit) return;
+  if (keyed !== undefined && (await kernel.find(id)) !== undefined) return;
+  throw new PhasegateError("SESSION_LIMIT", `${limit} sessions are active, which is as many as this host allows`, {
+    remedy: "Finish, suspend or delete one first.",
+    details: { limit },
+  });
+}

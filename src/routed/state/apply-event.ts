@@ -1,0 +1,137 @@
+import type { DecisionContext } from "../../log/machine.js";
+import { FINISH } from "../../workflow/routed-definition.js";
+import type { RoutedCommand } from "./commands.js";
+import type { PendingDecision, RoutedEvent, RoutedFacts, RoutedHead } from "./events.js";
+/** Where a session stands after an event. */
+export function applyEvent(
+  head: RoutedHead,
+  event: RoutedEvent,
+  command: RoutedCommand,
+  { at, version }: DecisionContext,
+): RoutedHead {
+  switch (event.type) {
+    case "started":
+      throw new Error("a session is started once");
+    case "reported":
+      return { ...factsOf(head), status: "RUNNING", ...contextOf(head, command), pending: pendingOf(command, version) };
+    case "gate_refused":
+      return { ...(event.uncounted ? factsOf(head) : refused(head)), status: "RUNNING" };
+    case "approval_requested": {
+      const { pending } = head;
+      if (pending === undefined) throw new Error("a person is asked about a report");
+      return { ...head, pending: { ...pending, awaiting: { version, evidenceHash: event.evidenceHash } } };
+    }
+    case "approved":
+      return { ...head, ...(head.pending === undefined ? {} : { pending: approved(head.pending) }) };
+    case "denied":
+      return { ...refused(withoutPending(head)), status: "RUNNING" };
+    case "decided":
+      return decided(head, event, command, { at, version });
+    case "failed":
+      return { ...factsOf(head), status: "FAILED", completedAt: at, ...failureOf(event), retryable: true };
+    case "suspended":
+      return { ...factsOf(head), status: "SUSPENDED", ...reasonOf(event) };
+    case "retried":
+      return {
+        ...factsOf(head),
+        status: "RUNNING",
+        attempts: 0,
+        ...(event.snapshots === undefined ? {} : { baseline: version }),
+      };
+    case "cancelled": {
+      const reason = event.reason === undefined ? "cancelled" : `cancelled: ${event.reason}`;
+      return { ...factsOf(head), status: "FAILED", completedAt: at, code: "CANCELLED", reason, retryable: false };
+    }
+    case "deleted":
+      return { ...factsOf(head), status: "DELETED", ...reasonOf(event) };
+  }
+}
+
+function decided(
+  head: RoutedHead,
+  event: Extract<RoutedEvent, { type: "decided" }>,
+  command: RoutedCommand,
+  { at, version }: DecisionContext,
+): RoutedHead {
+  const { next, status } = event;
+  const { counted, stays } = command.type === "decide" ? command : { counted: false, stays: false };
+  const before = withoutPending(factsOf(head));
+  const facts: RoutedFacts = {
+    ...(stays ? before : withoutBaseline(before)),
+    ...(event.snapshots === undefined ? {} : { baseline: version }),
+    ...contextOf(head, command),
+    ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
+    // Who fails or waits at the end is still where the work stood.
+    ...(next === FINISH && status !== "COMPLETED" ? {} : { step: next }),
+    visits: counted ? { ...head.visits, [next]: (head.visits[next] ?? 0) + 1 } : head.visits,
+    attempts: 0,
+    spent: 0,
+  };
+  switch (status) {
+    case "COMPLETED":
+      return { ...facts, status, step: FINISH, completedAt: at };
+    case "FAILED": {
+      const reason = event.reasoning ?? "the decider said that it has failed";
+      return { ...facts, status, completedAt: at, code: "DECIDED", reason, retryable: true };
+    }
+    case "SUSPENDED":
+      return { ...facts, status, reason: event.reasoning ?? "the decider said that it has to wait" };
+    case "RUNNING":
+      return { ...facts, status };
+  }
+}
+
+/** The part of a head that every status has. */
+function factsOf(head: RoutedHead): RoutedFacts {
+  const { workflow, revision, step, total, context, pending, answered, visits, attempts, spent, baseline, createdAt } =
+    head;
+  return {
+    workflow,
+    revision,
+    ...(step === undefined ? {} : { step }),
+    total,
+    context,
+    ...(pending === undefined ? {} : { pending }),
+    ...(answered === undefined ? {} : { answered }),
+    visits,
+    attempts,
+    spent,
+    ...(baseline === undefined ? {} : { baseline }),
+    createdAt,
+  };
+}
+
+function withoutPending<H extends RoutedFacts>({ pending: _, ...rest }: H): Omit<H, "pending"> {
+  return rest;
+}
+
+function withoutBaseline<H extends Partial<RoutedFacts>>({ baseline: _, ...rest }: H): Omit<H, "baseline"> {
+  return rest;
+}
+
+function refused(head: RoutedFacts): RoutedFacts {
+  return { ...factsOf({ ...head, status: "RUNNING" }), attempts: head.attempts + 1, spent: head.spent + 1 };
+}
+
+function approved({ awaiting: _, ...pending }: PendingDecision): PendingDecision {
+  return pending;
+}
+
+function pendingOf(command: RoutedCommand, version: number): PendingDecision {
+  if (command.type !== "report") throw new Error("a report comes with a report");
+  const { operation, assumedStep, digest } = command;
+  return { operation, version, digest, ...(assumedStep === undefined ? {} : { assumedStep }) };
+}
+
+/** The context is made by who asks, which bounds it: merging again here would be a second opinion. */
+function contextOf(head: RoutedHead, command: RoutedCommand) {
+  return { context: "context" in command ? command.context : head.context };
+}
+
+function failureOf({ code, reason }: Extract<RoutedEvent, { type: "failed" }>) {
+  return { code, reason };
+}
+
+function reasonOf({ reason }: { readonly reason?: string | undefined }) {
+  return reason === undefined ? {} : { reason };
+}

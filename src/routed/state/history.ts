@@ -1,0 +1,172 @@
+import { revealOf } from "../../gate/reveal.js";
+import type { Problem } from "../../gate/verdict.js";
+import type { Verification } from "../../phased/state/events.js";
+import type { JsonObject } from "../../workflow/json.js";
+import type { Reveal } from "../../workflow/structure.js";
+import type { DecisionUsage, RoutedStatus, StepReport } from "../decision/request.js";
+import { type RoutedEvent, type RoutedEventOf, type RoutedStructure, stepOf } from "./events.js";
+
+/** How a start stands in a history: only where the decider picks the first step. */
+const STARTED = "STARTED";
+
+/** An entry of an instance's history. */
+export interface RoutedEntry {
+  /** The version of the commit that it began with. */
+  readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+  readonly stepName: string;
+  readonly assumedStep?: string;
+  readonly report?: StepReport;
+  /** The report's status, `RESUMING`, or what happened: `SUSPENDED`, `RETRIED`, `CANCELLED`, … */
+  readonly outcomeStatus: string;
+  /** What was decided on it, once it was. */
+  readonly determinedNextStep?: string;
+  readonly decision?: RoutedDecision;
+  /** What the step's gate found missing. */
+  readonly problems?: readonly Problem[];
+  readonly verification?: readonly Verification[];
+  /** How much of both an agent may see; all of it if not given. */
+  readonly reveal?: Reveal;
+  /** Why it failed, or what a person has said. */
+  readonly reason?: string;
+}
+
+/** What a decider said, and at what price. */
+export interface RoutedDecision {
+  readonly status: RoutedStatus;
+  readonly contextUpdates: JsonObject;
+  readonly reasoning?: string;
+  readonly usage?: DecisionUsage;
+  readonly milliseconds: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** What was taken otherwise than it was answered. */
+  readonly notes?: readonly string[];
+}
+
+/** A commit, as far as history is read from it. */
+export interface EntryCommit {
+  readonly version: number;
+  readonly at: string;
+  readonly events: readonly RoutedEvent[];
+  /** Where the session stands after it. */
+  readonly head: { readonly step?: string | undefined };
+}
+
+/** A history that grows commit by commit. A decision belongs to the entry that it is on, and makes none of its own. */
+export class RoutedHistory {
+  readonly entries: RoutedEntry[];
+  /** Where the last entry is that a decider or a person is asked about: suspensions and retries may come after it. */
+  #asked: number;
+
+  /** Goes on with entries, which are its own from then on. */
+  constructor(entries: RoutedEntry[] = []) {
+    this.entries = entries;
+    this.#asked = entries.findLastIndex(isQuestion);
+  }
+
+  add(commit: EntryCommit): void {
+    for (const event of commit.events) this.#addEvent(event, commit);
+  }
+
+  #push(entry: RoutedEntry): void {
+    this.entries.push(entry);
+    if (isQuestion(entry)) this.#asked = this.entries.length - 1;
+  }
+
+  #amend(parts: Partial<RoutedEntry>): void {
+    const place = this.#asked === -1 ? this.entries.length - 1 : this.#asked;
+    const entry = this.entries[place];
+    if (entry !== undefined) this.entries[place] = { ...entry, ...parts };
+  }
+
+  #addEvent(event: RoutedEvent, { version, at, head }: EntryCommit): void {
+    const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => this.#push({ version, timestamp: at, ...entry });
+    // What moves an instance without a decision leaves it where it is.
+    const { step = "" } = head;
+    switch (event.type) {
+      case "started":
+        return event.firstStep === undefined ? add({ stepName: "", outcomeStatus: STARTED }) : undefined;
+      case "reported":
+        return add({
+          ...reported(event),
+          ...(event.verification === undefined ? {} : { verification: event.verification }),
+        });
+      case "gate_refused": {
+        const { problems, verification } = event;
+        return add({ ...reported(event), problems, ...(verification === undefined ? {} : { verification }) });
+      }
+      case "approval_requested":
+        return undefined;
+      case "approved":
+        return this.#amend({ reason: `approved by ${event.by}${event.note === undefined ? "" : `: ${event.note}`}` });
+      case "denied":
+        return this.#amend({ reason: `denied by ${event.by}: ${event.note}` });
+      case "decided":
+        return this.#amend(decided(event, at));
+      case "failed":
+        return this.#amend({ reason: event.reason });
+      case "suspended":
+        return add({ stepName: step, outcomeStatus: "SUSPENDED", ...reasonOf(event) });
+      case "retried":
+        return add({ stepName: step, outcomeStatus: "RETRIED" });
+      case "cancelled":
+        return add({ stepName: step, outcomeStatus: "CANCELLED", ...reasonOf(event) });
+      case "deleted":
+        return add({ stepName: step, outcomeStatus: "DELETED", ...reasonOf(event) });
+    }
+  }
+}
+
+/** An entry with how much of it an agent may see, by the gate that judged it. */
+export function withReveal(entry: RoutedEntry, structure: RoutedStructure): RoutedEntry {
+  const gate = stepOf(structure, entry.stepName)?.gate;
+  const reveal = gate === undefined ? "fields" : revealOf(gate);
+  return reveal === "fields" ? entry : { ...entry, reveal };
+}
+
+/** Whether it is what a decider or a person is asked about: suspensions and retries may come before the answer. */
+function isQuestion({ report, outcomeStatus }: RoutedEntry): boolean {
+  return report !== undefined || outcomeStatus === STARTED;
+}
+
+function reported(event: RoutedEventOf<"reported" | "gate_refused">) {
+  const { operation, step, assumedStep, report } = event;
+  const { status } = report;
+  return {
+    stepName: step,
+    ...(assumedStep === undefined ? {} : { assumedStep }),
+    report: { ...report, status: String(status) },
+    outcomeStatus: operation === "resume" ? "RESUMING" : String(status),
+  };
+}
+
+function decided(event: RoutedEventOf<"decided">, at: string): Partial<RoutedEntry> {
+  const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = event;
+  return {
+    determinedNextStep: next,
+    decision: {
+      status,
+      contextUpdates,
+      milliseconds,
+      at,
+      ...(reasoning === undefined ? {} : { reasoning }),
+      ...(usage === undefined ? {} : { usage: compactUsage(usage) }),
+      ...(notes === undefined ? {} : { notes }),
+    },
+  };
+}
+
+function compactUsage({ model, inputTokens, outputTokens, requests }: NonNullable<RoutedEventOf<"decided">["usage"]>) {
+  return {
+    ...(model === undefined ? {} : { model }),
+    ...(inputTokens === undefined ? {} : { inputTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(requests === undefined ? {} : { requests }),
+  };
+}
+
+function reasonOf({ reason }: { readonly reason?: string | undefined }) {
+  return reason === undefined ? {} : { reason };
+}

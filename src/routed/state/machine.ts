@@ -1,0 +1,44 @@
+import * as z from "zod";
+import type { Machine } from "../../log/machine.js";
+import { type SessionKind, sessionKind } from "../../phased/log-check.js";
+import type { SessionStatus } from "../../ports/storage-adapter.js";
+import type { RoutedCommand } from "./commands.js";
+import { ROUTED_SCHEMA, type RoutedEvent, type RoutedHead, routedEventSchema, routedHeadSchema } from "./events.js";
+import { decideRouted } from "./transition.js";
+
+const eventsSchema = z.array(routedEventSchema);
+
+/** The words that all kinds of sessions share, for lists. */
+const STATUS: Record<RoutedHead["status"], SessionStatus> = {
+  RUNNING: "active",
+  SUSPENDED: "paused",
+  COMPLETED: "completed",
+  FAILED: "failed",
+  DELETED: "deleted",
+};
+
+/** Routed sessions, as the kernel runs them. */
+export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
+  kind: "routed",
+  schema: ROUTED_SCHEMA,
+  decide: decideRouted,
+  parse: (events, head) => ({ events: eventsSchema.parse(events), head: routedHeadSchema.parse(head) }),
+  summarize: (head) => ({
+    workflowType: head.workflow,
+    target: "",
+    status: STATUS[head.status],
+    current: head.step ?? "",
+    total: head.total,
+    createdAt: head.createdAt,
+    ...("completedAt" in head ? { completedAt: head.completedAt } : {}),
+  }),
+  payloadsOf: (event) =>
+    "snapshots" in event
+      ? (event.snapshots ?? []).flatMap(({ value }) =>
+          value !== undefined && "payload" in value ? [value.payload] : [],
+        )
+      : [],
+};
+
+/** Routed sessions, for `copySessions({ kinds })`. */
+export const ROUTED_SESSIONS: SessionKind = sessionKind(routedMachine);

@@ -1,0 +1,87 @@
+import { FINISH } from "../workflow/routed-definition.js";
+import { questionIn } from "./approval-guard.js";
+import { believed, isStillThere, requireInstance } from "./believed.js";
+import type { RoutedContext } from "./context.js";
+import type { RoutedStatus } from "./decision/request.js";
+import type { RoutedSession } from "./session.js";
+import { instructionsOf, loadTexts } from "./settle.js";
+import { type RoutedHead, stepOf } from "./state/events.js";
+import { allowedOperations, type RoutedOperation } from "./state/transition.js";
+import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
+/** Where an instance stands, as far as this host believes its log. */
+export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
+  const found = await believed(context, session);
+  if (found.unapproved === undefined) return viewBelieved(context, session);
+  const { awaiting: _, ...view } = await viewBelieved(context, found.session);
+  const allowed: RoutedOperation[] = isStillThere(found.unapproved, session) ? ["resume", "delete"] : ["delete"];
+  return { ...view, allowed, unapproved: found.unapproved };
+}
+
+async function viewBelieved(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
+  const { sessionId, version, at, head } = session;
+  const { workflow, revision, step, context: values, pending, createdAt } = head;
+  const awaiting = await questionOf(context, session);
+  return {
+    instanceId: sessionId,
+    workflow,
+    revision,
+    status: statusOf(head),
+    ...(step === undefined ? {} : { currentStep: step }),
+    context: values,
+    version,
+    createdAt,
+    updatedAt: at,
+    ...("completedAt" in head ? { completedAt: head.completedAt } : {}),
+    ...("reason" in head && head.reason !== undefined ? { reason: head.reason } : {}),
+    ...(pending === undefined || awaiting !== undefined ? {} : { pending: { operation: pending.operation } }),
+    ...(awaiting === undefined ? {} : { awaiting }),
+    allowed: allowedOperations(head),
+  };
+}
+
+/** What a call that moves an instance answers: where it stands, and what the client is to do. */
+export async function resultOf(
+  context: RoutedContext,
+  session: RoutedSession,
+  replayed: boolean,
+): Promise<RoutedResult> {
+  const answer = { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
+  if (!replayed) return answer;
+  const latest = await requireInstance(context, session.sessionId);
+  if (latest.version === session.version) return answer;
+  return {
+    ...answer,
+    now: { ...(await viewInstance(context, latest)), nextStep: await stepView(context, latest) },
+  };
+}
+
+/** What a client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */
+export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
+  const { session } = await believed(context, at);
+  const { step = "", workflow } = session.head;
+  // The end is the same in every workflow, also in one that has been taken away since.
+  if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
+  if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
+  const instructions = instructionsOf(await loadTexts(context, workflow), step);
+  const gate = stepOf(await context.pinned.structure(session), step)?.gate;
+  return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
+}
+
+/** What a person is asked in an instance; undefined while nobody is waited for. */
+export async function questionOf(
+  { kernel, pinned, options }: RoutedContext,
+  session: RoutedSession,
+): Promise<RoutedQuestion | undefined> {
+  const { sessionId, head } = session;
+  const { awaiting } = head.pending ?? {};
+  if (awaiting === undefined || head.status !== "RUNNING") return undefined;
+  const { steps } = await pinned.structure(session);
+  const phase = steps.findIndex(({ name }) => name === head.step) + 1;
+  const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
+  return asked && { ...asked, unsignedAllowed: options.approvals.unsigned };
+}
+
+function statusOf({ status }: RoutedHead): RoutedStatus {
+  if (status === "DELETED") throw new Error("a deleted instance is not shown");
+  return status;
+}

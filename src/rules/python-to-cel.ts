@@ -1,0 +1,257 @@
+/** A rule's text, in CEL or as a Python lambda, made into one that can be run. */
+import { shown } from "../workflow/names.js";
+import { parseLambda } from "./python-parser.js";
+import { type Comparison, nameOf, PythonFault, type PythonNode } from "./python-tokens.js";
+import type { RuleField } from "./rule-types.js";
+import { constantToCel } from "./validators.js";
+
+/** What a text is in CEL, or why it is none. */
+type RuleText =
+  | { readonly ok: true; readonly cel: string }
+  | { readonly ok: false; readonly message: string; readonly hint: string };
+
+/** What a rule is about: a field's value, whose type may not be known yet, or the evidence as a whole. */
+type RuleAbout = { readonly type: RuleField["type"] } | "evidence";
+
+/** How to write what lambdas do that has no twin, by the words of the fault. */
+const TWINS: readonly (readonly [RegExp, string])[] = [
+  [/^re\b|^\.(?:match|search|fullmatch)/, 'value.matches("^[a-z]+$")'],
+  [/^(?:sum|min|max|sorted|len|set|filter|map|abs|round)\b/, "size(value) >= 3 && value.all(item, item > 0)"],
+  [/^(?:all|any)\b/, "value.all(item, item == true)"],
+  [/^\.count|^\.find|^\.index/, 'value.contains("part")'],
+  [/^for\b|^each/, "value.map(item, item * 2)"],
+];
+const USUAL = 'size(value) >= 3 && value != "todo"';
+
+/** Reads a rule's text. `lambda x: len(x) > 2` and `size(value) > 2` are the same rule. */
+export function readRuleText(text: string, about: RuleAbout, fields: readonly RuleField[]): RuleText {
+  const source = text.trim();
+  if (!/^lambda\b/.test(source)) return { ok: true, cel: source };
+  try {
+    const { parameters, body } = parseLambda(source);
+    const meanings = about === "evidence" ? ["evidence", "session"] : ["value", "params", "evidence"];
+    if (parameters.length > meanings.length) throw new PythonFault(0, `a lambda of ${parameters.length} parameters`);
+    const names = new Map(parameters.map((name, index) => [name, meanings[index] ?? ""]));
+    return { ok: true, cel: pythonToCel(body, { names, isText: isText(about, fields) }) };
+  } catch (error) {
+    if (!(error instanceof PythonFault)) throw error;
+    const what = error.message;
+    if (error.isTooMuch) {
+      return {
+        ok: false,
+        message: `the lambda can't be read as a rule: it comes to ${what}, at its character ${error.at + 1}`,
+        hint: "Make it shorter, or two rules of it; or write the rule in CEL, where cel.bind gives a value a name.",
+      };
+    }
+    const twin = TWINS.find(([pattern]) => pattern.test(what))?.[1] ?? USUAL;
+    return {
+      ok: false,
+      message: `the lambda can't be read as a rule: it has no twin in CEL for ${shown(what)}, at its character ${error.at + 1}`,
+      hint: `Write the rule in CEL, as in ${about === "evidence" ? "evidence.passed == evidence.total" : twin}; docs/gates.md has a table of twins.`,
+    };
+  }
+}
+
+/** Which expressions are texts by the declared types. */
+function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["isText"] {
+  const texts = new Set(fields.filter(({ type }) => type === "string").map(({ name }) => `evidence["${name}"]`));
+  if (about !== "evidence" && about.type === "string") texts.add("value");
+  return (cel) => texts.has(cel) || /^(?:string\(.*\)|.*\.(?:trim|lowerAscii|upperAscii)\(\)|".*")$/s.test(cel);
+}
+
+/** The longest text that an expression becomes, in characters. */
+const CEL_MAX = 10_000;
+
+/**
+ * An expression in CEL that says the same. Throws `PythonFault` at what has no twin, and where the text becomes too long:
+ * CEL says `x.get('a')` with `x` written twice, so each of a chain doubles it.
+ */
+function pythonToCel(node: PythonNode, scope: PythonScope): string {
+  const cel = written(node, scope);
+  if (cel.length > CEL_MAX) throw new PythonFault(node.at, `more than ${CEL_MAX} characters of CEL`, true);
+  return cel;
+}
+
+function written(node: PythonNode, scope: PythonScope): string {
+  switch (node.kind) {
+    case "name": {
+      const cel = scope.names.get(node.name);
+      if (cel === undefined) throw new PythonFault(node.at, `the name ${node.name}`);
+      return cel;
+    }
+    case "constant":
+      return constantToCel(node.value, node.at);
+    case "list":
+      return `[${node.items.map((item) => pythonToCel(item, scope)).join(", ")}]`;
+    case "subscript":
+      return `${operand(node.of, scope)}[${pythonToCel(node.key, scope)}]`;
+    case "not":
+      return `!${operand(node.of, scope)}`;
+    case "minus":
+      return `-${operand(node.of, scope)}`;
+    case "and":
+    case "or":
+      return node.items.map((item) => operand(item, scope)).join(node.kind === "and" ? " && " : " || ");
+    case "choice":
+      return `${operand(node.test, scope)} ? ${operand(node.yes, scope)} : ${operand(node.no, scope)}`;
+    case "arithmetic":
+      return arithmetic(node, scope);
+    case "compare":
+      return comparisons(node.first, node.rest, scope);
+    case "call":
+      return callToCel(node, scope, { cel: pythonToCel, operand });
+    default:
+      throw new PythonFault(node.at, nameOf(node));
+  }
+}
+
+/** An expression as it can stand beside an operator. */
+function operand(node: PythonNode, scope: PythonScope): string {
+  const cel = pythonToCel(node, scope);
+  const stands = ["name", "constant", "list", "subscript", "call"].includes(node.kind) && !cel.startsWith("-");
+  return stands ? cel : `(${cel})`;
+}
+
+function arithmetic(node: Extract<PythonNode, { kind: "arithmetic" }>, scope: PythonScope): string {
+  if (node.sign === "/") return `ratio(${pythonToCel(node.left, scope)}, ${pythonToCel(node.right, scope)})`;
+  if (node.sign === "%") return `mod(${pythonToCel(node.left, scope)}, ${pythonToCel(node.right, scope)})`;
+  return `${operand(node.left, scope)} ${node.sign} ${operand(node.right, scope)}`;
+}
+
+function comparisons(first: PythonNode, rest: readonly Comparison[], scope: PythonScope): string {
+  let left = first;
+  const parts = rest.map(({ sign, right }) => {
+    const part = comparison(left, sign, right, scope);
+    left = right;
+    return part;
+  });
+  return parts.length === 1 ? parts.join("") : parts.map((part) => `(${part})`).join(" && ");
+}
+
+function comparison(left: PythonNode, sign: Comparison["sign"], right: PythonNode, scope: PythonScope): string {
+  const isNone = right.kind === "constant" && right.value === null;
+  if (sign === "is" || sign === "is not") {
+    if (!isNone) throw new PythonFault(right.at, `${sign} with anything but None`);
+    return none(left, sign === "is", scope);
+  }
+  if (isNone && (sign === "==" || sign === "!=")) return none(left, sign === "==", scope);
+  if (sign === "in") return within(left, right, scope);
+  if (sign === "not in") return `!(${within(left, right, scope)})`;
+  return `${operand(left, scope)} ${sign} ${operand(right, scope)}`;
+}
+
+/** `None` is what isn't there: a field that was not handed in, too. */
+function none(node: PythonNode, yes: boolean, scope: PythonScope): string {
+  if (node.kind !== "subscript") return `dyn(${pythonToCel(node, scope)}) ${yes ? "==" : "!="} null`;
+  const key = pythonToCel(node.key, scope);
+  const of = operand(node.of, scope);
+  if (node.key.kind !== "constant" || typeof node.key.value !== "string") {
+    return `dyn(${of}[${key}]) ${yes ? "==" : "!="} null`;
+  }
+  const there = `${key} in ${of} && dyn(${of}[${key}]) != null`;
+  return yes ? `!(${there})` : there;
+}
+
+function within(left: PythonNode, right: PythonNode, scope: PythonScope): string {
+  const range = operand(right, scope);
+  if (scope.isText(range)) return `${range}.contains(${pythonToCel(left, scope)})`;
+  return `${operand(left, scope)} in ${range}`;
+}
+
+/** What names in a Python expression stand for. */
+interface PythonScope {
+  /** The language's expression for each name. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Whether an expression of the language is known to be a text, where Python's `in` looks for a part. */
+  isText(cel: string): boolean;
+}
+
+/** How the parts of an expression are written: alone, and as they can stand beside an operator. */
+interface Write {
+  cel(node: PythonNode, scope: PythonScope): string;
+  operand(node: PythonNode, scope: PythonScope): string;
+}
+
+/** Types for `isinstance`, as a test of `@`. */
+const INSTANCES: ReadonlyMap<string, string> = new Map([
+  ["str", "type(@) == string"],
+  ["bool", "type(@) == bool"],
+  ["int", "isInteger(@)"],
+  ["float", "type(@) in [int, double]"],
+  ["list", "type(@) == list"],
+  ["dict", "type(@) == map"],
+]);
+
+/** The most types that a value is compared with: the value is written once for each. */
+const TYPES_MAX = 20;
+
+/** Methods of texts, each with how many arguments it takes. */
+const METHODS: ReadonlyMap<string, readonly [cel: string, count: number]> = new Map([
+  ["startswith", ["startsWith", 1]],
+  ["endswith", ["endsWith", 1]],
+  ["lower", ["lowerAscii", 0]],
+  ["upper", ["upperAscii", 0]],
+  ["strip", ["trim", 0]],
+]);
+
+/** A call that has a twin. Throws `PythonFault` for any other. */
+function callToCel(
+  { callee, args, at }: Extract<PythonNode, { kind: "call" }>,
+  scope: PythonScope,
+  write: Write,
+): string {
+  const [first, second] = args;
+  if (callee.kind === "attribute") return method(callee, args, scope, write);
+  if (callee.kind !== "name" || first === undefined) throw new PythonFault(at, nameOf(callee));
+  const { name } = callee;
+  if (name === "len" && args.length === 1) return `size(${write.cel(first, scope)})`;
+  if (name === "str" && args.length === 1) return `string(${write.cel(first, scope)})`;
+  if (name === "isinstance" && second !== undefined && args.length === 2) return instance(first, second, scope, write);
+  if ((name === "all" || name === "any") && first.kind === "each") {
+    return each(first, name === "all" ? "all" : "exists", scope, write);
+  }
+  throw new PythonFault(at, `${name}(…)`);
+}
+
+function method(
+  { of, name, at }: Extract<PythonNode, { kind: "attribute" }>,
+  args: readonly PythonNode[],
+  scope: PythonScope,
+  write: Write,
+): string {
+  const [first, second] = args.map((arg) => write.cel(arg, scope));
+  if (name === "get" && first !== undefined && args.length <= 2) {
+    const map = write.operand(of, scope);
+    return `(${first} in ${map} ? dyn(${map}[${first}]) : dyn(${second ?? "null"}))`;
+  }
+  const [cel, count] = METHODS.get(name) ?? [];
+  if (cel === undefined || args.length !== count) throw new PythonFault(at, `.${name}(…)`);
+  return `${write.operand(of, scope)}.${cel}(${first ?? ""})`;
+}
+
+function instance(value: PythonNode, types: PythonNode, scope: PythonScope, write: Write): string {
+  const cel = write.cel(value, scope);
+  const all = types.kind === "list" ? types.items : [types];
+  if (all.length > TYPES_MAX) throw new PythonFault(types.at, `more than ${TYPES_MAX} types`, true);
+  const tests = all.map((type) => {
+    const test = type.kind === "name" ? INSTANCES.get(type.name) : undefined;
+    if (test === undefined) throw new PythonFault(type.at, `isinstance with ${nameOf(type)}`);
+    return `(${test.replace("@", () => cel)})`;
+  });
+  if (tests.length === 0) throw new PythonFault(types.at, "isinstance without a type");
+  return tests.length === 1 ? tests.join("") : `(${tests.join(" || ")})`;
+}
+
+function each(
+  { element, variable, range, conditions }: Extract<PythonNode, { kind: "each" }>,
+  macro: "all" | "exists",
+  scope: PythonScope,
+  write: Write,
+): string {
+  // A name of our own: Python's may be a word or a variable of the language.
+  const taken = [...scope.names.values()].filter((cel) => /^item\d*$/.test(cel)).length;
+  const item = taken === 0 ? "item" : `item${taken + 1}`;
+  const inner = { ...scope, names: new Map([...scope.names, [variable, item]]) };
+  const filters = conditions.map((condition) => `.filter(${item}, ${write.cel(condition, inner)})`).join("");
+  return `${write.operand(range, scope)}${filters}.${macro}(${item}, ${write.cel(element, inner)})`;
+}

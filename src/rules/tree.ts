@@ -1,0 +1,86 @@
+import type { ASTNode } from "@marcbachmann/cel-js";
+/** The parts of a node, in their order. */
+export function childrenOf(node: ASTNode): readonly ASTNode[] {
+  switch (node.op) {
+    case "value":
+    case "id":
+      return [];
+    case ".":
+    case ".?":
+      return [node.args[0]];
+    case "call":
+      return node.args[1];
+    case "rcall":
+      return [node.args[1], ...node.args[2]];
+    case "list":
+      return node.args;
+    case "map":
+      return node.args.flat();
+    case "!_":
+    case "-_":
+      return [node.args];
+    default:
+      return node.args;
+  }
+}
+
+/** All nodes of a tree, the whole first. Its depth is bounded by the parser. */
+export function nodesOf(root: ASTNode): ASTNode[] {
+  return [root, ...childrenOf(root).flatMap(nodesOf)];
+}
+
+/** The text that a node is, where it is one. */
+export function literalText(node: ASTNode | undefined): string | undefined {
+  return node?.op === "value" && typeof node.args === "string" ? node.args : undefined;
+}
+
+/** The variable and the key of `variable.key` and `variable["key"]`. */
+export function memberOf(node: ASTNode): { readonly of: string; readonly key: string | undefined } | undefined {
+  if (node.op === "." && node.args[0].op === "id") return { of: node.args[0].args, key: node.args[1] };
+  if (node.op === "[]" && node.args[0].op === "id") {
+    return { of: node.args[0].args, key: literalText(node.args[1]) };
+  }
+  return undefined;
+}
+
+/** A macro over the elements of a list or the keys of an object. */
+export interface Comprehension {
+  readonly range: ASTNode;
+  readonly variable: string;
+  /** What is worked out for each element. */
+  readonly body: readonly ASTNode[];
+  /** Whether the result has an element for each: `map`, `filter`. */
+  readonly gives: "bool" | "elements" | "results";
+}
+
+const MACROS = new Map<string, Comprehension["gives"]>([
+  ["all", "bool"],
+  ["exists", "bool"],
+  ["exists_one", "bool"],
+  ["map", "results"],
+  ["filter", "elements"],
+]);
+
+/** What a node goes through, where it is such a macro. */
+export function comprehensionOf(node: ASTNode): Comprehension | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [name, range, [variable, ...body]] = node.args;
+  const gives = MACROS.get(name);
+  if (gives === undefined || variable?.op !== "id" || body.length === 0) return undefined;
+  return { range, variable: variable.args, body, gives };
+}
+
+/** A name that is given to a value for the length of an expression: `cel.bind(name, value, body)`. */
+export interface Binding {
+  readonly variable: string;
+  readonly value: ASTNode;
+  readonly body: ASTNode;
+}
+
+/** The binding that a node is. */
+export function bindingOf(node: ASTNode): Binding | undefined {
+  if (node.op !== "rcall" || node.args[0] !== "bind" || node.args[1].op !== "id") return undefined;
+  const [variable, value, body] = node.args[2];
+  if (variable?.op !== "id" || value === undefined || body === undefined) return undefined;
+  return { variable: variable.args, value, body };
+}

@@ -1,0 +1,173 @@
+import type { Chunk, SearchQuery } from "../ports/retriever.js";
+import type { ChunkRecord, FileRecord, KeptIndex } from "./index-file.js";
+import { type Filters, matchesFilters, type OramaModule, TextIndex } from "./text-index.js";
+import { decodeVectors, encodeVectors, Vectors } from "./vectors.js";
+/** A file with its chunks, ready to be put into the index. */
+export interface PreparedFile {
+  readonly key: string;
+  readonly record: FileRecord;
+  /** The texts of its chunks. */
+  readonly texts: readonly string[];
+  /** The headings in its chunks, below their own. */
+  readonly inner: readonly (readonly string[])[];
+  /** The vectors of its chunks, where there are vectors. */
+  readonly vectors?: readonly Float32Array[];
+}
+
+/** How many chunks an answer has if nobody says. */
+const LIMIT = 5;
+/** From so many chunks on nobody looks at which comes first. */
+const ORDER_MATTERS = 1_000;
+
+/** Chunks, found by words, vectors and filters. A file comes and goes as a whole, between two searches. */
+export class ChunkIndex {
+  private readonly words: TextIndex;
+  private readonly vectors = new Vectors();
+  private readonly records = new Map<string, FileRecord>();
+  /** The keys of the files in order; undefined when they have changed. */
+  private order: readonly string[] | undefined;
+
+  constructor(orama: OramaModule, kept?: KeptIndex) {
+    this.words = new TextIndex(orama);
+    if (kept === undefined) return;
+    this.words.load(kept.orama);
+    for (const [key, { vectors, ...record }] of kept.files) {
+      this.records.set(key, record);
+      const decoded = vectors === undefined ? [] : decodeVectors(vectors, record.chunks.length);
+      for (const [index, vector] of decoded.entries()) this.vectors.add(idOf(key, index), vector);
+    }
+  }
+
+  get files(): ReadonlyMap<string, FileRecord> {
+    return this.records;
+  }
+
+  /** How many chunks it holds. */
+  get size(): number {
+    return [...this.records.values()].reduce((sum, { chunks }) => sum + chunks.length, 0);
+  }
+
+  /** Puts a file in, in the place of what it was before. */
+  put({ key, record, texts, inner, vectors }: PreparedFile): void {
+    this.drop(key);
+    const about = `${record.path.replace(/\.md$/, "")}\n${record.place.about ?? ""}`;
+    for (const [index, { headings, lines: _, ...place }] of record.chunks.entries()) {
+      const names = [...headings, ...(inner[index] ?? [])].join("\n");
+      this.words.add({ id: idOf(key, index), text: texts[index] ?? "", headings: names, about, ...place });
+    }
+    for (const [index, vector] of (vectors ?? []).entries()) this.vectors.add(idOf(key, index), vector);
+    this.records.set(key, record);
+    this.order = undefined;
+  }
+
+  /** Notes that a file was touched and is as it was. */
+  touch(key: string, signature: string): void {
+    const record = this.records.get(key);
+    if (record !== undefined) this.records.set(key, { ...record, signature });
+  }
+
+  drop(key: string): void {
+    for (const index of this.records.get(key)?.chunks.keys() ?? []) {
+      this.words.remove(idOf(key, index));
+      this.vectors.remove(idOf(key, index));
+    }
+    this.records.delete(key);
+    this.order = undefined;
+  }
+
+  /** The text and the vector of a file's chunk. */
+  partOf(key: string, index: number): { readonly text: string; readonly vector: Float32Array | undefined } {
+    return { text: this.words.text(idOf(key, index)), vector: this.vectors.get(idOf(key, index)) };
+  }
+
+  /**
+   * Chunks that the filters leave, the best first. Those that have no word of the query, and are like it
+   * in no way, come last with a score of 0, in the order of their files and lines.
+   */
+  async search(query: SearchQuery, vector: Float32Array | undefined): Promise<readonly Chunk[]> {
+    const limit = Math.max(0, query.limit ?? LIMIT);
+    if (vector !== undefined) return this.searchBoth(query, vector, limit);
+    const ranked = await this.words.search(query.query, query, limit);
+    if (ranked.length >= limit) return ranked.flatMap(([id, score]) => this.chunk(id, score));
+    const found = new Set(ranked.map(([id]) => id));
+    const others = this.ids(query).filter((id) => !found.has(id));
+    return [...ranked, ...others.slice(0, limit - ranked.length).map((id) => [id, 0] as const)].flatMap(([id, score]) =>
+      this.chunk(id, score),
+    );
+  }
+
+  /**
+   * Whether a query gets all that its filters leave, and more than anybody reads: whoever asks so wants the
+   * pieces, not their order, and a text must not hang on a model that is out of reach.
+   */
+  givesAll({ limit = LIMIT, ...filters }: SearchQuery): boolean {
+    return limit >= ORDER_MATTERS && this.ids(filters).length <= limit;
+  }
+
+  save(): KeptIndex {
+    return {
+      files: [...this.records].map(([key, record]) => [key, this.whole(key, record)]),
+      orama: this.words.save(),
+    };
+  }
+
+  private whole(key: string, record: FileRecord): KeptIndex["files"][number][1] {
+    const vectors = [...record.chunks.keys()].flatMap((index) => this.vectors.get(idOf(key, index)) ?? []);
+    return vectors.length === 0 ? record : { ...record, vectors: encodeVectors(vectors) };
+  }
+
+  private async searchBoth(query: SearchQuery, vector: Float32Array, limit: number): Promise<readonly Chunk[]> {
+    const ids = this.ids(query);
+    const words = new Map(await this.words.search(query.query, query, ids.length));
+    const scores = ids.map((id) => ({ id, words: words.get(id) ?? 0, likeness: this.vectors.likeness(id, vector) }));
+    return fuse(scores)
+      .slice(0, limit)
+      .flatMap(([id, score]) => this.chunk(id, score));
+  }
+
+  /** The ids of all chunks that the filters leave, by file and line. */
+  private ids(filters: Filters): string[] {
+    this.order ??= [...this.records.keys()].sort();
+    return this.order.flatMap((key) =>
+      [...(this.records.get(key)?.chunks.entries() ?? [])]
+        .filter(([, chunk]) => matchesFilters(chunk, filters))
+        .map(([index]) => idOf(key, index)),
+    );
+  }
+
+  private chunk(id: string, score: number): Chunk[] {
+    const cut = id.lastIndexOf("#");
+    const record = this.records.get(id.slice(0, cut));
+    const chunk: ChunkRecord | undefined = record?.chunks[Number(id.slice(cut + 1))];
+    if (record === undefined || chunk === undefined) return [];
+    const text = this.words.text(id);
+    return [{ ...chunk, text, file: record.path, tokens: Math.ceil(text.length / 4), score }];
+  }
+}
+
+function idOf(key: string, index: number): string {
+  return `${key}#${index}`;
+}
+
+/** How much the words count beside the vectors. */
+const WORDS = 0.5;
+
+/** What two rankings say of a chunk. */
+interface Scores {
+  readonly id: string;
+  /** By its words, 0 or more: without a scale of its own. */
+  readonly words: number;
+  /** By its vector, from 0 to 1. */
+  readonly likeness: number;
+}
+
+/** One score from two, from 0 to 1: that of the words is taken relative to the best one. Best first; equal ones stay in order. */
+function fuse(scores: readonly Scores[]): readonly (readonly [id: string, score: number])[] {
+  const best = scores.reduce((most, { words }) => Math.max(most, words), 0);
+  return scores
+    .map(({ id, words, likeness }) => {
+      const relative = best === 0 ? 0 : words / best;
+      return [id, WORDS * relative + (1 - WORDS) * likeness] as const;
+    })
+    .sort(([, one], [, other]) => other - one);
+}

@@ -1,0 +1,167 @@
+import { kMaxLength } from "node:buffer";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { constants, gunzip, gzip } from "node:zlib";
+import { type Commit, type Payload, SESSION_STATUSES } from "../../ports/storage-adapter.js";
+import type { SessionId } from "../../workflow/names.js";
+import { isIsoTime } from "../common/session-query.js";
+import { type Disk, temporaryName } from "./disk.js";
+import { asDamage, tampered } from "./failures.js";
+import type { Folders, SessionPlace, StoreLayout } from "./layout.js";
+/** A commit without its body: all that a list and a compare-and-set need. */
+export type CommitHeader = Omit<Commit, "body" | "payloads">;
+
+const NEWLINE = 10;
+
+/**
+ * A commit as a file: one JSON object in two lines, the body alone on the second. JSON escapes newlines, so the first
+ * one in the file ends the header, and a list reads no more than that of a large commit.
+ */
+export function encodeCommit(commit: Commit): string {
+  const { sessionId, version, at, schema, previousHash, hash, summary } = commit;
+  const header = JSON.stringify({ sessionId, version, at, schema, previousHash, hash, summary });
+  return `${header.slice(0, -1)},\n"body":${JSON.stringify(commit.body)}}\n`;
+}
+
+/** Reads a commit file; throws `TAMPERED` if it isn't one of this session and this version. */
+export function parseCommit(data: Buffer, id: SessionId, version: number): Commit {
+  const value = parseJson(data.toString("utf8"), id, version);
+  if (isHeader(value) && "body" in value && typeof value.body === "string") {
+    return { ...checked(value, id, version), body: value.body };
+  }
+  throw tampered(id, version, "it is not a commit");
+}
+
+/** Reads the header out of the first bytes of a commit file; undefined if they don't hold all of it. */
+export function parseHeader(data: Buffer, id: SessionId, version: number): CommitHeader | undefined {
+  const end = data.indexOf(NEWLINE);
+  if (end < 1) return undefined;
+  const value = parseJson(`${data.toString("utf8", 0, end - 1)}}`, id, version);
+  if (isHeader(value)) return checked(value, id, version);
+  throw tampered(id, version, "it is not a commit");
+}
+
+function parseJson(text: string, id: SessionId, version: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw tampered(id, version, "it is cut short, or not JSON");
+  }
+}
+
+function checked(header: CommitHeader, id: SessionId, version: number): CommitHeader {
+  if (header.sessionId !== id || header.summary.sessionId !== id) {
+    throw tampered(id, version, "it belongs to another session");
+  }
+  if (header.version !== version) {
+    throw tampered(id, version, `it holds version ${header.version}`);
+  }
+  return header;
+}
+
+function isHeader(value: unknown): value is CommitHeader {
+  if (!isRecord(value) || !isRecord(value.summary)) return false;
+  const { summary } = value;
+  const texts = [value.sessionId, value.at, value.previousHash, value.hash, summary.updatedAt];
+  return (
+    texts.every((text) => typeof text === "string") &&
+    // Markers have their place by it: any other text could lead out of the store.
+    isIsoTime(summary.createdAt) &&
+    Number.isSafeInteger(value.version) &&
+    Number.isSafeInteger(value.schema) &&
+    Number.isSafeInteger(summary.activeSince) &&
+    SESSION_STATUSES.some((status) => status === summary.status)
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+/** A control character is one byte, and six in JSON. */
+const MAX_JSON_GROWTH = 6;
+const HASH = /^[0-9a-f]{64}$/;
+
+/** Whether a text may be a payload's hash, and so a file's name. */
+export function isPayloadHash(hash: string): boolean {
+  return HASH.test(hash);
+}
+
+/** Where a session's payloads are. */
+export function payloadFolder({ folder }: Pick<SessionPlace, "folder">): string {
+  return join(folder, "payloads");
+}
+
+/**
+ * Large evidence, one compressed file for each content. The text is kept as a JSON string, as UTF-8 has no place for
+ * a lone surrogate.
+ */
+export class PayloadFiles {
+  readonly #disk: Disk;
+  readonly #layout: StoreLayout;
+  readonly #folders: Folders;
+  readonly #maxOutputLength: number;
+
+  constructor(disk: Disk, layout: StoreLayout, folders: Folders, maxCommitBytes: number) {
+    this.#disk = disk;
+    this.#layout = layout;
+    this.#folders = folders;
+    this.#maxOutputLength = Math.min(MAX_JSON_GROWTH * maxCommitBytes + 2, kMaxLength);
+  }
+
+  /** Brings payloads to the disk; before the commit that names them. */
+  async store(at: SessionPlace, payloads: readonly Payload[]): Promise<void> {
+    if (payloads.length === 0) return;
+    const folder = payloadFolder(at);
+    await this.#folders.within(folder, async () => {
+      for (const payload of payloads) await this.#storeOne(folder, payload);
+      // Also for those that were there: who wrote them may have died before this.
+      await this.#disk.syncFolder(folder);
+    });
+  }
+
+  async #storeOne(folder: string, { hash, body }: Payload): Promise<void> {
+    const path = join(folder, `${hash}.gz`);
+    if (await this.#disk.exists(path)) return;
+    const staged = join(folder, temporaryName());
+    // The caller waits: the fastest level costs a tenth of the best one, for a quarter more space.
+    await this.#disk.writeNew(staged, await compress(JSON.stringify(body), { level: constants.Z_BEST_SPEED }));
+    try {
+      await this.#disk.replace(staged, path);
+    } catch (error) {
+      await this.#disk.drop(staged);
+      throw error;
+    }
+  }
+
+  /** When the newest payload of a session was written, in milliseconds; undefined if it has none. */
+  async newest(at: SessionPlace): Promise<number | undefined> {
+    const folder = payloadFolder(at);
+    const names = await this.#disk.names(folder);
+    const stats = await Promise.all(names.map((name) => this.#disk.stat(join(folder, name))));
+    const times = stats.filter((stat) => stat !== undefined).map(({ mtimeMs }) => mtimeMs);
+    return times.length === 0 ? undefined : times.reduce((one, other) => Math.max(one, other));
+  }
+
+  /** A payload's text; undefined if the session has none of that hash. */
+  async read(id: SessionId, hash: string): Promise<string | undefined> {
+    if (!isPayloadHash(hash)) return undefined;
+    const path = join(payloadFolder(this.#layout.place(id)), `${hash}.gz`);
+    const data = await asDamage(this.#disk.read(path), id, 0);
+    return data && this.#unpack(data, id, hash);
+  }
+
+  async #unpack(data: Buffer, id: SessionId, hash: string): Promise<string> {
+    const text = await decompress(data, { maxOutputLength: this.#maxOutputLength }).then(parse).catch(ignoreDamage);
+    if (typeof text === "string") return text;
+    throw tampered(id, 0, `payload ${hash.slice(0, 12)} is damaged, or larger than maxCommitBytes lets it be`);
+  }
+}
+
+function parse(json: Buffer): unknown {
+  return JSON.parse(json.toString("utf8"));
+}
+
+function ignoreDamage(): void {}

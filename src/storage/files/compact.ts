@@ -1,0 +1,150 @@
+import { dirname, join } from "node:path";
+import type { SessionId } from "../../workflow/names.js";
+import { parseCommit } from "./commit-file.js";
+import { orMissing, TEMPORARY, temporaryName } from "./disk.js";
+import { isMissing, tampered } from "./failures.js";
+import { type SessionPlace, sessionOf } from "./layout.js";
+import { PackIndex } from "./pack.js";
+import type { StoreParts } from "./parts.js";
+
+/** What the names of packs that are being written begin with. */
+const STAGED = `${TEMPORARY}pack-`;
+
+/**
+ * Puts a session's versions into one file, the pack, which takes the place of the first version's file by a rename. So
+ * each version is in a file at every instant, and who copies the folder and has its names from before finds the pack under
+ * a name that it has. The other files are deleted after the copy window: a tool that has copied the first version's file
+ * before it was replaced by the pack finds the others. And a commit is packed only when the payloads of its time are as
+ * old as that: a tool that has looked for payloads before would copy the pack without them.
+ *
+ * That they are deleted must not lose anything to a compaction that slept, and wakes up with a shorter pack:
+ *
+ * 1. A compaction makes its file before it looks at what is packed already.
+ * 2. Before files are deleted, all packs that are being written are; their compactions begin anew.
+ * 3. Files are deleted only if the pack is the same before and after that. So what is begun later has these versions.
+ *
+ * Nor to a writer that slept, and finds the name of its version free again: it looks at the pack afterwards.
+ */
+export class SessionCompactor {
+  readonly #parts: StoreParts;
+  readonly #copyWindowMs: number;
+
+  constructor(parts: StoreParts, copyWindowMs: number) {
+    this.#parts = parts;
+    this.#copyWindowMs = copyWindowMs;
+  }
+
+  /** Packs what is not packed yet, and deletes what was packed long ago. */
+  async compact(id: SessionId): Promise<void> {
+    const { layout, newest, reader } = this.#parts;
+    const at = layout.place(id);
+    await this.tidy(at);
+    for (;;) {
+      const last = await newest.header(id);
+      if (last === undefined) return;
+      const packed = await reader.packed(at);
+      const version = await this.#packable(at, packed, last.version);
+      if (version - packed < 2 || (await this.#pack(at, version))) return;
+    }
+  }
+
+  /** The last version that may be packed now: all, or those that are older than the copy window. */
+  async #packable(at: SessionPlace, packed: number, newest: number): Promise<number> {
+    const { disk, payloads, reader } = this.#parts;
+    const last = await payloads.newest(at);
+    if (last === undefined) return newest;
+    const now = await orMissing(disk.now(at.folder));
+    if (now === undefined) return 0;
+    const before = now - this.#copyWindowMs;
+    if (last <= before) return newest;
+    for (let version = packed + 1; version <= newest; version++) {
+      const stat = await disk.stat(reader.path(at, version));
+      if (stat !== undefined && stat.mtimeMs > before) return version - 1;
+    }
+    return newest;
+  }
+
+  /** Deletes the files of packed versions, if the pack is old enough; says whether none are left. */
+  async tidy(at: SessionPlace): Promise<boolean> {
+    const { disk, publisher, reader } = this.#parts;
+    const pack = await reader.packState(at);
+    if (pack === undefined || pack.count === 0) return true;
+    const packed = (await reader.versions(at)).filter((version) => version > 1 && version <= pack.count);
+    if (packed.length === 0) return true;
+    const now = await orMissing(disk.now(at.folder));
+    if (now === undefined || now - pack.mtimeMs < this.#copyWindowMs) return now === undefined;
+    for (const name of await disk.names(at.folder)) {
+      if (name.startsWith(STAGED)) await orMissing(disk.fs.unlink(join(at.folder, name)));
+    }
+    if ((await reader.packState(at))?.identity !== pack.identity) return false;
+    // Who packed them may have died before the pack had its name on the disk.
+    await this.#settle(at);
+    // In their order: those that are left have no gaps.
+    for (const version of packed) await publisher.remove(at.folder, version);
+    return true;
+  }
+
+  /** Does that in all sessions that were packed. */
+  async tidyAll(): Promise<void> {
+    const { disk, layout } = this.#parts;
+    for (const name of await disk.names(layout.top("packed"))) {
+      const id = sessionOf(name);
+      if (id !== undefined && (await this.tidy(layout.place(id)))) await disk.drop(layout.packed(id));
+    }
+  }
+
+  /** False if another one was faster, or the session was removed. */
+  async #pack(at: SessionPlace, version: number): Promise<boolean> {
+    const { disk, layout, reader } = this.#parts;
+    const staged = join(at.folder, temporaryName(STAGED));
+    let isGone = false;
+    try {
+      await disk.fill(staged, async (write) => {
+        try {
+          await this.#write(write, at, version);
+        } catch (error) {
+          // The compaction that deletes versions deletes what others have staged before.
+          isGone = !(await disk.exists(staged));
+          throw error;
+        }
+      });
+      await disk.touch(layout.packed(at.id));
+      await disk.replace(staged, reader.pack(at));
+    } catch (error) {
+      // What was staged is not there any more: deleted by another compaction, or moved away with the session's folder.
+      if (isGone || (isMissing(error) && !(await disk.exists(staged)))) return false;
+      throw error;
+    } finally {
+      await disk.drop(staged);
+    }
+    await this.#settle(at);
+    return true;
+  }
+
+  async #write(write: (data: string | Uint8Array) => Promise<void>, at: SessionPlace, version: number): Promise<void> {
+    const { reader } = this.#parts;
+    const index = new PackIndex();
+    let [next, hash] = [1, ""];
+    const take = async (data: Buffer) => {
+      const commit = parseCommit(data, at.id, next);
+      if (commit.previousHash !== hash) throw tampered(at.id, next, "it does not follow the one before it");
+      [next, hash] = [next + 1, commit.hash];
+      index.add(data);
+      await write(data);
+    };
+    await reader.eachPacked(at, take);
+    while (next <= version) {
+      const data = await reader.file(at.id, next, at);
+      if (data === undefined) throw tampered(at.id, next, "it is missing, though later versions are there");
+      await take(data);
+    }
+    await write(index.text());
+  }
+
+  async #settle(at: SessionPlace): Promise<void> {
+    const { disk, reader } = this.#parts;
+    const around = new Set([dirname(reader.pack(at)), at.folder]);
+    // If they are not there any more, the session was removed.
+    for (const folder of around) await orMissing(disk.syncFolder(folder));
+  }
+}

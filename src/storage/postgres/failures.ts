@@ -1,0 +1,211 @@
+import { PhasegateError } from "../../errors.js";
+import type { SessionId } from "../../workflow/names.js";
+import { NOT_WRITTEN } from "./rows.js";
+/** No connection could be had: whatever was to be done on it was not sent. */
+export class NotConnected extends Error {
+  constructor(cause: unknown) {
+    super("no connection", { cause });
+    this.name = "NotConnected";
+  }
+}
+
+/** Something was written, and the server did not wait for its standbys: it may be lost with this server. */
+export class NotReplicated extends Error {
+  constructor() {
+    super("not confirmed by a standby");
+    this.name = "NotReplicated";
+  }
+}
+
+/** A server was reached, and has another role than the one that is wanted: a failover may be under way. */
+export class WrongRole extends Error {
+  constructor(wanted: string) {
+    super(`no server is ${wanted}`);
+    this.name = "WrongRole";
+  }
+}
+
+const POOLER_HAS_STATEMENTS = [
+  "a prepared statement is missing or there twice: a pooler gives each transaction another connection",
+  "Open the storage with preparedStatements: false, or set max_prepared_statements in pgbouncer 1.21 or newer.",
+] as const;
+
+/** By SQLSTATE: what it was, and what to do. */
+const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  "25006": [
+    "the server is read-only",
+    "Connect to the primary server: with several hosts, by target_session_attrs=read-write. Or make the database writable.",
+  ],
+  "26000": POOLER_HAS_STATEMENTS,
+  "28000": ["the server refused the user", "Check the user, and what pg_hba.conf lets it do."],
+  "28P01": ["the password is wrong", "Check the user and the password of the connection."],
+  "3D000": ["there is no such database", "Make the database, or correct its name in the connection."],
+  "3F000": ["there is no such schema", "Open the storage once with a role that may make it."],
+  "42501": ["permission denied", "Grant the role what docs/storage.md lists, then repeat the call."],
+  "42P05": POOLER_HAS_STATEMENTS,
+  "42P01": ["a table is missing", "Open the storage anew, with a role that may make tables."],
+  "53100": ["the server's disk is full", "Free disk space on the server, then repeat the call."],
+  "53300": ["the server has too many connections", "Give each host a smaller pool, or put a pooler between."],
+  "57014": [
+    "the statement took too long, or was cancelled",
+    "Raise the statement timeout, or look for what blocks it.",
+  ],
+};
+/** What `pg` refuses by itself, and poolers refuse, in words alone. None of it goes better at a second try. */
+const REFUSED_WORDS: readonly (readonly [words: RegExp, what: string, remedy: string])[] = [
+  [
+    /password must be a/,
+    "the server asks for a password, and none was given",
+    "Give it in the URL, in PGPASSWORD or in a pgpass file.",
+  ],
+  [
+    /unsupported startup parameter/,
+    "a pooler refuses a setting that the connection begins with",
+    "Open the storage with statementTimeoutMs: 0, or set ignore_startup_parameters = statement_timeout in pgbouncer; " +
+      "leave options out of the URL.",
+  ],
+  [
+    /statement pooling mode/,
+    "the pooler takes no transactions of several statements",
+    "Set pool_mode = transaction, or session, in pgbouncer.",
+  ],
+  [/does not support SSL/, "the server does not support SSL", "Turn SSL on at the server, or leave out sslmode."],
+];
+const LOST_REMEDY = "Check that the server runs and can be reached, then repeat the call.";
+const ROLE_REMEDY =
+  "Wait for a failover to end, then repeat the call; or look which server is the primary, and whether the address names it.";
+const OTHER_REMEDY = "Look at the cause and at the server's log, then repeat the call.";
+
+/** The server's function that applies rules. The text of its errors is in the server's language. */
+const REWRITES_RULES = "RewriteQuery";
+const RULE_IN_THE_WAY = [
+  "a rule on a table changes what is written",
+  "Drop the rule on the tables of phasegate's schema (\\d in psql shows it), then repeat the call.",
+] as const;
+
+/** Rolled back whole, for the sake of another transaction: may be asked again as it is. */
+const ROLLED_BACK = new Set(["40001", "40P01"]);
+/** The server ends connections, or takes none: it shuts down, starts, has too many. Class 08 is the connection's own. */
+const LOST_STATES = /^(08...|57P0[1235]|53300|25P03)$/;
+/** All connections of the pool are lent, for longer than connecting may take. */
+const EXHAUSTED = /timeout exceeded when trying to connect/;
+const LOST_ERRNOS = new Set(
+  "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN ENOENT".split(" "),
+);
+/** What `pg` says in words alone. */
+const LOST_WORDS = /Connection terminated|not queryable|Query read timeout|timeout exceeded when trying to connect/;
+
+/** The SQLSTATE of a refusal, or the code of a failed system call. */
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof NotConnected) return codeOf(error.cause);
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** Whether the server refused to write: it is a standby now, or was made read-only. Nothing was written. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === "25006";
+}
+
+/** Whether no connection was lost, but none was free in time. */
+export function isExhausted(error: unknown): boolean {
+  return error instanceof NotConnected && error.cause instanceof Error && EXHAUSTED.test(error.cause.message);
+}
+
+/** Whether a statement was rolled back so that another one could go on, or is to be confirmed once more. */
+export function isRolledBack(error: unknown): boolean {
+  return error instanceof NotReplicated || ROLLED_BACK.has(codeOf(error) ?? "");
+}
+
+/** Whether the connection is gone, or was never there. What was sent over it may have been done, or not. */
+export function isLost(error: unknown): boolean {
+  if (error instanceof NotConnected) return isLost(error.cause);
+  if (error instanceof WrongRole) return true;
+  if (inWords(error).length > 0) return false;
+  const code = codeOf(error);
+  if (code !== undefined) return LOST_STATES.test(code) || LOST_ERRNOS.has(code);
+  return error instanceof Error && LOST_WORDS.test(error.message);
+}
+
+/** A row that a trigger has dropped, which the statement that appends has noticed. */
+export function isNotWritten(error: unknown): boolean {
+  return codeOf(error) === "22P02" && error instanceof Error && error.message.includes(NOT_WRITTEN);
+}
+
+/** A row that is there already. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(error) === "23505";
+}
+
+/** Passes a `PhasegateError` on, and makes `STORAGE_FAILED` of anything else. No text holds a password or a URL. */
+export function asStorageFailure(operation: string, error: unknown): unknown {
+  if (error instanceof PhasegateError) return error;
+  const { cause, remedy } = explain(error);
+  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
+    remedy,
+    details: { operation, cause },
+    cause: error instanceof NotConnected ? error.cause : error,
+  });
+}
+
+/** `STORAGE_FAILED` after a commit was sent: it may be there, whole, or not. */
+export function outcomeUnknown(error: unknown): PhasegateError {
+  const { cause } = explain(error);
+  return new PhasegateError(
+    "STORAGE_FAILED",
+    `The session storage failed to append: ${cause}; it may have been written`,
+    {
+      remedy: "Look at the session's state before you repeat the call, or repeat it with its idempotency key.",
+      details: { operation: "append", cause, outcome: "unknown" },
+      cause: error instanceof NotConnected ? error.cause : error,
+    },
+  );
+}
+
+/** `STORAGE_FAILED`: a statement succeeded, and did not write what it had to. It was rolled back. */
+export function notWritten(operation: string): PhasegateError {
+  const cause = "a row was not written, though the server reported no error";
+  const remedy =
+    "Look for a trigger or a rule on the tables of phasegate's schema (\\d in psql shows them), drop it, then repeat the call.";
+  return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
+    remedy,
+    details: { operation, cause },
+  });
+}
+
+/** `STORAGE_FAILED` for what the server is, rather than for what it did. */
+export function unusable(cause: string, remedy: string): PhasegateError {
+  return new PhasegateError("STORAGE_FAILED", `The session storage failed to open: ${cause}`, {
+    remedy,
+    details: { operation: "open", cause },
+  });
+}
+
+/** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */
+export function conflict(sessionId: SessionId, version: number): PhasegateError {
+  const reason = "it does not follow the newest version, or the session was removed";
+  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
+    remedy: "Read the session again and repeat the command on its newest version.",
+    details: { sessionId, version },
+  });
+}
+
+function explain(failed: unknown): { readonly cause: string; readonly remedy: string } {
+  if (failed instanceof NotReplicated) return { cause: "no standby has confirmed it", remedy: OTHER_REMEDY };
+  const error = failed instanceof NotConnected ? failed.cause : failed;
+  if (error instanceof WrongRole) return { cause: `${error.message} among those of the address`, remedy: ROLE_REMEDY };
+  const code = codeOf(error);
+  const [what, remedy] = KNOWN[code ?? ""] ?? inWords(error);
+  if (what !== undefined)
+    return { cause: code === undefined ? what : `${what} (${code})`, remedy: remedy ?? OTHER_REMEDY };
+  const name = code ?? (error instanceof Error ? error.name : typeof error);
+  if (isLost(error)) return { cause: `the connection is lost (${name})`, remedy: LOST_REMEDY };
+  return { cause: name, remedy: OTHER_REMEDY };
+}
+
+function inWords(error: unknown): readonly [what?: string, remedy?: string] {
+  if (!(error instanceof Error)) return [];
+  if ("routine" in error && error.routine === REWRITES_RULES && codeOf(error) === "0A000") return RULE_IN_THE_WAY;
+  const [, ...found] = REFUSED_WORDS.find(([words]) => words.test(error.message)) ?? [];
+  return found;
+}

@@ -1,0 +1,236 @@
+import { PhasegateError } from "../../errors.js";
+import { notWritten, unusable } from "./failures.js";
+import type { PgClient } from "./types.js";
+
+/** 13 is the first with 64-bit transaction numbers, which `watch` rests on. */
+const OLDEST_SERVER = 130_000;
+
+/** What the server promises for an acknowledged commit. */
+type ServerDurability = "process" | "power";
+
+/** What is known of a schema that is up to date, and of its server. */
+export interface PreparedSchema {
+  readonly durability: ServerDurability;
+  readonly hasTriggers: boolean;
+}
+
+/**
+ * Brings the tables of a schema up to date, once, however many hosts start at once: under a lock of the database's, in
+ * one transaction. Where nothing is to be done, nothing is locked and no right to make tables is needed.
+ */
+export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<PreparedSchema> {
+  const durability = await checkServer(client);
+  const found = await versionOf(client, schema);
+  if (found < MIGRATIONS.length) {
+    if (!migrate) throw notMigrated(schema, found);
+    await migrateAll(client, schema);
+  }
+  await healTransactions(client, schema);
+  return { durability, hasTriggers: await hasTriggers(client, schema) };
+}
+
+/** Whether triggers of somebody else's, or rules, can change what is written to the tables. */
+async function hasTriggers(client: PgClient, schema: string): Promise<boolean> {
+  const text = `SELECT EXISTS (SELECT FROM pg_trigger t JOIN pg_class r ON r.oid = t.tgrelid
+      JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND NOT t.tgisinternal)
+    OR EXISTS (SELECT FROM pg_rules WHERE schemaname = $1 AND tablename IN ('sessions', 'commits', 'payloads')) AS found`;
+  const { rows } = await client.query<{ found: boolean }>({ text, values: [schema] });
+  return rows[0]?.found === true;
+}
+
+async function checkServer(client: PgClient): Promise<ServerDurability> {
+  const text = `SELECT current_setting('server_version_num')::int AS version,
+    current_setting('server_encoding') AS encoding,
+    current_setting('fsync') <> 'off' AND current_setting('synchronous_commit') <> 'off' AS synced`;
+  const { rows } = await client.query<{ version: number; encoding: string; synced: boolean }>({ text });
+  const [server] = rows;
+  if (server === undefined || server.version < OLDEST_SERVER) {
+    throw unusable("the server is older than PostgreSQL 13", "Use PostgreSQL 13 or newer.");
+  }
+  if (server.encoding !== "UTF8") {
+    throw unusable(`the database's encoding is ${server.encoding}`, "Make the database with ENCODING 'UTF8'.");
+  }
+  return server.synced ? "power" : "process";
+}
+
+async function versionOf(client: PgClient, schema: string): Promise<number> {
+  const text = "SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = $1 AND tablename = 'migrations'";
+  const { rows } = await client.query<{ tables: number }>({ text, values: [schema] });
+  if (rows[0]?.tables !== 1) return 0;
+  const versions = await client.query<{ found: number }>({
+    text: `SELECT coalesce(max(number), 0) AS found FROM "${schema}".migrations`,
+  });
+  const found = versions.rows[0]?.found ?? 0;
+  if (found > MIGRATIONS.length) throw tooNew(found);
+  return found;
+}
+
+async function migrateAll(client: PgClient, schema: string): Promise<void> {
+  await inTransaction(client, async () => {
+    await client.query({
+      text: "SELECT pg_advisory_xact_lock(hashtext('phasegate migrations'), hashtext($1))",
+      values: [schema],
+    });
+    // Somebody else may have done it while this one waited.
+    const done = await versionOf(client, schema);
+    if (done === 0) await makeSchema(client, schema);
+    for (const [index, statements] of MIGRATIONS.entries()) {
+      if (index < done) continue;
+      await client.query({ text: statements(`"${schema}"`) });
+      const insert = `INSERT INTO "${schema}".migrations (number) VALUES ($1)`;
+      const { rowCount } = await client.query({ text: insert, values: [index + 1] });
+      if (rowCount !== 1) throw notWritten("open");
+    }
+  });
+}
+
+async function makeSchema(client: PgClient, schema: string): Promise<void> {
+  const found = await client.query({ text: "SELECT 1 FROM pg_namespace WHERE nspname = $1", values: [schema] });
+  // Also with IF NOT EXISTS it would ask for the right to make schemas, where one was made for this role.
+  if (found.rows.length === 0) await client.query({ text: `CREATE SCHEMA "${schema}"` });
+  await client.query({
+    text: `CREATE TABLE "${schema}".migrations
+      (number integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
+  });
+}
+
+/**
+ * Commits that were restored from a dump of another server can carry transactions that this one has yet to come to:
+ * `watch` would take them for new when it does.
+ */
+async function healTransactions(client: PgClient, schema: string): Promise<void> {
+  const ahead = `FROM "${schema}".commits WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`;
+  const { rows } = await client.query<{ found: boolean }>({ text: `SELECT EXISTS (SELECT ${ahead}) AS found` });
+  if (rows[0]?.found !== true) return;
+  await client.query({
+    text: `UPDATE "${schema}".commits SET xid = '3' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`,
+  });
+}
+
+/** Runs statements in one transaction, in which each sees what was committed before it. */
+export async function inTransaction<T>(client: PgClient, work: () => Promise<T>): Promise<T> {
+  await client.query({ text: "BEGIN ISOLATION LEVEL READ COMMITTED" });
+  try {
+    const result = await work();
+    await client.query({ text: "COMMIT" });
+    return result;
+  } catch (error) {
+    // Where the connection is gone this fails too, and the server has rolled back: the first failure says more.
+    await client.query({ text: "ROLLBACK" }).catch(() => undefined);
+    throw error;
+  }
+}
+
+function tooNew(found: number): PhasegateError {
+  const supported = MIGRATIONS.length;
+  return new PhasegateError("FORMAT_TOO_NEW", `The tables have version ${found}, and ${supported} is supported`, {
+    remedy: "Update phasegate on this host, or use another schema.",
+    details: { found, supported },
+  });
+}
+
+function notMigrated(schema: string, found: number): PhasegateError {
+  return unusable(
+    `the schema ${schema} has version ${found} of the tables, and ${MIGRATIONS.length} is needed`,
+    "Open it once with migrate: true, as `phasegate serve` does, by a role that may make tables.",
+  );
+}
+
+/**
+ * The tables, as steps that are run in their order, each once. A step that was released is never changed: what is
+ * different afterwards is a step of its own.
+ *
+ * Texts that are compared have the collation "C": the order of their characters' numbers, which is the port's, on every
+ * server. Times are the port's texts. `xid` is the transaction that wrote a commit: with snapshots of transactions one
+ * tells what has been committed since, which no sequence can, since numbers are given out before commits are done.
+ *
+ * Most transitions change no indexed column but `updated_at`, whose index summarises blocks: so the row is replaced on its
+ * page, for which there is room left, and no index but that of the log has work with it.
+ */
+
+/** Statements that make the next version of the tables out of the one before; `s` is the quoted schema. */
+export const MIGRATIONS: readonly ((s: string) => string)[] = [
+  (s) => `
+CREATE TABLE ${s}.sessions (
+  session_id text COLLATE "C" PRIMARY KEY,
+  version bigint NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  workflow_type text COLLATE "C" NOT NULL,
+  target text COLLATE "C" NOT NULL,
+  current_step text COLLATE "C" NOT NULL,
+  created_at text COLLATE "C" NOT NULL,
+  updated_at text COLLATE "C" NOT NULL,
+  completed_at text COLLATE "C",
+  removed_at timestamptz,
+  sweep_at timestamptz
+) WITH (fillfactor = 70);
+CREATE TABLE ${s}.commits (
+  session_id text COLLATE "C" NOT NULL,
+  version bigint NOT NULL,
+  at text NOT NULL,
+  schema integer NOT NULL,
+  previous_hash text COLLATE "C" NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  summary text NOT NULL,
+  body text NOT NULL,
+  status text COLLATE "C" NOT NULL,
+  current_step text COLLATE "C" NOT NULL,
+  entry_id bigint GENERATED ALWAYS AS IDENTITY,
+  xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  PRIMARY KEY (session_id, version)
+);
+CREATE TABLE ${s}.payloads (
+  session_id text COLLATE "C" NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  body text NOT NULL,
+  PRIMARY KEY (session_id, hash)
+);
+CREATE TABLE ${s}.listeners (
+  listener_id uuid PRIMARY KEY,
+  until timestamptz NOT NULL
+);
+CREATE INDEX sessions_by_creation ON ${s}.sessions (created_at DESC, session_id) WHERE removed_at IS NULL;
+CREATE INDEX sessions_by_status ON ${s}.sessions (status, created_at DESC, session_id) WHERE removed_at IS NULL;
+CREATE INDEX sessions_by_kind ON ${s}.sessions (left(kind, 256), created_at DESC, session_id) WHERE removed_at IS NULL;
+CREATE INDEX sessions_by_type ON ${s}.sessions (left(workflow_type, 256), created_at DESC, session_id)
+  WHERE removed_at IS NULL;
+CREATE INDEX sessions_by_target ON ${s}.sessions (left(target, 256), created_at DESC, session_id)
+  WHERE removed_at IS NULL;
+CREATE INDEX sessions_by_update ON ${s}.sessions USING brin (updated_at) WITH (pages_per_range = 8, autosummarize = on);
+CREATE INDEX sessions_to_sweep ON ${s}.sessions (sweep_at) WHERE sweep_at IS NOT NULL;
+CREATE INDEX commits_by_transaction ON ${s}.commits (xid);
+CREATE VIEW ${s}.workflow_instances AS
+SELECT s.session_id AS instance_id,
+  s.workflow_type AS workflow_name,
+  s.current_step AS current_step_name,
+  ${seedStatus("s.status")} AS status,
+  c.body AS context,
+  s.created_at::timestamptz AS created_at,
+  s.updated_at::timestamptz AS updated_at,
+  s.completed_at::timestamptz AS completed_at
+FROM ${s}.sessions s JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
+WHERE s.removed_at IS NULL;
+CREATE VIEW ${s}.workflow_history AS
+SELECT c.entry_id AS history_entry_id,
+  c.session_id AS instance_id,
+  c.at::timestamptz AS "timestamp",
+  coalesce(p.current_step, c.current_step) AS step_name,
+  c.body AS user_report,
+  CASE WHEN p.status = 'paused' AND c.status = 'active' THEN 'RESUMING' ELSE ${seedStatus("c.status")} END
+    AS outcome_status,
+  CASE WHEN c.status IN ('active', 'paused') THEN c.current_step END AS determined_next_step
+FROM ${s}.sessions s
+JOIN ${s}.commits c ON c.session_id = s.session_id
+LEFT JOIN ${s}.commits p ON p.session_id = c.session_id AND p.version = c.version - 1
+WHERE s.removed_at IS NULL;
+COMMENT ON VIEW ${s}.workflow_instances IS 'Where each session stands; context is the body of its newest commit';
+COMMENT ON VIEW ${s}.workflow_history IS 'Each commit: step_name is where the session stood before it';
+`,
+];
+
+function seedStatus(column: string): string {
+  return `CASE ${column} WHEN 'active' THEN 'RUNNING' WHEN 'paused' THEN 'SUSPENDED' WHEN 'completed' THEN 'COMPLETED'
+    WHEN 'failed' THEN 'FAILED' ELSE 'DELETED' END`;
+}

@@ -1,0 +1,136 @@
+import { PhasegateError } from "../../errors.js";
+import type { SessionId } from "../../workflow/names.js";
+
+/** SQLite's result codes that are told apart; the low byte of what an error carries. */
+const NAMES: Readonly<Record<number, string>> = {
+  1: "SQLITE_ERROR",
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  7: "SQLITE_NOMEM",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  15: "SQLITE_PROTOCOL",
+  18: "SQLITE_TOOBIG",
+  19: "SQLITE_CONSTRAINT",
+  26: "SQLITE_NOTADB",
+};
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  SQLITE_FULL: "Free disk space where the database is, or raise its max_page_count, then repeat the call.",
+  SQLITE_READONLY: "Give this process the right to write the database and its folder, then repeat the call.",
+  SQLITE_CANTOPEN: "Check that the database is a file in a folder that this process may write, then repeat the call.",
+  SQLITE_IOERR: "The disk reports a fault: check it, and that the database is not on a network file system.",
+  SQLITE_CORRUPT: "The database is damaged: restore it from a backup; PRAGMA integrity_check says what is wrong.",
+  ERR_INVALID_STATE: "The database was closed: open the storage again.",
+  SQLITE_NOTADB: "This file is no SQLite database, or an encrypted one: name another file.",
+};
+const OTHER = "Check that the database is there and writable, then repeat the call.";
+
+/** Locks that others hold for a moment: SQLITE_BUSY, SQLITE_LOCKED, and SQLITE_PROTOCOL, a race for the WAL's lock. */
+const PASSING: ReadonlySet<string | undefined> = new Set(["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"]);
+/** Of a commit that fails so, nothing is in the database. */
+const NOT_WRITTEN: ReadonlySet<string | undefined> = new Set([...PASSING, "SQLITE_FULL", "SQLITE_READONLY"]);
+
+/** The name of the result code of a failed call of SQLite's; undefined if the failure was none. */
+export function sqliteCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
+  return NAMES[error.errcode & 0xff] ?? `SQLite error ${error.errcode}`;
+}
+
+/** Whether a call failed because somebody else held a lock. */
+export function isLocked(error: unknown): boolean {
+  return PASSING.has(sqliteCode(error));
+}
+
+/** Whether the end of a transaction failed in a way that leaves open whether it was written. */
+export function leavesOpen(error: unknown): boolean {
+  return !NOT_WRITTEN.has(sqliteCode(error));
+}
+
+/** Passes a `PhasegateError` on, and makes `STORAGE_FAILED` of anything else. */
+export function asStorageFailure(operation: string, error: unknown): unknown {
+  if (error instanceof PhasegateError) return error;
+  const cause = sqliteCode(error) ?? codeOf(error);
+  return storageFailed(operation, cause, REMEDIES[cause] ?? OTHER, error);
+}
+
+/** `STORAGE_FAILED`, with a remedy of its own. */
+export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
+  return new PhasegateError("STORAGE_FAILED", `The session database failed to ${operation}: ${cause}`, {
+    remedy,
+    details: { operation, cause },
+    cause: error,
+  });
+}
+
+/** `STORAGE_FAILED`: SQLite ran a write without an error, and the rows of the table are not changed by it. */
+export function notWritten(table: string): PhasegateError {
+  const remedy =
+    `Look for a trigger on ${table}, or a view of that name ` +
+    `(SELECT name, sql FROM sqlite_schema WHERE tbl_name = '${table}'), drop it, then repeat the call. ` +
+    "The transaction was rolled back.";
+  return storageFailed("write", `a row of ${table} was not written, though SQLite reported no error`, remedy);
+}
+
+/** `STORAGE_FAILED`: the name of a file of the database leads to another file, or to none. */
+export function fileMoved(operation: string, file: string, isWritten: boolean): PhasegateError {
+  const cause = `${file} was moved, deleted or replaced while the database was open`;
+  const remedy =
+    "Stop every process that has it open, put the right files back (the database with its -wal), then open the storage " +
+    "again. See docs/storage.md on replacing a database.";
+  if (!isWritten) return storageFailed(operation, cause, remedy);
+  return new PhasegateError("STORAGE_FAILED", `The session database failed to ${operation}: ${cause}`, {
+    remedy: `${remedy} Look at the session's state before you repeat the call.`,
+    details: { operation, cause, outcome: "unknown" },
+  });
+}
+
+/** `STORAGE_FAILED` where the end of a transaction failed: it may be there, whole, or not. */
+export function outcomeUnknown(operation: string, error: unknown): PhasegateError {
+  const cause = sqliteCode(error) ?? codeOf(error);
+  return new PhasegateError(
+    "STORAGE_FAILED",
+    `The session database failed to ${operation}: ${cause}; it may have been written`,
+    {
+      remedy: "Look at the session's state before you repeat the call, or repeat it with its idempotency key.",
+      details: { operation, cause, outcome: "unknown" },
+      cause: error,
+    },
+  );
+}
+
+/** `BUSY`: another connection has held its lock for too long. Nothing was written. */
+export function locked(operation: string, waitedMs: number, error: unknown): PhasegateError {
+  return new PhasegateError("BUSY", `The session database was locked for ${waitedMs} ms: it failed to ${operation}`, {
+    remedy:
+      "Try again in a moment. If it stays so, look for a process that holds a transaction open, or is stopped in one; " +
+      "busyTimeout says how long is waited.",
+    // SQLite lets one connection write at a time.
+    details: { running: 1, limit: 1 },
+    cause: error,
+  });
+}
+
+/** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */
+export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError {
+  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
+    remedy: "Read the session again and repeat the command on its newest version.",
+    details: { sessionId, version },
+  });
+}
+
+/** `TAMPERED`: a row isn't what was written. */
+export function tampered(sessionId: string, version: number, reason: string): PhasegateError {
+  return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {
+    remedy: "Restore the database from a backup, or remove the session.",
+    details: { sessionId, version, reason },
+  });
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
+}

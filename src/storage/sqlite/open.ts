@@ -1,0 +1,202 @@
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { PhasegateError } from "../../errors.js";
+import { Connection, knownFile, OpenFile } from "./connection.js";
+import { asStorageFailure, storageFailed } from "./failures.js";
+import { numberIn, textIn } from "./rows.js";
+import { databaseVersion, MIGRATIONS, migrate } from "./schema.js";
+import type { TableNames } from "./tables.js";
+
+const IN_MEMORY = ":memory:";
+/** What the log beside the database is cut back to after a burst, in bytes. */
+const WAL_MAX = 16 * 1024 * 1024;
+
+/** How long whoever opens an old database waits at least: who holds the lock may be migrating, seconds for a large one. */
+const MIGRATION_MS = 60_000;
+
+/** How a database is opened. */
+interface OpenSettings {
+  readonly names: TableNames;
+  readonly busyTimeout: number;
+  /** Whether tables may be made, or brought up to date; if not, a database that needs it is left as it is. */
+  readonly migrate: boolean;
+}
+
+/** Opens a database by its file's name, or takes the host's own, and brings it to the newest version. */
+export async function openDatabase(given: string | DatabaseSync, settings: OpenSettings): Promise<Connection> {
+  const { busyTimeout, migrate } = settings;
+  if (typeof given !== "string") {
+    const connection = new Connection(given, busyTimeout);
+    await bringUpToDate(connection, settings);
+    connection.guard(OpenFile.of(connection.database));
+    return connection;
+  }
+  const { database, opened } = await openFile(given, migrate);
+  const connection = new Connection(database, busyTimeout);
+  try {
+    await connection.patiently("open", () => settle(connection, settings));
+    await bringUpToDate(connection, settings);
+    connection.guard(OpenFile.of(database, opened));
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+/** Opens a file, and tells which one it was right before. */
+async function openFile(name: string, create: boolean) {
+  if (name === "") throw noName();
+  const { DatabaseSync } = loadSqlite();
+  const file = name === IN_MEMORY ? name : resolve(name);
+  try {
+    if (file !== IN_MEMORY && create) await makeDatabaseFile(file);
+    else if (file !== IN_MEMORY) requireDatabaseFile(file);
+    const opened = file === IN_MEMORY ? undefined : knownFile(file);
+    return { database: new DatabaseSync(file), opened };
+  } catch (error) {
+    throw asStorageFailure("open", error);
+  }
+}
+
+// Most databases are up to date, and need no lock to say so.
+async function bringUpToDate(connection: Connection, settings: OpenSettings): Promise<void> {
+  const isOld = await connection.patiently("open", () => needsMigration(connection, settings));
+  if (!isOld) return;
+  const timeout = Math.max(settings.busyTimeout, MIGRATION_MS);
+  await connection.write("open", () => migrate(connection, settings.names), timeout);
+}
+
+function needsMigration(connection: Connection, { names, migrate }: OpenSettings): boolean {
+  const found = databaseVersion(connection, names);
+  if (found >= MIGRATIONS.length) return false;
+  if (!migrate) throw notMigrated(found);
+  return true;
+}
+
+/** How a connection of our own writes. A database that is refused is refused before anything is changed. */
+function settle(connection: Connection, settings: OpenSettings): void {
+  const { database } = connection;
+  // Locks are waited for in `patiently`, where the event loop goes on.
+  database.exec("PRAGMA busy_timeout = 0");
+  needsMigration(connection, settings);
+  const pages = numberIn(connection.prepare("PRAGMA page_count").get() ?? {}, "page_count");
+  if (pages === 0) database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  database.exec(`PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${WAL_MAX}`);
+  const mode = textIn(connection.prepare("PRAGMA journal_mode = WAL").get() ?? {}, "journal_mode");
+  if (mode !== "wal" && mode !== "memory") throw noWal(mode);
+  // On macOS an fsync alone does not reach the disk; elsewhere the last two say nothing.
+  database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
+}
+
+function noName(): PhasegateError {
+  return new PhasegateError("INVALID_INPUT", "The database has no name", {
+    remedy: `Name its file, or ${JSON.stringify(IN_MEMORY)} for one that goes with the process.`,
+    details: { field: "database", expected: "the name of a file" },
+  });
+}
+
+function notMigrated(found: number): PhasegateError {
+  const cause = `it has version ${found} of the tables, and ${MIGRATIONS.length} is needed`;
+  return storageFailed("open", cause, "Open it once with migrate: true, as `phasegate serve` does.");
+}
+
+function noWal(mode: string): PhasegateError {
+  const remedy = "Keep the database on a local disk: a file system without shared memory has no write-ahead log.";
+  return storageFailed("open", `its journal stays in mode ${mode}`, remedy);
+}
+
+const FILE_MODE = 0o600;
+const FOLDER_MODE = 0o700;
+/** What SQLite puts beside a database's file. */
+const BESIDE = ["-journal", "-wal", "-shm"];
+
+/**
+ * Makes the file of a database that is new, and its folder, both for their owner alone: SQLite gives the files that it
+ * puts beside it the same mode. One that is there is left as it is.
+ */
+async function makeDatabaseFile(file: string): Promise<void> {
+  const folder = dirname(file);
+  const first = mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+  refuseOdd(file);
+  if (createEmpty(file)) await syncFolder(folder);
+  if (first === undefined) return;
+  for (let made = folder; made.length >= resolve(first).length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+/** Refuses a file that isn't there, which SQLite would make. */
+function requireDatabaseFile(file: string): void {
+  refuseOdd(file);
+  if (existsSync(file)) return;
+  throw storageFailed("open", "there is no such file", "Correct its name, or open it with migrate: true to make it.");
+}
+
+// To close any handle on a database's file takes away the locks that this process holds on it. So one is opened only
+// for a file that nobody has yet, and closed in the same turn of the event loop.
+function createEmpty(file: string): boolean {
+  try {
+    closeSync(openSync(file, "wx", FILE_MODE));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** SQLite would wait for ever for the other end of a FIFO that lies in the place of one of its files. */
+function refuseOdd(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
+  }
+  for (const name of [file, ...BESIDE.map((ending) => `${file}${ending}`)]) {
+    if (statSync(name, { throwIfNoEntry: false })?.isFile() === false) {
+      const cause = `${basename(name)} is not a regular file`;
+      throw storageFailed("open", cause, `Remove ${basename(name)}, and find out who made it.`);
+    }
+  }
+}
+
+/** Brings a folder's entries to the disk; Windows can't, and does it by itself. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The module, loaded. */
+type SqliteModule = typeof import("node:sqlite");
+
+/**
+ * Node's SQLite. Loaded when the first database is opened, so that importing this entry point fails nowhere; throws
+ * `STORAGE_FAILED` in a runtime that has none.
+ */
+function loadSqlite(): SqliteModule {
+  const module = withoutItsWarning(() => process.getBuiltinModule("node:sqlite"));
+  if (typeof module?.DatabaseSync === "function") return module;
+  throw new PhasegateError("STORAGE_FAILED", "This runtime has no node:sqlite", {
+    remedy: "Use Node 22.13 or later, or a Deno or Bun that has it; or keep the sessions in a FileStorage.",
+    details: { operation: "open", cause: "node:sqlite is missing" },
+  });
+}
+
+/**
+ * Node 22 prints, once in a process, that its SQLite is experimental: that would stand in the terminal or the log of
+ * every host. Only that warning is held back, and only while the module is loaded, in one turn of the event loop.
+ */
+function withoutItsWarning<T>(load: () => T): T {
+  const { emitWarning } = process;
+  process.emitWarning = (...args: unknown[]) => {
+    if (!String(args[0]).startsWith("SQLite is an experimental feature")) Reflect.apply(emitWarning, process, args);
+  };
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

@@ -1,0 +1,250 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import type { ContentProvider } from "../ports/content-provider.js";
+import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
+import type { SessionId } from "../workflow/names.js";
+import { collect } from "./contract.js";
+/** The ways in which {@link brokenContent} breaks a provider. */
+export const BROKEN_CONTENTS = [
+  "any-revision",
+  "empty-texts",
+  "hidden-errors",
+  "listed-twice",
+  "restless-revisions",
+  "swallowed-error",
+] as const;
+/** One of them. */
+export type BrokenContent = (typeof BROKEN_CONTENTS)[number];
+
+type Replace = (inner: ContentProvider) => Partial<ContentProvider>;
+
+const CONTENT_BREAKS: Readonly<Record<BrokenContent, Replace>> = {
+  "any-revision": (inner) => ({ definition: (type) => inner.definition(type) }),
+  "empty-texts": (inner) => ({
+    text: (type, part) =>
+      inner.text(type, part).catch(() => ({ text: "", revision: "0".repeat(12), sources: [], tokens: 0 })),
+  }),
+  "hidden-errors": (inner) => ({
+    list: async () => (await inner.list()).map((listing) => ({ ...listing, diagnostics: [] })),
+  }),
+  "listed-twice": (inner) => ({ list: async () => [...(await inner.list()), ...(await inner.list())] }),
+  "restless-revisions": (inner) => {
+    let count = 0;
+    return {
+      text: async (type, part) => {
+        count += 1;
+        return { ...(await inner.text(type, part)), revision: String(count).padStart(12, "0") };
+      },
+    };
+  },
+  "swallowed-error": (inner) => ({
+    definition: async (type, revision) => {
+      try {
+        return await inner.definition(type, revision);
+      } catch (error) {
+        if (isPhasegateError(error, "DEFINITION_INVALID")) return undefined;
+        throw error;
+      }
+    },
+  }),
+};
+
+/**
+ * A sound provider with one fault, to see that a suite finds it:
+ *
+ * - `any-revision`: has a definition for revisions that there are not;
+ * - `empty-texts`: has an empty text where there is none;
+ * - `hidden-errors`: lists broken workflows without what is wrong with them (found where one is broken);
+ * - `listed-twice`: lists each workflow twice;
+ * - `restless-revisions`: gives the same text another revision each time;
+ * - `swallowed-error`: takes a broken workflow for none (found where one is broken).
+ */
+export function brokenContent(kind: BrokenContent, inner: ContentProvider): ContentProvider {
+  return {
+    list: () => inner.list(),
+    definition: (type, revision) => inner.definition(type, revision),
+    text: (type, part) => inner.text(type, part),
+    ...CONTENT_BREAKS[kind](inner),
+  };
+}
+
+/** The ways in which {@link brokenStorage} breaks an adapter. */
+export const BROKEN_STORAGES = [
+  "last-write-wins",
+  "non-atomic-pair",
+  "swallowed-error",
+  "lost-order",
+  "shared-references",
+  "unfsynced",
+] as const;
+/** One of them. */
+export type BrokenStorage = (typeof BROKEN_STORAGES)[number];
+
+const BREAKS: Readonly<Record<BrokenStorage, (inner: StorageAdapter) => StorageAdapter>> = {
+  "last-write-wins": lastWriteWins,
+  "non-atomic-pair": nonAtomicPair,
+  "swallowed-error": swallowedError,
+  "lost-order": lostOrder,
+  "shared-references": sharedReferences,
+  unfsynced: writeBehind,
+};
+
+/**
+ * A sound adapter with one fault that real ones have had, to see that a suite finds it:
+ *
+ * - `last-write-wins`: writes over whatever has come in between;
+ * - `non-atomic-pair`: what lists show is written before the commit, and stays when that is refused;
+ * - `swallowed-error`: whatever fails but a conflict is taken for done, or for nothing found;
+ * - `lost-order`: gives logs in the order of their versions as text, 10 before 2;
+ * - `shared-references`: gives out the very objects that it was handed;
+ * - `unfsynced`: answers at once and writes later, so that a killed process loses what it acknowledged.
+ */
+export function brokenStorage(kind: BrokenStorage, inner: StorageAdapter): StorageAdapter {
+  return BREAKS[kind](inner);
+}
+
+/** So often it writes anew over what has come in between. */
+const INSISTS = 100;
+
+function lastWriteWins(inner: StorageAdapter): StorageAdapter {
+  const write = async (commit: Commit, tries: number): Promise<void> => {
+    const newest = await inner.read(commit.sessionId);
+    const [version, previousHash] = newest === undefined ? [1, ""] : [newest.version + 1, newest.hash];
+    try {
+      await inner.append({ ...commit, version, previousHash });
+    } catch (error) {
+      if (!isPhasegateError(error, "CONFLICT") || tries === INSISTS) throw error;
+      await write(commit, tries + 1);
+    }
+  };
+  return wrapStorage(inner, { append: (commit) => write(commit, 1) });
+}
+
+function nonAtomicPair(inner: StorageAdapter): StorageAdapter {
+  const shown = new Map<SessionId, SessionSummary>();
+  return wrapStorage(inner, {
+    append: async (commit) => {
+      shown.set(commit.sessionId, commit.summary);
+      await inner.append(commit);
+      shown.delete(commit.sessionId);
+    },
+    list: async (query) => {
+      const page = await inner.list(query);
+      return { ...page, items: page.items.map((summary) => shown.get(summary.sessionId) ?? summary) };
+    },
+  });
+}
+
+function swallowedError(inner: StorageAdapter): StorageAdapter {
+  return wrapStorage(inner, {
+    append: async (commit) => {
+      try {
+        await inner.append(commit);
+      } catch (error) {
+        if (isPhasegateError(error, "CONFLICT")) throw error;
+      }
+    },
+    list: (query) => inner.list(query).catch(() => ({ items: [] })),
+  });
+}
+
+function lostOrder(inner: StorageAdapter): StorageAdapter {
+  return wrapStorage(inner, {
+    async *log(id, { after = 0, limit = Number.POSITIVE_INFINITY } = {}) {
+      const commits = await collect(inner.log(id));
+      const above = commits.filter(({ version }) => version > after);
+      yield* above.sort((one, other) => (String(one.version) < String(other.version) ? -1 : 1)).slice(0, limit);
+    },
+  });
+}
+
+function sharedReferences(inner: StorageAdapter): StorageAdapter {
+  const newest = new Map<SessionId, Commit>();
+  return wrapStorage(inner, {
+    append: async (commit) => {
+      await inner.append(commit);
+      newest.set(commit.sessionId, commit);
+    },
+    read: async (id) => {
+      const commit = await inner.read(id);
+      return commit === undefined ? undefined : (newest.get(id) ?? commit);
+    },
+  });
+}
+
+/** An adapter in front of another one: what `replace` has goes before, all else goes through. */
+export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapter>): StorageAdapter {
+  const { settle, watch, hint, damaged, size, compact, close } = inner;
+  return {
+    capabilities: inner.capabilities,
+    read: (id) => inner.read(id),
+    append: (commit) => inner.append(commit),
+    log: (id, options) => inner.log(id, options),
+    payload: (id, hash) => inner.payload(id, hash),
+    list: (query) => inner.list(query),
+    countActive: (upTo) => inner.countActive(upTo),
+    remove: (id) => inner.remove(id),
+    // What the other one doesn't have, this one doesn't have.
+    ...(settle === undefined ? {} : { settle: settle.bind(inner) }),
+    ...(watch === undefined ? {} : { watch: watch.bind(inner) }),
+    ...(hint === undefined ? {} : { hint: hint.bind(inner) }),
+    ...(damaged === undefined ? {} : { damaged: damaged.bind(inner) }),
+    ...(size === undefined ? {} : { size: size.bind(inner) }),
+    ...(compact === undefined ? {} : { compact: compact.bind(inner) }),
+    ...(close === undefined ? {} : { close: close.bind(inner) }),
+    ...replace,
+  };
+}
+
+/** How long what was acknowledged stands in memory alone. */
+const DELAY_MS = 8;
+
+/**
+ * Answers at once and writes later, as a disk does whose cache nobody syncs. Whoever asks the same adapter sees nothing
+ * of it, since it writes before it looks; a process that is killed has lost what it acknowledged.
+ */
+function writeBehind(inner: StorageAdapter): StorageAdapter {
+  const newest = new Map<SessionId, Commit>();
+  let written: Promise<void> = Promise.resolve();
+  const flushed = <T>(ask: () => Promise<T>): Promise<T> => written.then(ask);
+  const write = async (commit: Commit) => {
+    await delay(DELAY_MS);
+    // Whoever was told that it is stored can't be told now that it isn't.
+    await inner.append(commit).catch(() => {});
+  };
+  return wrapStorage(inner, {
+    append: async (commit) => {
+      const own = structuredClone(commit);
+      const stored = newest.get(commit.sessionId) ?? (await inner.read(commit.sessionId));
+      const before = newest.get(commit.sessionId) ?? stored;
+      if (own.version !== (before?.version ?? 0) + 1 || own.previousHash !== (before?.hash ?? "")) throw conflict(own);
+      newest.set(own.sessionId, own);
+      written = written.then(() => write(own));
+    },
+    read: (id) =>
+      flushed(() => {
+        newest.delete(id);
+        return inner.read(id);
+      }),
+    async *log(id, options) {
+      await written;
+      yield* inner.log(id, options);
+    },
+    payload: (id, hash) => flushed(() => inner.payload(id, hash)),
+    list: (query) => flushed(() => inner.list(query)),
+    countActive: (upTo) => flushed(() => inner.countActive(upTo)),
+    remove: (id) =>
+      flushed(async () => {
+        newest.delete(id);
+        await inner.remove(id);
+      }),
+    close: () => flushed(async () => inner.close?.()),
+  });
+}
+
+function conflict({ sessionId, version }: Commit): PhasegateError<"CONFLICT"> {
+  return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} does not follow the newest one`, {
+    remedy: "Read the session again and repeat the command on its newest version.",
+    details: { sessionId, version },
+  });
+}

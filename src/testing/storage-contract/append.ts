@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import type { Commit } from "../../ports/storage-adapter.js";
+import { digest } from "../../workflow/json.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
+import { collect, present, refuses, wins } from "../contract.js";
+import type { StorageCheck } from "./stage.js";
+
+const RACERS = 16;
+
+/** Compare-and-set: who may append what. */
+export const appendChecks: readonly StorageCheck[] = [
+  [
+    "append: a first commit, and those that follow it",
+    async (storage) => {
+      const chain = commitChain(3);
+      for (const commit of chain) {
+        await storage.append(commit);
+        assert.deepEqual(await storage.read(commit.sessionId), commit);
+      }
+    },
+  ],
+  [
+    "append: a second first commit is refused",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await refuses("CONFLICT", storage.append(makeCommit({ body: "another" })));
+      assert.deepEqual(await storage.read(first.sessionId), first);
+    },
+  ],
+  [
+    "append: a commit on an older version is refused",
+    async (storage) => {
+      const [first, second] = await appendAll(storage, commitChain(2));
+      await refuses("CONFLICT", storage.append(nextCommit(first, { body: "too late" })));
+      assert.deepEqual(await storage.read(first.sessionId), second);
+    },
+  ],
+  [
+    "append: the same commit twice is refused",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await refuses("CONFLICT", storage.append(first));
+    },
+  ],
+  [
+    "append: a wrong previousHash is refused",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await refuses("CONFLICT", storage.append(nextCommit(first, { previousHash: "0".repeat(64) })));
+      await refuses("CONFLICT", storage.append(nextCommit(first, { previousHash: "" })));
+      await refuses("CONFLICT", storage.append(makeCommit({ sessionId: "other", previousHash: first.hash })));
+      assert.deepEqual(await storage.read(first.sessionId), first);
+    },
+  ],
+  [
+    "append: a version that leaves a gap is refused",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await refuses("CONFLICT", storage.append(nextCommit(first, { version: 3 })));
+      await refuses(
+        "CONFLICT",
+        storage.append(makeCommit({ sessionId: "other", version: 2, previousHash: first.hash })),
+      );
+      assert.equal((await collect(storage.log(first.sessionId))).length, 1);
+    },
+  ],
+  [
+    "append: of those that begin a session at once, one wins",
+    async (storage) => {
+      const winner = await race(storage, (name) => makeCommit({ body: name }));
+      assert.deepEqual(await collect(storage.log(winner.sessionId)), [winner]);
+    },
+  ],
+  [
+    "append: of those that follow a commit at once, one wins",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      const winner = await race(storage, (name) => nextCommit(first, { body: name }));
+      assert.deepEqual(await collect(storage.log(first.sessionId)), [first, winner]);
+    },
+  ],
+  [
+    "append: sessions don't get in each other's way",
+    async (storage) => {
+      const chains = ["a", "b", "a-b", "a_b"].map((sessionId) => commitChain(5, { sessionId }));
+      await Promise.all(chains.map((chain) => appendAll(storage, chain)));
+      for (const chain of chains) {
+        assert.deepEqual(await collect(storage.log(chain[0].sessionId)), chain);
+      }
+    },
+  ],
+  [
+    "append: a commit over the largest size is refused",
+    async (storage) => {
+      const { maxCommitBytes } = storage.capabilities;
+      // One that is larger than what a test may hold is taken at its word.
+      if (maxCommitBytes > 128 * 1024 * 1024) return;
+      const commit = makeCommit({ hash: "0".repeat(64), body: "x".repeat(maxCommitBytes + 1) });
+      await refuses("TOO_LARGE", storage.append(commit));
+      assert.equal(await storage.read(commit.sessionId), undefined);
+    },
+  ],
+];
+
+/** Appends several commits at once, of which one must win and the others be refused; gives back the winner. */
+async function race(storage: Parameters<StorageCheck[1]>[0], make: (name: string) => Commit): Promise<Commit> {
+  const commits = Array.from({ length: RACERS }, (_, index) => make(`racer ${index}`));
+  const results = await Promise.all(commits.map((commit) => wins(storage.append(commit))));
+  const winners = commits.filter((_, index) => results[index]);
+  assert.equal(winners.length, 1, `of ${RACERS} commits at once one must win, not ${winners.length}`);
+  return present(winners[0], "the winner");
+}
+
+/** Objects that are handed in or given back are nobody's hands on what is stored. */
+export const aliasChecks: readonly StorageCheck[] = [
+  [
+    "aliases: changing what was appended or given back changes nothing that is stored",
+    async (storage) => {
+      const commit = makeCommit();
+      const given = { ...commit, summary: { ...commit.summary } };
+      await storage.append(given);
+      given.summary.target = given.body = "changed";
+      for (let time = 1; time <= 2; time++) {
+        const read = present(await storage.read(commit.sessionId), "the commit");
+        assert.deepEqual(read, commit);
+        spoil(read.summary);
+        spoil(read);
+        for (const summary of (await storage.list({})).items) spoil(summary);
+      }
+      assert.deepEqual((await storage.list({})).items, [commit.summary]);
+      await refuses("CONFLICT", storage.append(commit));
+    },
+  ],
+  [
+    "aliases: changing what a log or a list gave back changes nothing that is stored",
+    async (storage) => {
+      const first = makeCommit();
+      const second = nextCommit(first);
+      for (const commit of [first, second]) await storage.append(commit);
+      for (let time = 1; time <= 2; time++) {
+        const log = await collect(storage.log(first.sessionId));
+        assert.deepEqual(log, [first, second]);
+        for (const commit of log) {
+          spoil(commit.summary);
+          spoil(commit);
+        }
+        const page = await storage.list({});
+        assert.deepEqual(page.items, [second.summary]);
+        spoil(page.items);
+      }
+      await storage.append(nextCommit(second));
+    },
+  ],
+  [
+    "aliases: a commit that the caller changes while it is appended is stored as it was handed in",
+    async (storage) => {
+      const payload = { hash: digest("x"), body: "x" };
+      const first = makeCommit({ payloads: [payload] });
+      const handed = { ...payload };
+      const given = { ...first, summary: { ...first.summary }, payloads: [handed] };
+      const appended = storage.append(given);
+      given.summary.target = given.body = given.hash = handed.body = "changed";
+      given.payloads.length = 0;
+      await appended;
+      const { payloads, ...kept } = first;
+      assert.deepEqual(payloads, [payload]);
+      // An adapter may leave them out.
+      const { payloads: _, ...read } = (await storage.read(first.sessionId)) ?? {};
+      assert.deepEqual(read, kept);
+      assert.equal(await storage.payload(first.sessionId, payload.hash), payload.body);
+      assert.deepEqual((await storage.list({})).items, [first.summary]);
+      await storage.append(nextCommit(first, { payloads: [] }));
+    },
+  ],
+];
+
+// A frozen object refuses, which is as good.
+function spoil(value: object): void {
+  for (const key of Object.keys(value)) Reflect.set(value, key, "changed");
+}

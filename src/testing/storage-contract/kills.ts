@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
+import type { SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
+import { parseSessionId, type SessionId } from "../../workflow/names.js";
+import { makeCommit, nextCommit } from "../commits.js";
+import { collect, NotTried, present } from "../contract.js";
+import { type StorageChild, type WorkerTask, withChildren } from "./children.js";
+import { markedEngine, markersIn, markersOf } from "./live-through.js";
+import type { StageCheck, StorageProcess, StorageStage } from "./stage.js";
+
+/** How many processes are at work at once, and killed each in its turn. */
+const LANES = 3;
+/** A process is killed so long after its first acknowledged commit at the latest. */
+const LIFE_MS = 60;
+/** Kills of processes that append, for one of an engine. */
+const ENGINE_SHARE = 5;
+
+/** Processes that are killed at random instants. */
+export const killChecks: readonly StageCheck[] = [
+  [
+    "kills: what was acknowledged is there, with no gap, no double, nothing torn, and the next append works",
+    async (stage) => {
+      const target = await durable(stage);
+      const lines = await inLanes(stage, stage.kills, (round) =>
+        killOne(target, { kind: "append", ids: ["common", `round_${round}`], count: 1e9 }),
+      );
+      await checkSessions(await stage.reopen(), lines);
+    },
+  ],
+  [
+    "kills: whoever repeats a killed engine's calls under their keys goes on, and nothing is done twice",
+    async (stage) => {
+      const target = await durable(stage);
+      const kills = Math.ceil(stage.kills / ENGINE_SHARE);
+      const keys = new Set<string>();
+      // The first one that a lane has not seen the end of is where its next process begins; more than it can live in its time.
+      const lines = await inLanes(stage, kills, async (_, lane, before) => {
+        const done = before.filter((line) => line.endsWith("-last")).length;
+        const mine = Array.from({ length: 200 }, (_, index) => `l${lane}s${done + index}`);
+        return killOne(target, { kind: "live", keys: mine });
+      });
+      for (const line of lines) keys.add(keyIn(line));
+      await finish(target, [...keys]);
+      await checkLives(stage, lines);
+    },
+  ],
+];
+
+/** How other processes open a storage that outlives them; all adapters of this one are closed. */
+async function durable(stage: StorageStage): Promise<StorageProcess> {
+  const target = await stage.process();
+  if (stage.storage.capabilities.durability === "memory") throw new NotTried("the adapter keeps nothing");
+  await stage.close();
+  return target;
+}
+
+/** Several rounds, side by side where several processes may use a storage; gives all that was acknowledged. */
+async function inLanes(
+  { storage }: StorageStage,
+  rounds: number,
+  play: (round: number, lane: number, before: readonly string[]) => Promise<readonly string[]>,
+): Promise<string[]> {
+  let round = 0;
+  const follow = async (lane: number) => {
+    const lines: string[] = [];
+    for (round += 1; round <= rounds; round += 1) lines.push(...(await play(round, lane, lines)));
+    return lines;
+  };
+  const count = storage.capabilities.multiProcess ? LANES : 1;
+  return (await Promise.all(Array.from({ length: count }, (_, lane) => follow(lane)))).flat();
+}
+
+/** Starts a process and kills it at some instant; that it acknowledges anything shows that the one before left no harm. */
+async function killOne(target: StorageProcess, task: WorkerTask): Promise<readonly string[]> {
+  return withChildren(async (start) => {
+    const child = start(target, task);
+    await child.until(1, "a process must get on after others were killed");
+    await delay(Math.random() * LIFE_MS);
+    await child.kill();
+    return child.lines;
+  });
+}
+
+/** Lives the sessions to their ends, those that kills have left too. */
+async function finish(target: StorageProcess, keys: readonly string[]): Promise<void> {
+  await withChildren(async (start) => {
+    const child = start(target, { kind: "live", keys });
+    await child.until(keys.length * (markersOf("").length + 1), "a process must live all sessions to their ends");
+    await child.finish();
+  });
+}
+
+async function checkLives(stage: StorageStage, lines: readonly string[]): Promise<void> {
+  const storage = await stage.reopen();
+  const engine = markedEngine(storage);
+  const ids = new Map(lines.map((line) => [keyIn(line), line.split(" ")[0] ?? ""]));
+  for (const line of lines) assert.equal(line.split(" ")[0], ids.get(keyIn(line)), "one key has begun two sessions");
+  for (const [key, id] of ids) {
+    const { intact } = await engine.audit(id);
+    assert.ok(intact, `the log of ${id} does not hold together`);
+    assert.deepEqual(await markersIn(storage, id), markersOf(key), `the calls of ${id} are not there once each`);
+    assert.equal((await engine.getState(id)).head.status, "completed");
+  }
+  const listed = (await storage.list({ limit: 1000 })).items.map(({ sessionId }) => String(sessionId));
+  assert.deepEqual(listed.sort(), [...ids.values()].sort(), "there are other sessions than those that were begun");
+}
+
+/** The key of the session that a line tells of. */
+function keyIn(line: string): string {
+  return (line.split(" ")[1] ?? "").split("-")[0] ?? "";
+}
+
+const PROCESSES = 3;
+const APPENDS = 40;
+/** How long a stopped process stays so, if the others are held up by it. */
+const STOPPED_MS = 250;
+const PAUSES_MAX = 25;
+
+/** Several processes on one storage, each awake when the others don't expect it. */
+export const processChecks: readonly StageCheck[] = [
+  ["processes: no update is lost among those that append to one session", (stage) => race(stage, ["one"])],
+  [
+    "processes: no update is lost among those that append to several sessions",
+    (stage) => race(stage, ["one", "two", "three"]),
+  ],
+  [
+    "processes: one that is stopped in the middle and wakes up late overwrites nothing",
+    async (stage) => {
+      // There are no such signals on Windows.
+      if (process.platform === "win32") throw new NotTried("processes can't be stopped on Windows");
+      const target = await shared(stage);
+      const lines = await withChildren(async (start) => {
+        const task = { kind: "append", ids: ["common"], count: 1e9 } as const;
+        const [sleeper, other] = [start(target, task), start(target, task)];
+        const pauses = Math.min(PAUSES_MAX, Math.ceil(stage.kills / 10));
+        for (let count = 0; count < pauses; count++) await pause(sleeper, other);
+        await Promise.all([sleeper.stop(), other.stop()]);
+        return [...sleeper.lines, ...other.lines];
+      });
+      await checkSessions(await stage.reopen(), lines);
+    },
+  ],
+];
+
+async function race(stage: StorageStage, ids: readonly string[]): Promise<void> {
+  const target = await shared(stage);
+  const lines = await withChildren(async (start) => {
+    const task = { kind: "append", ids, count: APPENDS } as const;
+    const children = Array.from({ length: PROCESSES }, () => start(target, task));
+    await Promise.all(children.map((child) => child.finish()));
+    return children.flatMap((child) => child.lines);
+  });
+  await checkSessions(await stage.reopen(), lines);
+}
+
+/** Stops one wherever it is, lets the other write, and wakes it up. */
+async function pause(sleeper: StorageChild, other: StorageChild): Promise<void> {
+  await sleeper.until(sleeper.lines.length + 1, "a process that was stopped must go on");
+  await delay(Math.random() * 5);
+  sleeper.signal("SIGSTOP");
+  // The other may have to wait for what the stopped one holds: then nothing is written, and nothing lost.
+  const more = other.lines.length + 3;
+  await Promise.race([other.until(more, "a process must go on beside one that is stopped"), delay(STOPPED_MS)]);
+  sleeper.signal("SIGCONT");
+}
+
+/** How other processes open a storage that several may use. */
+async function shared(stage: StorageStage): Promise<StorageProcess> {
+  const target = await stage.process();
+  if (stage.storage.capabilities.multiProcess) return target;
+  throw new NotTried("the adapter does not say that several may use a storage at once");
+}
+
+/** What a process was told is stored. */
+interface Acknowledged {
+  readonly id: SessionId;
+  readonly version: number;
+  readonly hash: string;
+}
+
+/**
+ * Checks sessions that processes have appended to, against what they said: what was acknowledged is there, once; no
+ * version is missing or doubled, no commit torn, no update lost; lists and counts agree; and each session goes on.
+ */
+async function checkSessions(storage: StorageAdapter, lines: readonly string[]): Promise<void> {
+  const acknowledged = lines.map(readLine);
+  const summaries = await listAll(storage);
+  const listed = new Map(summaries.map((summary) => [summary.sessionId, summary]));
+  assert.equal(listed.size, summaries.length, "a session is listed twice");
+  const byId = new Map<SessionId, Acknowledged[]>();
+  for (const one of acknowledged) {
+    const known = byId.get(one.id);
+    if (known === undefined) byId.set(one.id, [one]);
+    else known.push(one);
+  }
+  for (const id of byId.keys()) assert.ok(listed.has(id), `session ${id} was acknowledged, and is in no list`);
+  const active = summaries.filter(({ status }) => status === "active");
+  const filtered = await listAll(storage, { status: ["active"] });
+  assert.deepEqual(filtered, active, "the list of active sessions is not that of all");
+  assert.ok((await storage.countActive(1e6)) >= active.length, "fewer sessions are counted as active than are");
+  for (const [id, summary] of listed) await checkSession(storage, summary, byId.get(id) ?? []);
+}
+
+async function checkSession(
+  storage: StorageAdapter,
+  summary: SessionSummary,
+  acknowledged: readonly Acknowledged[],
+): Promise<void> {
+  const { sessionId: id } = summary;
+  const log = await collect(storage.log(id));
+  const last = present(log.at(-1), `a commit of the listed session ${id}`);
+  const versions = acknowledged.map(({ version }) => version);
+  assert.equal(new Set(versions).size, versions.length, `a version of ${id} was acknowledged twice`);
+  for (const { version, hash } of acknowledged) {
+    assert.equal(log[version - 1]?.hash, hash, `version ${version} of ${id} was acknowledged, and is not in the log`);
+  }
+  for (const [index, commit] of log.entries()) {
+    const before = log[index - 1];
+    const { body } = commit;
+    assert.equal(commit.version, index + 1, `the log of ${id} has a gap or a double`);
+    const sound = before === undefined ? makeCommit({ sessionId: id, body }) : nextCommit(before, { body });
+    assert.equal(commit.hash, sound.hash, `version ${index + 1} of ${id} is torn, or does not follow the one before`);
+    assert.equal(body.split(" ")[0], String(index + 1), `an update of ${id} was lost before version ${index + 1}`);
+    if (index % 7 === 0) await checkPayload(storage, id, index + 1);
+  }
+  assert.deepEqual(await storage.read(id), last);
+  assert.deepEqual(summary, last.summary, `the list does not show the newest commit of ${id}`);
+  const next = nextCommit(last, { body: `${log.length + 1} goes on` });
+  await storage.append(next);
+  assert.equal((await storage.read(id))?.hash, next.hash, `session ${id} does not go on`);
+}
+
+async function checkPayload(storage: StorageAdapter, id: SessionId, count: number): Promise<void> {
+  const hash = String(count).padStart(64, "0");
+  assert.equal(
+    await storage.payload(id, hash),
+    `payload ${count}`,
+    `a payload of version ${count} of ${id} is missing`,
+  );
+}
+
+async function listAll(storage: StorageAdapter, query = {}): Promise<SessionSummary[]> {
+  const all: SessionSummary[] = [];
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await storage.list({ ...query, limit: 1000, ...(cursor === undefined ? {} : { cursor }) });
+    all.push(...page.items);
+    cursor = page.cursor;
+  }
+  return all;
+}
+
+function readLine(line: string): Acknowledged {
+  const [id, version, hash = ""] = line.split(" ");
+  return { id: parseSessionId(id), version: Number(version), hash };
+}

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import type { Page, SessionQuery, SessionSummary, StorageAdapter } from "../../ports/storage-adapter.js";
+import { appendAll, makeCommit, nextCommit } from "../commits.js";
+import { present, refuses } from "../contract.js";
+import type { StorageCheck } from "./stage.js";
+
+/** The ids on a page. */
+function idsOf(page: Page<SessionSummary>): string[] {
+  return page.items.map((summary) => summary.sessionId);
+}
+
+const OLD = "2025-12-31T23:59:59.999Z";
+const NEW = "2026-01-01T00:00:00.000Z";
+const LATER = "2026-02-01T00:00:00.000Z";
+
+/** What a list shows, and what it lets through. */
+export const listChecks: readonly StorageCheck[] = [
+  [
+    "list: nothing in an empty storage",
+    async (storage) => {
+      const page = await storage.list({});
+      assert.deepEqual([page.items, page.cursor], [[], undefined]);
+      assert.deepEqual((await storage.list({ status: ["active"] })).items, []);
+    },
+  ],
+  [
+    "list: newest first, then by id",
+    async (storage) => {
+      for (const [sessionId, createdAt] of [
+        ["b", OLD],
+        ["z", LATER],
+        ["a-b", NEW],
+        ["a", NEW],
+        ["ab", NEW],
+        ["a_b", NEW],
+      ] as const) {
+        await storage.append(makeCommit({ sessionId, summary: { createdAt } }));
+      }
+      const expected = ["z", "a", "a-b", "a_b", "ab", "b"];
+      assert.deepEqual(idsOf(await storage.list({})), expected);
+      assert.deepEqual(idsOf(await storage.list({ status: ["active"] })), expected);
+    },
+  ],
+  [
+    "list: shows the newest commit's summary",
+    async (storage) => {
+      const first = makeCommit();
+      const second = nextCommit(first, { at: LATER, summary: { current: 2 } });
+      await appendAll(storage, [first, second]);
+      assert.deepEqual((await storage.list({})).items, [second.summary]);
+      assert.deepEqual((await storage.list({ status: ["active"] })).items, [second.summary]);
+    },
+  ],
+  [
+    "list: filters, alone and together",
+    async (storage) => {
+      await storage.append(
+        makeCommit({ sessionId: "one", summary: { workflowType: "x", target: "t", updatedAt: OLD } }),
+      );
+      await storage.append(
+        makeCommit({ sessionId: "two", summary: { workflowType: "x", target: "u", kind: "routed" } }),
+      );
+      await storage.append(makeCommit({ sessionId: "six", summary: { workflowType: "y", status: "completed" } }));
+      await expectIds(storage, { workflowType: "x" }, ["one", "two"]);
+      await expectIds(storage, { target: "t" }, ["one"]);
+      await expectIds(storage, { idPrefix: "o" }, ["one"]);
+      await expectIds(storage, { idPrefix: "none" }, []);
+      await expectIds(storage, { kind: "routed" }, ["two"]);
+      await expectIds(storage, { updatedBefore: NEW }, ["one"]);
+      await expectIds(storage, { updatedBefore: OLD }, []);
+      await expectIds(storage, { status: ["completed"] }, ["six"]);
+      await expectIds(storage, { status: ["active"] }, ["one", "two"]);
+      await expectIds(storage, { status: ["active", "completed"], workflowType: "y" }, ["six"]);
+      await expectIds(storage, { status: ["active"], target: "t", workflowType: "x" }, ["one"]);
+      await expectIds(storage, { status: ["paused", "failed"] }, []);
+      await expectIds(storage, { status: [] }, []);
+    },
+  ],
+  [
+    "list: follows a session as it ends and is made active again",
+    async (storage) => {
+      let commit = makeCommit();
+      await storage.append(commit);
+      for (const status of ["paused", "active", "failed", "active", "completed", "active", "active"] as const) {
+        commit = nextCommit(commit, { summary: { status } });
+        await storage.append(commit);
+        const isActive = status === "active";
+        assert.deepEqual((await storage.list({ status: ["active"] })).items, isActive ? [commit.summary] : []);
+        assert.deepEqual((await storage.list({ status: [status] })).items, [commit.summary]);
+        assert.equal(await storage.countActive(10), isActive ? 1 : 0);
+      }
+    },
+  ],
+  [
+    "countActive: counts no further than it is told to",
+    async (storage) => {
+      for (const sessionId of ["a", "b", "c", "d"]) await storage.append(makeCommit({ sessionId }));
+      await storage.append(makeCommit({ sessionId: "e", summary: { status: "failed" } }));
+      assert.deepEqual(
+        await Promise.all([0, 1, 3, 4, 5, 1000].map((upTo) => storage.countActive(upTo))),
+        [0, 1, 3, 4, 4, 4],
+      );
+    },
+  ],
+  [
+    "list: a limit or a cursor that is none is refused",
+    async (storage) => {
+      for (const limit of [0, -1, 1.5, 1001, Number.NaN]) await refuses("INVALID_INPUT", storage.list({ limit }));
+      for (const cursor of ["", "nonsense", "%%%", btoa("1~2~3"), btoa("yesterday~a")]) {
+        await refuses("CURSOR_INVALID", storage.list({ cursor }));
+        await refuses("CURSOR_INVALID", storage.list({ cursor, status: ["active"] }));
+      }
+    },
+  ],
+];
+
+async function expectIds(storage: StorageAdapter, query: SessionQuery, expected: readonly string[]): Promise<void> {
+  assert.deepEqual(idsOf(await storage.list(query)).sort(), [...expected].sort(), JSON.stringify(query));
+}
+
+const QUERIES: readonly SessionQuery[] = [{}, { status: ["active"] }];
+const HOUR_MS = 3_600_000;
+
+/** Pages, and cursors that stay valid. */
+export const pageChecks: readonly StorageCheck[] = [
+  [
+    "list: page by page, each session once",
+    async (storage) => {
+      const all = await fill(storage, 25);
+      for (const query of QUERIES) {
+        for (const limit of [1, 7, 24, 25, 26]) assert.deepEqual(await walk(storage, { ...query, limit }), all);
+      }
+      assert.equal((await storage.list({ limit: 25 })).cursor, undefined);
+    },
+  ],
+  [
+    "list: fifty a page if not told otherwise, and pages of what a filter lets through",
+    async (storage) => {
+      const all = await fill(storage, 60);
+      for (const query of QUERIES) {
+        const page = await storage.list(query);
+        assert.deepEqual(idsOf(page), all.slice(0, 50));
+        assert.deepEqual(
+          idsOf(await storage.list({ ...query, cursor: present(page.cursor, "a cursor") })),
+          all.slice(50),
+        );
+      }
+      const even = await walk(storage, { workflowType: "even", limit: 4 });
+      assert.deepEqual(
+        even,
+        all.filter((id) => Number(id.slice(1)) % 2 === 0),
+      );
+    },
+  ],
+  [
+    "list: a cursor stays valid while sessions come and go",
+    async (storage) => {
+      const all = await fill(storage, 12);
+      for (const query of QUERIES) {
+        const page = await storage.list({ ...query, limit: 5 });
+        assert.deepEqual(idsOf(page), all.slice(0, 5));
+        // The last one of the page, which the cursor is about, one before it, and one that is yet to come.
+        for (const index of [5, 4, 1]) await removeNow(storage, present(all.splice(index, 1)[0], "an id"));
+        await storage.append(
+          makeCommit({ sessionId: `new${QUERIES.indexOf(query)}`, summary: { createdAt: timeOf(50) } }),
+        );
+        const rest = await walk(storage, { ...query, limit: 5, cursor: present(page.cursor, "a cursor") });
+        assert.deepEqual(rest, all.slice(3));
+        all.unshift(`new${QUERIES.indexOf(query)}`);
+      }
+    },
+  ],
+  [
+    "list: sessions that end between pages are not active on the next one",
+    async (storage) => {
+      const all = await fill(storage, 6);
+      const page = await storage.list({ status: ["active"], limit: 2 });
+      const ended = present(await storage.read(present(page.items[0], "a session").sessionId), "the session");
+      await storage.append(nextCommit(ended, { summary: { status: "completed" } }));
+      const later = present((await storage.list({})).items[3], "a session");
+      const other = present(await storage.read(later.sessionId), "the session");
+      await storage.append(nextCommit(other, { summary: { status: "failed" } }));
+      const rest = await walk(storage, { status: ["active"], limit: 2, cursor: present(page.cursor, "a cursor") });
+      assert.deepEqual(rest, [all[2], all[4], all[5]]);
+    },
+  ],
+];
+
+/** Makes active sessions, some of them at the same time; gives back their ids in the order of a list. */
+async function fill(storage: StorageAdapter, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, (_, index) => `s${String(index).padStart(3, "0")}`);
+  for (const [index, sessionId] of ids.entries()) {
+    const workflowType = index % 2 === 0 ? "even" : "odd";
+    await storage.append(
+      makeCommit({ sessionId, summary: { createdAt: timeOf(Math.floor(index / 3)), workflowType } }),
+    );
+  }
+  const groups = Array.from({ length: Math.ceil(count / 3) }, (_, index) => ids.slice(3 * index, 3 * index + 3));
+  return groups.reverse().flat();
+}
+
+function timeOf(index: number): string {
+  return new Date(Date.UTC(2026, 0, 1, 20) + index * HOUR_MS).toISOString();
+}
+
+/** The ids of all pages from a query on. */
+async function walk(storage: StorageAdapter, query: SessionQuery & { readonly limit: number }): Promise<string[]> {
+  const ids: string[] = [];
+  for (let page = await storage.list(query); ; ) {
+    ids.push(...idsOf(page));
+    assert.ok(page.items.length <= query.limit);
+    if (page.cursor === undefined) return ids;
+    page = await storage.list({ ...query, cursor: page.cursor });
+  }
+}
+
+async function removeNow(storage: StorageAdapter, id: string): Promise<void> {
+  await storage.remove(makeCommit({ sessionId: id }).sessionId);
+}

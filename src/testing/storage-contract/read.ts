@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import type { Commit } from "../../ports/storage-adapter.js";
+import { digest } from "../../workflow/json.js";
+import { parseSessionId } from "../../workflow/names.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
+import { collect, NotTried, present } from "../contract.js";
+import type { StageCheck, StorageCheck } from "./stage.js";
+
+const NOBODY = parseSessionId("nobody");
+const MEBIBYTE = 1024 * 1024;
+
+const ODD_TEXTS = {
+  "an empty text": "",
+  "control characters": "\u0000\u0001\u001f\u007f\u2028\u2029",
+  "line ends": "\n\r\n\r",
+  quotes: `"\\"'\`{"body":"x"}`,
+  emoji: "👩‍👩‍👧‍👦 ✅ 𝒳",
+  "lone surrogates": "\ud800 \udc00 \udfff\ud800",
+  "a byte order mark": "\ufeff{}",
+  "combining marks": "e\u0301 é",
+  "both directions": "\u05e9\u05dc\u05d5\u05dd \u202eabc\u202c \u0645\u0631\u062d\u0628\u0627 \u2066x\u2069",
+  "what no character is": "\uffff\ufffe\u{10ffff}\ufdd0",
+  "a long line": "x".repeat(70_000),
+  "a long text of wide characters": "\u{1f331}\u00e9\ud800".repeat(20_000),
+} as const;
+
+/** What comes back of what was appended. */
+export const readChecks: readonly StorageCheck[] = [
+  [
+    "read: an unknown id gives nothing",
+    async (storage) => {
+      assert.equal(await storage.read(NOBODY), undefined);
+      assert.deepEqual(await collect(storage.log(NOBODY)), []);
+      assert.equal(await storage.payload(NOBODY, digest("x")), undefined);
+    },
+  ],
+  [
+    "read: the newest of many",
+    async (storage) => {
+      const chain = await appendAll(storage, commitChain(20));
+      assert.deepEqual(await storage.read(chain[0].sessionId), chain.at(-1));
+    },
+  ],
+  [
+    "log: all commits in order, those above a version, and no more than asked for",
+    async (storage) => {
+      const chain = await appendAll(storage, commitChain(20));
+      const { sessionId } = chain[0];
+      assert.deepEqual(await collect(storage.log(sessionId)), chain);
+      assert.deepEqual(await collect(storage.log(sessionId, { after: 5 })), chain.slice(5));
+      assert.deepEqual(await collect(storage.log(sessionId, { limit: 3 })), chain.slice(0, 3));
+      assert.deepEqual(await collect(storage.log(sessionId, { after: 18, limit: 10 })), chain.slice(18));
+      assert.deepEqual(await collect(storage.log(sessionId, { after: 20 })), []);
+      assert.deepEqual(await collect(storage.log(sessionId, { limit: 0 })), []);
+    },
+  ],
+  [
+    "log: may be left before its end",
+    async (storage) => {
+      const [first] = await appendAll(storage, commitChain(10));
+      for await (const commit of storage.log(first.sessionId)) if (commit.version === 2) break;
+    },
+  ],
+  [
+    "read: a body comes back to the letter",
+    async (storage) => {
+      let commit = makeCommit();
+      await storage.append(commit);
+      for (const [name, body] of Object.entries(ODD_TEXTS)) {
+        commit = nextCommit(commit, { body, summary: { target: body.slice(0, 100) } });
+        await storage.append(commit);
+        const read = await storage.read(commit.sessionId);
+        assert.ok(read?.body === body, `a body with ${name} must come back as it was`);
+        assert.deepEqual(read.summary, commit.summary, `a summary with ${name} must come back as it was`);
+      }
+    },
+  ],
+  [
+    "read: a summary comes back whole, with all that it may have and without",
+    async (storage) => {
+      let commit = makeCommit({ summary: { current: "1", completedAt: "2026-01-02T03:04:05.007Z" } });
+      await storage.append(commit);
+      for (const current of [1, 0, -1, 2 ** 40, "", "a step", "__proto__"]) {
+        const { total, completedAt, ...summary } = commit.summary;
+        assert.deepEqual(
+          [total, completedAt],
+          commit.version === 1 ? [3, "2026-01-02T03:04:05.007Z"] : [undefined, undefined],
+        );
+        assert.deepEqual((await storage.read(commit.sessionId))?.summary, commit.summary);
+        assert.deepEqual((await storage.list({})).items, [commit.summary]);
+        const bare = { ...nextCommit(commit), summary: { ...summary, current } };
+        await storage.append(bare);
+        commit = bare;
+      }
+      assert.deepEqual(await storage.read(commit.sessionId), commit);
+    },
+  ],
+  [
+    "read: large commits come back, up to what the adapter says that it takes",
+    async (storage) => {
+      const room = storage.capabilities.maxCommitBytes;
+      const bytes = Math.min(8 * MEBIBYTE, room > 64 * 1024 ? room - 16 * 1024 : room);
+      const texts = [MEBIBYTE, bytes]
+        .filter((size) => size <= bytes)
+        .map((size) => "0123456789abcdef".repeat(size / 16));
+      let commit: Commit | undefined;
+      for (const body of texts) {
+        commit = commit === undefined ? makeCommit({ body }) : nextCommit(commit, { body });
+        await storage.append(commit);
+        assert.ok(
+          (await storage.read(commit.sessionId))?.body === body,
+          `a body of ${body.length} bytes must come back`,
+        );
+      }
+      const payload = { hash: digest("large"), body: present(texts.at(-1), "a text") };
+      await storage.append(makeCommit({ sessionId: "large", body: "", payloads: [payload] }));
+      assert.ok((await storage.payload(makeCommit({ sessionId: "large" }).sessionId, payload.hash)) === payload.body);
+    },
+  ],
+  [
+    "payload: each by its hash, also if it came twice",
+    async (storage) => {
+      const [one, two, three] = Object.values({ ...ODD_TEXTS, large: "x".repeat(MEBIBYTE) })
+        .slice(-3)
+        .map((body) => ({ hash: digest(body), body }));
+      const payloads = [present(one, "one"), present(two, "two")];
+      const first = makeCommit({ payloads });
+      const second = nextCommit(first, { payloads: [present(two, "two"), present(three, "three")] });
+      await appendAll(storage, [first, second]);
+      for (const { hash, body } of [...payloads, present(three, "three")]) {
+        assert.ok((await storage.payload(first.sessionId, hash)) === body);
+      }
+    },
+  ],
+  [
+    "payload: odd texts come back to the letter",
+    async (storage) => {
+      const payloads = Object.values(ODD_TEXTS).map((body, index) => ({ hash: digest(`odd ${index}`), body }));
+      const [commit] = await appendAll(storage, [makeCommit({ payloads })]);
+      for (const { hash, body } of payloads) assert.ok((await storage.payload(commit.sessionId, hash)) === body);
+    },
+  ],
+  [
+    "payload: an unknown hash, or another session's, gives nothing",
+    async (storage) => {
+      const payload = { hash: digest("mine"), body: "mine" };
+      const [one] = await appendAll(storage, [makeCommit({ sessionId: "one", payloads: [payload] })]);
+      const [other] = await appendAll(storage, [makeCommit({ sessionId: "other" })]);
+      assert.equal(await storage.payload(one.sessionId, digest("unknown")), undefined);
+      assert.equal(await storage.payload(one.sessionId, "../../etc/passwd"), undefined);
+      assert.equal(await storage.payload(other.sessionId, payload.hash), undefined);
+    },
+  ],
+];
+
+/** What an adapter says of itself. */
+export const capabilityChecks: readonly StageCheck[] = [
+  [
+    "capabilities: are of the port's kinds",
+    async ({ storage }) => {
+      const { durability, multiProcess, maxCommitBytes, remote = false } = storage.capabilities;
+      assert.ok(["memory", "process", "power"].includes(durability), `durability is no ${durability}`);
+      assert.equal(typeof multiProcess, "boolean");
+      assert.equal(typeof remote, "boolean");
+      assert.ok(
+        Number.isSafeInteger(maxCommitBytes) && maxCommitBytes >= 1024,
+        "maxCommitBytes is too small or no size",
+      );
+    },
+  ],
+  [
+    "capabilities: what is more durable than memory is there after a restart",
+    async (stage) => {
+      const { durability } = stage.storage.capabilities;
+      if (durability === "memory") throw new NotTried("the adapter keeps nothing");
+      assert.ok(stage.canReopen, `durability is ${durability}, and the options have no \`reopen\` to show it`);
+      const commit = makeCommit();
+      await stage.storage.append(commit);
+      assert.deepEqual(await (await stage.reopen()).read(commit.sessionId), commit);
+    },
+  ],
+  [
+    "capabilities: a restarted adapter says the same",
+    async (stage) => {
+      const before = { ...stage.storage.capabilities };
+      assert.deepEqual({ ...(await stage.reopen()).capabilities }, before);
+    },
+  ],
+];

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { digest } from "../../workflow/json.js";
+import { parseSessionId } from "../../workflow/names.js";
+import { appendAll, commitChain, makeCommit, nextCommit } from "../commits.js";
+import { collect, present, refuses, wins } from "../contract.js";
+import type { ReopenCheck, StorageCheck } from "./stage.js";
+/** What is left of a session that was removed: nothing but that its id is used up. */
+export const removeChecks: readonly StorageCheck[] = [
+  [
+    "remove: nothing is there afterwards",
+    async (storage) => {
+      const payload = { hash: digest("x"), body: "x" };
+      const first = makeCommit({ payloads: [payload] });
+      const last = nextCommit(first, { summary: { status: "deleted" } });
+      await appendAll(storage, [first, last]);
+      await storage.remove(first.sessionId);
+      assert.equal(await storage.read(first.sessionId), undefined);
+      assert.deepEqual(await collect(storage.log(first.sessionId)), []);
+      assert.equal(await storage.payload(first.sessionId, payload.hash), undefined);
+      assert.deepEqual((await storage.list({})).items, []);
+      assert.equal(await storage.countActive(10), 0);
+    },
+  ],
+  [
+    "remove: an active session no longer counts",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await storage.remove(first.sessionId);
+      assert.deepEqual((await storage.list({ status: ["active"] })).items, []);
+      assert.equal(await storage.countActive(10), 0);
+    },
+  ],
+  [
+    "remove: the id is never used again",
+    async (storage) => {
+      const chain = await appendAll(storage, commitChain(3));
+      const last = present(chain.at(-1), "a commit");
+      await storage.remove(last.sessionId);
+      await refuses("CONFLICT", storage.append(makeCommit()));
+      await refuses("CONFLICT", storage.append(makeCommit({ body: "other", summary: { createdAt: last.at } })));
+      await refuses("CONFLICT", storage.append(nextCommit(last)));
+      assert.equal(await storage.read(last.sessionId), undefined);
+      assert.deepEqual((await storage.list({})).items, []);
+    },
+  ],
+  [
+    "remove: twice, and of an unknown id, is no error",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await storage.remove(first.sessionId);
+      await storage.remove(first.sessionId);
+      await storage.remove(parseSessionId("nobody"));
+    },
+  ],
+  [
+    "remove: against commits at once, the session is gone in the end",
+    async (storage) => {
+      const [first] = await appendAll(storage, [makeCommit()]);
+      await Promise.all([wins(storage.append(nextCommit(first))), storage.remove(first.sessionId)]);
+      assert.equal(await storage.read(first.sessionId), undefined);
+      await refuses("CONFLICT", storage.append(makeCommit()));
+    },
+  ],
+  [
+    "remove: other sessions stay",
+    async (storage) => {
+      const [gone, stays] = await appendAll(storage, [
+        makeCommit({ sessionId: "a" }),
+        makeCommit({ sessionId: "a-b" }),
+      ]);
+      await storage.remove(gone.sessionId);
+      assert.deepEqual(await storage.read(stays.sessionId), stays);
+      assert.deepEqual((await storage.list({ status: ["active"] })).items, [stays.summary]);
+    },
+  ],
+];
+
+/** What is there after a restart. */
+export const reopenChecks: readonly ReopenCheck[] = [
+  [
+    "reopen: commits, payloads, lists and counts are as before",
+    async (storage, reopen) => {
+      const payload = { hash: digest("x"), body: "x" };
+      const chain = await appendAll(storage, commitChain(5, { payloads: [payload] }));
+      const ended = makeCommit({ sessionId: "ended", summary: { status: "completed" } });
+      await storage.append(ended);
+      const [first, last] = [chain[0], present(chain.at(-1), "a commit")];
+      const again = await reopen();
+      assert.deepEqual(await again.read(last.sessionId), last);
+      const log = (await collect(again.log(last.sessionId))).map((commit) => commit.hash);
+      assert.deepEqual(
+        log,
+        chain.map((commit) => commit.hash),
+      );
+      assert.equal(await again.payload(first.sessionId, payload.hash), payload.body);
+      assert.deepEqual((await again.list({})).items, [ended.summary, last.summary]);
+      assert.deepEqual((await again.list({ status: ["active"] })).items, [last.summary]);
+      assert.equal(await again.countActive(10), 1);
+    },
+  ],
+  [
+    "reopen: the session goes on where it was",
+    async (storage, reopen) => {
+      const chain = await appendAll(storage, commitChain(3));
+      const [first, last] = [chain[0], present(chain.at(-1), "a commit")];
+      const again = await reopen();
+      await refuses("CONFLICT", again.append(nextCommit(first)));
+      const next = nextCommit(last);
+      await again.append(next);
+      assert.deepEqual(await again.read(last.sessionId), next);
+    },
+  ],
+  [
+    "reopen: a cursor is still valid, and a removed id still used up",
+    async (storage, reopen) => {
+      const commits = ["a", "b", "c"].map((sessionId) => makeCommit({ sessionId }));
+      await appendAll(storage, commits);
+      const page = await storage.list({ limit: 1 });
+      const removed = present(commits[1], "a commit");
+      await storage.remove(removed.sessionId);
+      const again = await reopen();
+      const rest = await again.list({ cursor: present(page.cursor, "a cursor") });
+      assert.deepEqual(rest.items, [present(commits[2], "a commit").summary]);
+      await refuses("CONFLICT", again.append(removed));
+    },
+  ],
+];

@@ -1,0 +1,227 @@
+import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import type { TickReport } from "../../phased/engine-context.js";
+import type { PlannedTaskView, PlanView } from "../../phased/plan/view.js";
+import type { StartedPlan } from "../../phased/start.js";
+import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
+import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
+import { revisionOf } from "../../workflow/json.js";
+import type { ToolContext } from "../context.js";
+import { pageItems } from "../paging.js";
+import { brief, compact, type WireObject } from "../wire-object.js";
+import type { ParametersOf } from "./actions.js";
+import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
+
+/** As many differences of a kind as the answer to a sync lists; a preview shows all of them, in pages. */
+const LISTED_MAX = 15;
+/** Room for what stands beside the differences. */
+const ENVELOPE = 2000;
+
+export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
+  const { session_id: sessionId, preview = false, cursor, idempotency_key: idempotencyKey } = params;
+  if (cursor !== undefined && !preview) throw cursorWithoutPreview();
+  const result = await context.engine.syncPlan(sessionId, {
+    preview,
+    by: "agent",
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  });
+  const { changes, changed, shift, path, needsHost, currentPhase } = result;
+  const seen = seenBy(changes, currentPhase);
+  const page = preview ? changesPage(seen, context.room - ENVELOPE, cursor) : listed(seen);
+  const done = preview && changed && !needsHost ? syncCall(sessionId) : nextCall(result, () => phaseCall(sessionId));
+  return compact({
+    status: "success",
+    action: "sync_plan",
+    ...replayNews(result.replayed, result),
+    session_id: sessionId,
+    plan: path,
+    preview,
+    changed,
+    synced: !preview && changed,
+    summary: summary(preview, changed, changes.count),
+    change_counts: Object.fromEntries(kindsIn(changes.counts).map((kind) => [kind, changes.counts[kind]])),
+    changes: page.changes,
+    needs_host: needsHost ? "less would be asked for: only the person who runs this can sync it" : undefined,
+    taken_away: seen.takenAway.length === 0 ? undefined : seen.takenAway.slice(0, LISTED_MAX).map(changeEntry),
+    taken_away_ahead: changes.takenAway.length - seen.takenAway.length || undefined,
+    more_changes: page.left === 0 ? undefined : page.left,
+    changes_ahead: changes.count - seen.count || undefined,
+    cursor: page.cursor,
+    phases_shifted: shift === 0 ? undefined : shift,
+    current_phase: currentPhase,
+    total_phases: result.totalPhases,
+    ...tickNews(result.ticks),
+    blocked: blockedBy(result),
+    next: page.cursor === undefined ? done : { ...syncCall(sessionId, true), cursor: page.cursor },
+  });
+}
+
+/** The differences that an agent may read: of phases ahead of it, whose content it doesn't see yet, it gets the number. */
+function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
+  const isSeen = ({ phase, behind }: PlanChange) => behind === true || phase <= currentPhase;
+  const seen = { ...changes, counts: { ...changes.counts }, takenAway: changes.takenAway.filter(isSeen) };
+  for (const kind of PLAN_CHANGE_KINDS) {
+    seen[kind] = changes[kind].filter(isSeen);
+    const hidden = changes[kind].length - seen[kind].length;
+    seen.counts[kind] -= hidden;
+    seen.count -= hidden;
+  }
+  return seen;
+}
+
+/** Differences by kind, and how many are not among them. */
+interface ChangesPage {
+  readonly changes: WireObject;
+  readonly left: number;
+  readonly cursor?: string;
+}
+
+/** Those that fit, kind after kind; a cursor is good as long as the differences are the same. */
+function changesPage(changes: PlanChanges, room: number, at: string | undefined): ChangesPage {
+  const all = PLAN_CHANGE_KINDS.flatMap((kind) =>
+    changes[kind].map((change) => ({ kind, entry: changeEntry(change) })),
+  );
+  const { items, left, cursor } = pageItems(all, room, at, revisionOf(JSON.stringify(all)));
+  const kinds = PLAN_CHANGE_KINDS.filter((kind) => items.some((item) => item.kind === kind));
+  const of = (kind: string) => items.filter((item) => item.kind === kind).map(({ entry }) => entry);
+  const shown = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
+  return { changes: shown, left, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+/** The first ones of each kind: what has been taken over can't be asked for again. */
+function listed(changes: PlanChanges): ChangesPage {
+  const lists = kindsIn(changes.counts).map((kind) => [kind, changes[kind].slice(0, LISTED_MAX)] as const);
+  const shown = lists.reduce((sum, [, list]) => sum + list.length, 0);
+  return {
+    changes: Object.fromEntries(lists.map(([kind, list]) => [kind, list.map(changeEntry)])),
+    left: changes.count - shown,
+  };
+}
+
+function kindsIn(counts: PlanChanges["counts"]) {
+  return PLAN_CHANGE_KINDS.filter((kind) => counts[kind] > 0);
+}
+
+function cursorWithoutPreview(): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", "a cursor pages through a preview, and this call would sync", {
+    remedy: "Pass preview: true with the cursor; sync without one.",
+    details: { field: "cursor" },
+  });
+}
+
+function summary(preview: boolean, changed: boolean, count: number): string {
+  if (count === 0) return "the plan says what it said when it was pinned";
+  const differences = count === 1 ? "1 difference" : `${count} differences`;
+  if (!changed) return `${differences}, all behind this session: nothing of them is asked for any more`;
+  if (preview) return `${differences}: nothing has changed yet, sync_plan without preview takes them over`;
+  return `${differences}; what was completed stays completed`;
+}
+
+function changeEntry({ phase, id, name, from, to, behind }: PlanChange): WireObject {
+  const text = (value: string | undefined) => (value === undefined ? undefined : brief(value, 120));
+  const note = behind === true ? "behind this session: not asked for any more" : undefined;
+  return compact({ phase, id, name: text(name), from: text(from), to: text(to), note });
+}
+
+/** What answers say of a session's plan. */
+
+/** As many warnings as the answer to a start shows. */
+const WARNINGS_SHOWN = 5;
+/** As many ids as an answer lists. */
+const IDS_MAX = 100;
+
+/** The plan that a session was started on. */
+export function startedPlan(plan: StartedPlan | undefined): WireObject {
+  if (plan === undefined) return {};
+  const { path, dialect, shift, warnings } = plan;
+  return compact({
+    plan: { path, dialect },
+    phases_shifted: shift === 0 ? undefined : shift,
+    plan_warnings:
+      warnings.length === 0
+        ? undefined
+        : { count: warnings.length, first: warnings.slice(0, WARNINGS_SHOWN).map(warning) },
+  });
+}
+
+function warning({ code, line, message, ...rest }: Diagnostic): WireObject {
+  if (line === undefined) return { code, message: brief(formatDiagnostic({ code, message, ...rest }), 300) };
+  return { code, line, message: brief(message, 300) };
+}
+
+/** The same in a few words, for an answer that must stay short. */
+export function planNewsInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
+  const { plan_changed: changed, plan_unreadable: unreadable, ...news } = planNews(context, sessionId, plan);
+  const { plan_ticks_pending: pending } = news;
+  return compact({
+    plan_changed: changed === undefined ? undefined : "the plan was edited: see sync_plan with preview",
+    plan_unreadable: unreadable === undefined ? undefined : true,
+    plan_ticks_pending: pending === undefined ? undefined : true,
+  });
+}
+
+/** What is to be said of the plan beside the work itself: that it has changed, can't be read, was ticked. */
+export function planNews({ actions }: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
+  if (plan === undefined) return {};
+  const { changed, unreadable, ticks, path } = plan;
+  const next = actions.includes("sync_plan") ? { next: syncCall(sessionId, true) } : {};
+  return compact({
+    plan_changed: changed === undefined ? undefined : { path: brief(path, 200), summary: changed, ...next },
+    plan_unreadable: unreadable === undefined ? undefined : `${brief(unreadable, 300)}: tasks are shown as pinned`,
+    ...tickNews(ticks),
+  });
+}
+
+/** What was written into the plan, and what could not be. */
+export function tickNews(ticks: TickReport | undefined): WireObject {
+  if (ticks === undefined) return {};
+  const { ticked, unticked, missing, unwritable, pending } = ticks;
+  const listed = (ids: readonly string[]) => (ids.length === 0 ? undefined : ids.slice(0, IDS_MAX));
+  const inAll = (ids: readonly string[]) => (ids.length <= IDS_MAX ? undefined : ids.length);
+  return compact({
+    plan_ticked: listed(ticked),
+    plan_ticked_in_all: inAll(ticked),
+    plan_unticked: listed(unticked),
+    plan_unticked_in_all: inAll(unticked),
+    plan_missing: listed(missing),
+    plan_missing_in_all: inAll(missing),
+    plan_unwritable: listed(unwritable),
+    plan_ticks_pending:
+      pending === undefined ? undefined : `${brief(pending, 300)}; it is tried again at the next call on the session`,
+  });
+}
+
+/** How a task stands among those of its phase. */
+export function taskNews({ task, tasks }: PlannedTaskView): WireObject {
+  const { id, state, optional, requirements, dependencies, open } = task;
+  const ready = tasks.filter((other) => other.ready).map((other) => other.number);
+  return compact({
+    id,
+    state,
+    optional: optional || undefined,
+    requirements,
+    dependencies,
+    open_dependencies: open.length === 0 ? undefined : open,
+    ready_tasks: open.length === 0 ? undefined : ready,
+  });
+}
+
+/** Seed 001's words for errors that have to do with plans: which keys they add, and which they say otherwise. */
+export function planWords(error: AnyPhasegateError, message: string, hint: string): WireObject {
+  switch (error.code) {
+    case "PLAN_PARSE": {
+      const { file, line } = error.details;
+      return { error: "parse_error", message, hint, source_path: file, line_number: line };
+    }
+    case "TEMPLATE":
+      return { error: "template_error", message, hint, source_path: error.details.file };
+    case "PHASE_OUT_OF_RANGE": {
+      const { sourcePath } = error.details;
+      if (sourcePath === undefined) return { message, hint };
+      return { error: "phase_out_of_range_error", message, hint, source_path: sourcePath };
+    }
+    case "TASK_LOCKED":
+      return { open_dependencies: error.details.open, ready_tasks: error.details.ready };
+    default:
+      return {};
+  }
+}

@@ -1,0 +1,250 @@
+/** How the engine's views look on the wire: seed 000's names and nesting. */
+
+import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
+import { conceal, revealOf } from "../../gate/reveal.js";
+import type { Problem } from "../../gate/verdict.js";
+import type { AwaitedApproval, Denial } from "../../phased/approval/awaited.js";
+import type { UnapprovedPass } from "../../phased/approval/ledger.js";
+import type { TaskStanding } from "../../phased/plan/view.js";
+import type { Verification } from "../../phased/state/events.js";
+import type { PhaseAttempt } from "../../phased/state/history.js";
+import type { PhaseView, TaskView } from "../../phased/views.js";
+import type { SessionSummary } from "../../ports/storage-adapter.js";
+import type { JsonObject } from "../../workflow/json.js";
+import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
+import { brief, compact, type WireObject } from "../wire-object.js";
+
+/** How many earlier phases' artifacts are named; the others are counted. */
+const ARTIFACTS_NAMED = 20;
+
+/** A phase without its text, which is paged in by whoever answers. */
+export function phaseContent(view: PhaseView): WireObject {
+  const { phase, facts, content, contentChanged, artifacts, plan } = view;
+  return compact({
+    phase_number: phase.number,
+    title: phase.name,
+    description: phase.purpose ?? excerpt(phase.plan?.goal ?? facts.description),
+    estimated_duration: phase.estimatedEffort ?? phase.plan?.estimatedDuration ?? facts.estimatedDuration,
+    tasks: phase.plan === undefined ? phase.tasks.map(taskLabel) : plan?.tasks.map(taskEntry),
+    checkpoint: checkpoint(phase, facts.validation),
+    artifacts_from_previous_phases: artifactNames(artifacts),
+    content_changed: contentChanged || undefined,
+    sources: content.sources,
+    tokens: content.tokens,
+  });
+}
+
+/** The few words about a phase that stand in the answer to a passed gate. */
+export function phaseHeading(phase: PhaseDefinition): WireObject {
+  return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose ?? phase.plan?.goal });
+}
+
+/** A task without its text. */
+export function taskContent({ task, facts, content, contentChanged }: TaskView): WireObject {
+  return compact({
+    title: facts.title ?? task.name,
+    description: task.purpose ?? excerpt(facts.description),
+    execution_steps: unlessLong(
+      facts.executionSteps?.map(({ step, description, command, expectedOutput }) =>
+        compact({ step, command, description, expected_output: expectedOutput }),
+      ),
+    ),
+    artifacts_to_produce: unlessLong(facts.artifactsToProduce),
+    estimated_duration: task.plan?.estimatedTime ?? facts.estimatedDuration,
+    content_changed: contentChanged || undefined,
+    sources: content.sources,
+    tokens: content.tokens,
+  });
+}
+
+/** A session as lists show it. */
+export function sessionEntry(summary: SessionSummary): WireObject {
+  return compact({
+    session_id: summary.sessionId,
+    workflow_type: summary.workflowType,
+    target_file: summary.target,
+    current_phase: summary.current,
+    total_phases: summary.total,
+    status: summary.status,
+    created_at: summary.createdAt,
+    last_updated: summary.updatedAt,
+    completed_at: summary.completedAt,
+  });
+}
+
+/** One try at one phase. */
+export function historyEntry(attempt: PhaseAttempt): WireObject {
+  const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal } = attempt;
+  return compact({
+    phase,
+    started_at: startedAt,
+    completed_at: completedAt,
+    duration_seconds: durationSeconds,
+    attempt: attempt.attempt,
+    status,
+    problems: problems && conceal(problems, reveal ?? "fields").map(({ message }) => message),
+    ...verificationRecord(verification, reveal),
+  });
+}
+
+/** A problem beside its sentence, which stands in `validation_errors`. */
+export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
+  return compact({ field, problem, got, expected, example });
+}
+
+/** How much of what was read out of a text stands beside it; the text itself is in `content`, whole. */
+const EXCERPT_MAX = 400;
+const LIST_MAX = 2400;
+
+function excerpt(text: string | undefined): string | undefined {
+  return text === undefined || text.length <= EXCERPT_MAX ? text : `${text.slice(0, EXCERPT_MAX)}…`;
+}
+
+function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | undefined {
+  return list !== undefined && JSON.stringify(list).length <= LIST_MAX ? list : undefined;
+}
+
+/** A task in the list of its phase. */
+function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskStanding): WireObject {
+  return compact({
+    task_number: number,
+    id,
+    name: brief(name, 120),
+    state,
+    dependencies: dependencies.length === 0 ? undefined : dependencies,
+    ready: ready || undefined,
+    optional: optional || undefined,
+    requirements: requirements?.map((reference) => brief(reference, 120)),
+  });
+}
+
+/** The file's name where it tells the number, as seed 000 has it; else number and name. */
+function taskLabel({ number, name, file }: TaskDefinition): string {
+  const base = file?.slice(file.lastIndexOf("/") + 1);
+  return base?.startsWith(`task-${number}-`) ? base : `${number}: ${name}`;
+}
+
+function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
+  // The items of a plan's gate stand in what it asks for, each with its number; what a gate hides isn't told in the
+  // metadata's words either.
+  const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
+  const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
+  return compact({
+    required_evidence: evidenceNames(phase.gate),
+    validation: validation?.join("; "),
+    evidence_schema: requiredFormat(phase.gate),
+    evidence_example: shortExample(phase.gate),
+  });
+}
+
+/** The example is a help; what is asked for stands in the schema, whole. */
+function shortExample(gate: GateDefinition): JsonObject | undefined {
+  const example = exampleEvidence(gate);
+  return example !== undefined && JSON.stringify(example).length <= LIST_MAX ? example : undefined;
+}
+
+function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
+  const named = [...artifacts].slice(-ARTIFACTS_NAMED);
+  const entries = Object.fromEntries(named.map(([number, names]) => [`phase_${number}`, names]));
+  const earlier = artifacts.size - named.length;
+  return earlier === 0 ? entries : { ...entries, earlier: `${earlier} more phases: see get_state` };
+}
+
+/** As many results as an answer has, and as much of each. */
+const RESULTS_MAX = 25;
+const TEXT_MAX = 300;
+const LINES_MAX = 20;
+const LINE_MAX = 200;
+/** As many lines of a check that was met. */
+const LINES_MET = 3;
+
+/**
+ * What a gate's verifiers have found: what was run, how it ended, and of a check that wasn't met the first lines.
+ * Nothing where the gate hides what it asks for: which verifier it was says how to get past it.
+ */
+export function verificationNews(
+  verification: readonly Verification[] | undefined,
+  reveal: Reveal = "fields",
+): WireObject {
+  if (verification === undefined || reveal !== "fields") return {};
+  return { verification: listed(verification).map(resultEntry) };
+}
+
+/** The same for the record: with when each was looked up, its digest, and also of those that were met the first lines. */
+function verificationRecord(verification: readonly Verification[] | undefined, reveal: Reveal = "fields"): WireObject {
+  if (verification === undefined || reveal !== "fields") return {};
+  return { verification: listed(verification).map(recordEntry) };
+}
+
+/** Those that were not met come first. */
+function listed(verification: readonly Verification[]): readonly Verification[] {
+  return [...verification].sort((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
+}
+
+function recordEntry(result: Verification): WireObject {
+  const { ok, output, at, digest } = result;
+  const lines = ok ? LINES_MET : LINES_MAX;
+  return compact({ ...resultEntry(result), output: firstLines(output, lines), at, digest });
+}
+
+function firstLines(output: readonly string[] | undefined, most: number): readonly string[] | undefined {
+  if (output === undefined || output.length === 0) return undefined;
+  return output.slice(0, most).map((line) => brief(line, LINE_MAX));
+}
+
+function resultEntry({ verifier, field, ok, failed, message, ran, exit, output }: Verification): WireObject {
+  return compact({
+    verifier,
+    field,
+    ok,
+    could_not_run: failed,
+    found: brief(message, TEXT_MAX),
+    ran: ran === undefined ? undefined : brief(ran, TEXT_MAX),
+    exit,
+    output: ok ? undefined : firstLines(output, LINES_MAX),
+  });
+}
+
+/** As much of what a person is asked, or has said, as an agent needs to know. */
+const DENIAL_MAX = 600;
+/** As many approvers as an answer names. */
+const NAMES_MAX = 20;
+
+/** What an agent is told while its session waits for a person: what is asked, and whom to ask. */
+export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject {
+  if (awaiting === undefined) return {};
+  const { approvers, prompt, askedAt, phase, sessionId } = awaiting;
+  const whom = approvers === undefined ? "an approver" : brief(approvers.slice(0, NAMES_MAX).join(" or "), DENIAL_MAX);
+  return {
+    awaiting_approval: true,
+    approval: compact({
+      phase,
+      prompt: brief(prompt, DENIAL_MAX),
+      approvers: approvers?.slice(0, NAMES_MAX).map((name) => brief(name, 80)),
+      asked_at: askedAt,
+      how: `Tell the person you work for that ${whom} must approve session ${sessionId}, then wait: you can't approve it yourself. Do not submit the same evidence again.`,
+    }),
+  };
+}
+
+/** What a person had against the last evidence. */
+export function denialNews(denied: Denial | undefined): WireObject {
+  if (denied === undefined) return {};
+  const { by, note, at, authenticated } = denied;
+  return {
+    approval_denied: compact({
+      by: brief(by, 80),
+      note: brief(note, DENIAL_MAX),
+      at,
+      authenticated: authenticated ? undefined : false,
+    }),
+  };
+}
+
+/** That the session got further on an approval that this host does not believe. */
+export function unapprovedNews(unapproved: UnapprovedPass | undefined): WireObject {
+  if (unapproved === undefined) return {};
+  const { phase, by, distrust, at } = unapproved;
+  const whose = by === undefined ? undefined : brief(by, 80);
+  return { approval_not_believed: compact({ phase, by: whose, reason: distrust, at }) };
+}

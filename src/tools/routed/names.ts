@@ -1,0 +1,105 @@
+import { PhasegateError } from "../../errors.js";
+import { nearest } from "../../workflow/names.js";
+import type { RoutedCall } from "./requests.js";
+/** How a tool for one call is named and described; with one tool for all, how its actions are. */
+export interface CallText {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+}
+
+/** Seed 003's names for what it has. */
+export const CALL_TEXTS: Record<RoutedCall, CallText> = {
+  list: {
+    name: "list_workflows",
+    title: "List workflows",
+    description: "Lists the workflows that can be started, and what they are for.",
+  },
+  start: {
+    name: "start_workflow",
+    title: "Start a workflow",
+    description:
+      "Starts a workflow. The answer has its instance_id and next_step: follow the instructions, then call advance_workflow.",
+  },
+  advance: {
+    name: "advance_workflow",
+    title: "Report on a step",
+    description:
+      "Reports how the current step went, and gives the next one. Where next_step has report_details, report.details must show what it asks for: an answer with `gate` says what is missing. Done when next_step is FINISH.",
+  },
+  resume: {
+    name: "resume_workflow",
+    title: "Come back to a workflow",
+    description:
+      "For a client that comes back, after a break or a lost context: say which step you think you are on and where you stand, and get the right next step.",
+  },
+  status: {
+    name: "get_workflow_status",
+    title: "Look at a workflow",
+    description: "Tells where an instance stands, with the instructions of its current step. Changes nothing.",
+  },
+  suspend: {
+    name: "suspend_workflow",
+    title: "Suspend a workflow",
+    description: "Sets an instance aside; resume_workflow takes it up.",
+  },
+  cancel: {
+    name: "cancel_workflow",
+    title: "Cancel a workflow",
+    description: "Ends an instance for good. It can't be retried.",
+  },
+  retry: {
+    name: "retry_workflow",
+    title: "Retry a workflow",
+    description: "Takes a failed instance up again, with the report that was not decided.",
+  },
+  history: {
+    name: "get_workflow_history",
+    title: "Read a workflow's history",
+    description: "Reports and decisions so far, oldest first, in pages.",
+  },
+};
+
+/** All calls. */
+export const ALL_CALLS = Object.keys(CALL_TEXTS).filter(isCall);
+
+/** Whether a text is a call. */
+function isCall(name: string): name is RoutedCall {
+  return Object.hasOwn(CALL_TEXTS, name);
+}
+
+/** The calls that a host gives, each under its name; throws `INVALID_INPUT` for what can't be given so. */
+export function namedCalls(
+  calls: readonly RoutedCall[],
+  names: Partial<Readonly<Record<RoutedCall, string>>>,
+): ReadonlyMap<RoutedCall, string> {
+  const unknown = [...calls, ...Object.keys(names)].find((call) => !isCall(call));
+  if (unknown !== undefined || calls.length === 0) {
+    const near = unknown === undefined ? undefined : nearest(unknown, ALL_CALLS);
+    const message = unknown === undefined ? "tools need at least one call" : `there is no call ${unknown}`;
+    throw new PhasegateError("INVALID_INPUT", message, {
+      remedy: near === undefined ? `Choose from ${ALL_CALLS.join(", ")}.` : `Did you mean ${near}?`,
+      details: { field: "calls", expected: ALL_CALLS.join(", ") },
+    });
+  }
+  const given = new Map(ALL_CALLS.flatMap((call) => (calls.includes(call) ? [[call, nameOf(call, names)]] : [])));
+  const all = [...given.values()];
+  const twice = all.find((name, index) => all.indexOf(name) !== index);
+  if (twice === undefined) return given;
+  throw new PhasegateError("INVALID_INPUT", `two tools would be called ${twice}`, {
+    remedy: "Give each call a name of its own.",
+    details: { field: "names", expected: "different names" },
+  });
+}
+
+function nameOf(call: RoutedCall, names: Partial<Readonly<Record<RoutedCall, string>>>): string {
+  return names[call] ?? CALL_TEXTS[call].name;
+}
+
+/** A description in the names that the host has chosen. */
+export function describe(call: RoutedCall, names: ReadonlyMap<RoutedCall, string>): string {
+  return ALL_CALLS.reduce(
+    (text, other) => text.replaceAll(CALL_TEXTS[other].name, names.get(other) ?? CALL_TEXTS[other].name),
+    CALL_TEXTS[call].description,
+  );
+}

@@ -1,0 +1,195 @@
+import type * as z from "zod";
+import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
+import { conceal, revealOf } from "../../gate/reveal.js";
+import type { RoutedListing } from "../../ports/routed-source.js";
+import type { RoutedDecision, RoutedEntry } from "../../routed/state/history.js";
+import type {
+  GateRefusal,
+  RoutedQuestion,
+  RoutedResult,
+  RoutedView,
+  StepView,
+  UnapprovedStep,
+} from "../../routed/types.js";
+import { formatDiagnostic } from "../../workflow/diagnostic.js";
+import type { Reveal } from "../../workflow/structure.js";
+import { pageItems } from "../paging.js";
+import { verificationNews } from "../phased/shapes.js";
+import { brief } from "../wire-object.js";
+import type { historySchema, listSchema, resultSchema, statusSchema } from "./answers.js";
+import { type RoutedFace, toCall } from "./face.js";
+
+/** What a call that moves an instance answers on the wire. */
+type ResultOnWire = z.input<typeof resultSchema>;
+/** Where an instance stands, on the wire. */
+type StatusOnWire = z.input<typeof statusSchema>;
+
+/** A move, and what a person has said to it while it was under way. */
+export interface Moved extends RoutedResult {
+  readonly denied?: { readonly by: string; readonly note: string };
+}
+
+/**
+ * What a call that moves an instance answers: seed 003's three keys, then how it stands. An answer that is given once more
+ * after the instance has gone on tells what the earlier call led to, and what is to be done now.
+ */
+export function resultOnWire(face: RoutedFace, moved: Moved): ResultOnWire {
+  const { reasoning, replayed, gate, denied, nextStep, now = moved } = moved;
+  const { completedAt } = now;
+  return {
+    instance_id: now.instanceId,
+    next_step: stepOnWire(now.nextStep),
+    current_context: now.context,
+    workflow_name: now.workflow,
+    status: now.status,
+    ...reasonOf(now),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(completedAt === undefined ? {} : { completed_at: completedAt }),
+    ...(gate === undefined ? {} : { gate: gateOnWire(gate, nextStep.gate ? revealOf(nextStep.gate) : "fields") }),
+    ...(denied === undefined ? {} : { approval_denied: denied }),
+    ...(replayed ? { replayed } : {}),
+    ...(now === moved ? {} : { earlier_answer: { next_step_name: nextStep.name, status: moved.status } }),
+    ...waitingOnWire(face, now),
+  };
+}
+
+/** Where an instance stands; without its step where the workflow's files can't be read. */
+export function statusOnWire(face: RoutedFace, view: RoutedView, step?: StepView): StatusOnWire {
+  return {
+    instance_id: view.instanceId,
+    workflow_name: view.workflow,
+    status: view.status,
+    current_step_name: view.currentStep ?? null,
+    ...(step === undefined ? {} : { next_step: stepOnWire(step) }),
+    current_context: view.context,
+    created_at: view.createdAt,
+    updated_at: view.updatedAt,
+    completed_at: view.completedAt ?? null,
+    ...reasonOf(view),
+    ...(view.replayed ? { replayed: true as const } : {}),
+    ...waitingOnWire(face, view),
+  };
+}
+
+function stepOnWire({ name, instructions, gate }: StepView): ResultOnWire["next_step"] {
+  if (gate === undefined) return { step_name: name, instructions };
+  const example = exampleEvidence(gate);
+  const details = { required: [...evidenceNames(gate)], schema: requiredFormat(gate) };
+  return {
+    step_name: name,
+    instructions,
+    report_details: { ...details, ...(example === undefined ? {} : { example }) },
+  };
+}
+
+function gateOnWire({ attempt, maxAttempts, problems, verification }: GateRefusal, reveal: Reveal) {
+  return {
+    passed: false as const,
+    attempt,
+    max_attempts: maxAttempts,
+    problems: [...conceal(problems, reveal)],
+    ...verificationNews(verification.length === 0 ? undefined : verification, reveal),
+  };
+}
+
+function waitingOnWire(face: RoutedFace, { awaiting, pending, allowed, unapproved }: RoutedView) {
+  return {
+    ...(unapproved === undefined ? {} : { approval_not_believed: unapprovedOnWire(unapproved) }),
+    ...(awaiting === undefined ? {} : { awaiting_approval: true as const, approval: questionOnWire(awaiting) }),
+    ...(pending === undefined ? {} : { pending: pending.operation }),
+    allowed: toCall(face, allowed),
+  };
+}
+
+function questionOnWire({ step, prompt, approvers, askedAt }: RoutedQuestion) {
+  const whom = approvers === undefined ? {} : { approvers: [...approvers] };
+  return { step_name: step, prompt, ...whom, asked_at: askedAt };
+}
+
+function unapprovedOnWire({ step, by, distrust }: UnapprovedStep) {
+  const whose = by === undefined ? {} : { by };
+  const remedy = `Ask the person who runs this server, who must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if that is not possible any more, start a new instance.`;
+  return { step_name: step, ...whose, reason: distrust, remedy };
+}
+
+function reasonOf({ reason }: RoutedView) {
+  return reason === undefined ? {} : { reason };
+}
+
+/** A page of a history, on the wire. */
+type HistoryOnWire = z.input<typeof historySchema>;
+type Entry = HistoryOnWire["history"][number];
+
+/** As many entries as fit, from where the cursor points. Throws `CURSOR_INVALID`. */
+export function historyOnWire(
+  instanceId: string,
+  entries: readonly RoutedEntry[],
+  room: number,
+  cursor: string | undefined,
+): HistoryOnWire {
+  // Another instance's cursor points into another history.
+  const page = pageItems(entries.map(entryOnWire), room, cursor, instanceId);
+  return {
+    instance_id: instanceId,
+    history: [...page.items],
+    ...(page.cursor === undefined ? {} : { left: page.left, cursor: page.cursor }),
+  };
+}
+
+function entryOnWire({ version, timestamp, stepName, report, outcomeStatus, ...entry }: RoutedEntry): Entry {
+  const { assumedStep, determinedNextStep, decision, problems, verification, reveal, reason } = entry;
+  return {
+    history_entry_id: version,
+    timestamp,
+    step_name: stepName,
+    ...(assumedStep === undefined ? {} : { assumed_step_name: assumedStep }),
+    user_report: report ?? null,
+    outcome_status: outcomeStatus,
+    determined_next_step: determinedNextStep ?? null,
+    ...(decision === undefined ? {} : { decision: decisionOnWire(decision) }),
+    ...(problems === undefined ? {} : { problems: [...conceal(problems, reveal ?? "fields")] }),
+    ...verificationNews(verification, reveal),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function decisionOnWire({ status, contextUpdates, reasoning, notes, usage, milliseconds, at }: RoutedDecision) {
+  const { model, inputTokens, outputTokens, requests } = usage ?? {};
+  return {
+    status,
+    context_updates: contextUpdates,
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(notes === undefined ? {} : { notes: [...notes] }),
+    ...(model === undefined ? {} : { model }),
+    ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
+    ...(outputTokens === undefined ? {} : { output_tokens: outputTokens }),
+    ...(requests === undefined ? {} : { requests }),
+    milliseconds,
+    decided_at: at,
+  };
+}
+
+/** As much of a goal as a list shows, in characters. */
+const GOAL_MAX = 300;
+/** As many errors of a broken workflow as a list shows, and as much of each. */
+const ERRORS_MAX = 5;
+const ERROR_MAX = 300;
+
+/** Names of the workflows that can be started, what they are for, and what is wrong with the others. */
+export function listOnWire(listings: readonly RoutedListing[]): z.input<typeof listSchema> {
+  const ready = listings.flatMap((listing) => (listing.status === "ready" ? [listing] : []));
+  const goals = ready.flatMap(({ name, definition: { goal } }) =>
+    goal === undefined ? [] : [[name, brief(goal, GOAL_MAX)] as const],
+  );
+  const broken = listings.filter(({ status }) => status === "broken").map(brokenOnWire);
+  return {
+    workflows: ready.map(({ name }) => name),
+    ...(goals.length === 0 ? {} : { goals: Object.fromEntries(goals) }),
+    ...(broken.length === 0 ? {} : { broken }),
+  };
+}
+
+function brokenOnWire({ name, diagnostics }: RoutedListing) {
+  const errors = diagnostics.filter(({ severity }) => severity === "error").slice(0, ERRORS_MAX);
+  return { workflow_name: name, errors: errors.map((error) => brief(formatDiagnostic(error), ERROR_MAX)) };
+}

@@ -1,0 +1,245 @@
+import { constants } from "node:fs";
+import { access, realpath, stat } from "node:fs/promises";
+import { basename, delimiter, dirname, isAbsolute, join } from "node:path";
+import * as z from "zod";
+import { PhasegateError } from "../errors.js";
+import { hasPlaceholder } from "../gate/fill-params.js";
+import type { Verifier, VerifyResult } from "../ports/verifier.js";
+import { workingFolder } from "../sandbox/open.js";
+import { isInside } from "../sandbox/resolve.js";
+import type { JsonObject } from "../workflow/json.js";
+import { nearest, parseRelativePath, shown } from "../workflow/names.js";
+import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
+import { COMMAND_VARIABLES, type VerifierRules } from "./rules.js";
+import { type ProcessResult, runProcess } from "./run-process.js";
+import { harmless, outputLines, sha256, shownCommand, shownPath, withoutEscapes } from "./subject.js";
+
+/** What the output of a command must show: a pattern so often, or a rule. */
+const outputParams = z
+  .strictObject({
+    ...patternParams,
+    pattern: patternParams.pattern.optional(),
+    /** Over `output` (a text), `exit` and `evidence`. */
+    rule: textParam.optional(),
+  })
+  .transform((params, context) => {
+    const { rule, pattern, ...counts } = params;
+    if (rule === undefined && pattern !== undefined) return { pattern, ...counts };
+    if (rule !== undefined && Object.keys(params).length === 1) return { rule };
+    const message = "what the output must show is a pattern and how often, or a rule and nothing else";
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+
+type OutputParams = z.infer<typeof outputParams>;
+
+/** Throws `INVALID_INPUT` for a pattern or a rule that can't be used. */
+function checkOutput(verifier: string, params: OutputParams, rules: VerifierRules): void {
+  if ("rule" in params) rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES);
+  else checkPattern(verifier, params);
+}
+
+/** What is wrong with the output of a command; undefined if nothing is. */
+async function judgeOutput(
+  verifier: string,
+  params: OutputParams,
+  variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
+  rules: VerifierRules,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if ("rule" in params) {
+    const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
+    return fault === undefined ? undefined : `of its output the rule ${harmless(params.rule)} ${fault}`;
+  }
+  const found = await countMatches(verifier, params, variables.output, signal);
+  const { ok, wanted } = isOftenEnough(found, params);
+  return ok ? undefined : `its output matches ${shownPath(params.pattern)} ${found} times; wanted: ${wanted}`;
+}
+
+const params = z.strictObject({
+  /** The command and its arguments, each an element of its own: no shell reads them. */
+  argv: z.array(z.string()).min(1).max(1000),
+  /** A folder of the project to run in; the project's root without it. */
+  cwd: textParam.optional(),
+  /** The exit code that it must end with; 0 without it. */
+  exit: z.int().min(0).max(255).optional(),
+  /** How long it may take, in milliseconds, up to what the host allows. */
+  timeout_ms: z.int().min(1).optional(),
+  /** What its output must show. */
+  output: outputParams.optional(),
+  /** Whether evidence may make an option of an argument. */
+  allow_options: z.boolean().optional(),
+});
+type Params = z.infer<typeof params>;
+
+const NAME = "command";
+
+/** How a command ends, and what it writes. Only commands on the host's list are run. */
+export function command(host: CommandHost, rules: VerifierRules): Verifier {
+  return defineVerifier({
+    name: NAME,
+    params,
+    verbatim: ["output"],
+    checkParams(given) {
+      executableOf(given, host);
+      if (given.cwd !== undefined && !hasPlaceholder(given.cwd)) parseRelativePath(given.cwd);
+      if ((given.timeout_ms ?? 0) > host.maxTimeoutMs) {
+        throw wrongParam(NAME, "timeout_ms", `the host allows ${host.maxTimeoutMs} ms`);
+      }
+      if (given.output !== undefined) checkOutput(NAME, given.output, rules);
+    },
+    async verify(given, { evidence }, signal) {
+      if (given.argv.some((word) => word.includes("\0"))) throw wrongParam(NAME, "argv", "an argument holds a NUL");
+      const executable = executableOf(given, host);
+      const result = await runProcess({
+        executable,
+        args: given.argv.slice(1),
+        cwd: await workingFolder(host.root, given.cwd ?? "."),
+        env: host.environmentFor(executable),
+        timeoutMs: given.timeout_ms ?? host.timeoutMs,
+        maxOutputBytes: host.maxOutputBytes,
+        signal,
+      });
+      const text = host.withoutRoot(result.output.toString("utf8"));
+      const wrong = ending(result, given, host);
+      const judged =
+        wrong === undefined && given.output !== undefined
+          ? await judgeOutput(NAME, given.output, { output: text, exit: result.exit ?? 0, evidence }, rules, signal)
+          : wrong;
+      return resultOf(given, result, host.withoutRoot(withoutEscapes(text)), judged);
+    },
+  });
+}
+
+function resultOf({ argv }: Params, result: ProcessResult, shownText: string, wrong: string | undefined): VerifyResult {
+  const ran = shownCommand(argv);
+  return {
+    ok: wrong === undefined,
+    message: wrong === undefined ? `${ran} ended as it should` : `${ran}: ${wrong}`,
+    ran,
+    ...(result.exit === undefined ? {} : { exit: result.exit }),
+    digest: sha256(result.output),
+    output: outputLines(shownText),
+  };
+}
+
+/** What is wrong with how it ended; undefined if nothing is. */
+function ending({ exit, killedBy, stopped }: ProcessResult, given: Params, host: CommandHost): string | undefined {
+  const wanted = given.exit ?? 0;
+  if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? host.timeoutMs} ms`;
+  if (stopped === "output") return `it was stopped: it wrote more than ${host.maxOutputBytes} bytes`;
+  if (exit === undefined) return `it was ended by ${killedBy}`;
+  return exit === wanted ? undefined : `it ended with exit code ${exit}, and ${wanted} is wanted; see its output`;
+}
+
+function executableOf({ argv }: Params, { commands }: CommandHost): string {
+  const [name = ""] = argv;
+  if (hasPlaceholder(name)) throw wrongParam(NAME, "argv", "the command itself can't be a placeholder");
+  const executable = commands.get(name);
+  if (executable !== undefined) return executable;
+  const near = nearest(name, commands.keys());
+  const list = [...commands.keys()].join(", ") || "none";
+  const hint = near === undefined ? "" : `; did you mean '${near}'?`;
+  throw wrongParam(NAME, "argv", `${shown(name)} is not on the host's list of commands (${list})${hint}${howTo(name)}`);
+}
+
+/** How a person allows a command; a name that no flag could hold is none. */
+function howTo(name: string): string {
+  return /^[\w.+-]{1,60}$/.test(name) ? ` (phasegate serve: --allow-command ${name})` : "";
+}
+
+/** What the host says of commands. */
+interface CommandHost {
+  /** The real path of the project. */
+  readonly root: string;
+  /** Absolute paths by the names that gates may use. */
+  readonly commands: ReadonlyMap<string, string>;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly maxOutputBytes: number;
+  /** All that a command gets from the environment. */
+  environmentFor(executable: string): Record<string, string>;
+  /** A text in which the project's place on this machine doesn't stand. */
+  withoutRoot(text: string): string;
+}
+
+/** What the host may say of commands. */
+interface CommandHostOptions {
+  readonly commands: ReadonlyMap<string, string>;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly maxOutputBytes: number;
+  withoutRoot(text: string): string;
+}
+
+/** `root` is a real path. */
+export function commandHost(root: string, options: CommandHostOptions): CommandHost {
+  const { env } = options;
+  return {
+    ...options,
+    root,
+    environmentFor: (executable) => ({ PATH: minimalPath(executable), ...env }),
+  };
+}
+
+/** The executable's own folder, for those that are scripts of a neighbour (`npm` and `node`), and the system's. */
+function minimalPath(executable: string): string {
+  const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
+  return [...new Set([dirname(executable), ...system])].join(delimiter);
+}
+
+/**
+ * The executables that gates may run: names, looked up on the host's PATH when the verifiers are made,
+ * absolute paths, or names with absolute paths.
+ */
+export type AllowedCommands = readonly string[] | Readonly<Record<string, string>>;
+
+/**
+ * The absolute path of each allowed command. A name is never looked for in the project, where an agent
+ * could put something in its place; an absolute path is the host's own word. Throws `INVALID_INPUT`.
+ */
+export async function resolveCommands(
+  allowed: AllowedCommands,
+  root: string,
+  path: string,
+): Promise<ReadonlyMap<string, string>> {
+  const entries = Array.isArray(allowed) ? allowed.map((name: string) => [name, name]) : Object.entries(allowed);
+  const resolved = new Map<string, string>();
+  for (const [name = "", place = ""] of entries) {
+    const found = isAbsolute(place) ? await executable(place) : await findCommand(place, root, path);
+    if (found === undefined) throw noCommand(name);
+    resolved.set(name, found);
+  }
+  return resolved;
+}
+
+/** The absolute path of a command on a PATH, outside the project; undefined if it isn't there. */
+export async function findCommand(name: string, root: string, path: string): Promise<string | undefined> {
+  if (name === "" || basename(name) !== name) return undefined;
+  for (const folder of path.split(delimiter)) {
+    if (!isAbsolute(folder)) continue;
+    const found = await executable(join(folder, name));
+    if (found !== undefined && !isInside(root, await realpath(folder)) && !isInside(root, await realpath(found))) {
+      return found;
+    }
+  }
+  return undefined;
+}
+
+async function executable(path: string): Promise<string | undefined> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile() ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function noCommand(name: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `there is no command '${name}' that can be run`, {
+    remedy: "List commands by a name on the PATH of the host, outside the project, or by an absolute path.",
+    details: { field: "commands", expected: "the name or the absolute path of an executable" },
+  });
+}

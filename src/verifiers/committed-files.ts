@@ -1,0 +1,255 @@
+/** Compares files with a commit, byte by byte: git itself leaves out of its comparison what attributes tell it to. */
+import { createHash } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, mkdtemp, open, readdir, readlink, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { codeOf, isMissing } from "../sandbox/refusals.js";
+import type { RunGit } from "./git-repository.js";
+import type { ProcessResult } from "./run-process.js";
+/** What a commit has under a name. */
+export interface CommittedFile {
+  readonly mode: string;
+  /** The hash of its blob; of a submodule, its commit. */
+  readonly id: string;
+  /** Relative to the work tree, with `/`. */
+  readonly path: string;
+  /** The same as bytes: git knows names that are not UTF-8. */
+  readonly bytes: Buffer;
+}
+
+/** A work tree, and the way to run git on it. */
+export interface WorkTree {
+  /** The folder with `.git` in it. */
+  readonly root: string;
+  readonly git: RunGit;
+  readonly signal: AbortSignal;
+}
+
+const LINK = "120000";
+const SUBMODULE = "160000";
+const EXECUTABLE = "100755";
+/** How many files are read at once. */
+const AT_ONCE = 32;
+/** A larger file must have the bytes of the blob: no other form of it is made. */
+const FORM_MAX = 16 * 2 ** 20;
+/** The length of the names in one command line; Windows takes 32,767 characters. */
+const NAMES_MAX = 24_000;
+
+/** What `git ls-files --stage -z` lists. */
+export function committedFiles(stdout: Buffer): CommittedFile[] {
+  const files: CommittedFile[] = [];
+  for (let start = 0; start < stdout.length; ) {
+    const found = stdout.indexOf(0, start);
+    const end = found === -1 ? stdout.length : found;
+    const tab = stdout.indexOf(9, start);
+    const [mode = "", id = ""] = stdout.toString("latin1", start, tab).split(" ");
+    const bytes = stdout.subarray(tab + 1, end);
+    files.push({ mode, id, bytes, path: bytes.toString("utf8") });
+    start = end + 1;
+  }
+  return files;
+}
+
+/** Whether it is a submodule's commit, and no file. */
+export function isSubmodule({ mode }: CommittedFile): boolean {
+  return mode === SUBMODULE;
+}
+
+/**
+ * Those files that are not as the commit has them: gone, of another kind or mode, or with other bytes than
+ * a checkout writes. A checkout may change line ends, `$Id$` and the encoding, as the attributes in the work tree say: the
+ * caller has made sure that those are the commit's.
+ */
+export async function changedFiles(tree: WorkTree, files: readonly CommittedFile[]): Promise<CommittedFile[]> {
+  const isFolder = folderCheck(tree.root);
+  const states = await inTurn(files, tree.signal, async (file) => {
+    return (await isFolder(parentOf(file.path))) ? stateOf(tree.root, file) : "changed";
+  });
+  const withState = (wanted: FileState) => files.filter((_, index) => states[index] === wanted);
+  const others = withState("other bytes");
+  await requireIntact(tree, others);
+  // Without eol= in its attributes, a text's line ends are the platform's: either of them, but all of them.
+  const notLf = await otherThanCheckout(tree, others, "lf");
+  const notCrlf = await otherThanCheckout(tree, notLf, "crlf");
+  const changed = new Set([...withState("changed"), ...notCrlf]);
+  return files.filter((file) => changed.has(file));
+}
+
+/** Whether a submodule's folder is there and holds nothing, as it is when the submodule isn't checked out. */
+export async function isEmptyFolder(folder: string): Promise<boolean> {
+  try {
+    return (await lstat(folder)).isDirectory() && (await readdir(folder)).length === 0;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Tells whether a folder of the work tree is one, and no link; each is looked at once. */
+export function folderCheck(root: string): (path: string) => Promise<boolean> {
+  const known = new Map<string, Promise<boolean>>();
+  const check = (path: string): Promise<boolean> => {
+    const answer = known.get(path) ?? look(path);
+    known.set(path, answer);
+    return answer;
+  };
+  const look = async (path: string): Promise<boolean> => {
+    if (path === "") return true;
+    if (!(await check(parentOf(path)))) return false;
+    return (await statOf(join(root, path)))?.isDirectory() === true;
+  };
+  return check;
+}
+
+/** The folder that a path lies in; the empty text for the work tree itself. */
+export function parentOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+}
+
+/** What is found under a name, links not followed; undefined where nothing is. */
+export async function statOf(path: string | Buffer): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+type FileState = "same" | "changed" | "other bytes";
+
+async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promise<FileState> {
+  const place = Buffer.concat([Buffer.from(`${root}/`), bytes]);
+  const stats = await statOf(place);
+  if (mode === LINK) {
+    if (stats?.isSymbolicLink() !== true) return "changed";
+    return blobId(id, await readlink(place, { encoding: "buffer" })) === id ? "same" : "changed";
+  }
+  if (stats?.isFile() !== true) return "changed";
+  // Windows has no such bit.
+  const isExecutable = process.platform === "win32" ? mode === EXECUTABLE : (stats.mode & 0o100) !== 0;
+  if (isExecutable !== (mode === EXECUTABLE)) return "changed";
+  const found = await withFile(place, (file, { size }) => hashOf(file, size, id));
+  if (found === id) return "same";
+  return found === undefined || stats.size > FORM_MAX ? "changed" : "other bytes";
+}
+
+/** Throws where a blob has other bytes than its id says: git writes it into a checkout without looking. */
+async function requireIntact({ root, git, signal }: WorkTree, files: readonly CommittedFile[]): Promise<void> {
+  for (const ids of inChunks(files.map(({ id }) => id))) {
+    const done = await git(["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids], root, signal);
+    if (done.exit !== 0 || done.stopped !== undefined) throw new GitStopped(done);
+  }
+}
+
+/** Those of the files whose bytes are not those of a checkout with these line ends. */
+async function otherThanCheckout(
+  { root, git, signal }: WorkTree,
+  files: readonly CommittedFile[],
+  eol: "lf" | "crlf",
+): Promise<CommittedFile[]> {
+  if (files.length === 0) return [];
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-checkout-"));
+  try {
+    for (const paths of inChunks(files.map(({ path }) => path))) {
+      // One that git can't write is not there afterwards, and counts as changed.
+      const done = await git(
+        ["-c", `core.eol=${eol}`, "checkout-index", "--quiet", `--prefix=${folder}/`, "--", ...paths],
+        root,
+        signal,
+      );
+      if (done.stopped !== undefined) throw new GitStopped(done);
+    }
+    const same = await inTurn(files, signal, async ({ path, id }) => {
+      const [expected, found] = await Promise.all([readWhole(join(folder, path)), readWhole(join(root, path))]);
+      return expected !== undefined && found !== undefined && isSameText(expected, found, id);
+    });
+    return files.filter((_, index) => same[index] !== true);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Thrown where git was ended before it was done, or could not read what it was asked for. */
+export class GitStopped extends Error {
+  readonly result: ProcessResult;
+
+  constructor(result: ProcessResult) {
+    super("git was stopped");
+    this.result = result;
+  }
+}
+
+/**
+ * Whether bytes are equal. Where the checkout has put the blob's id into `$Id$`, another id, or none, is the same: an
+ * edit that was committed leaves the old one, and git doesn't write it anew.
+ */
+function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
+  if (expected.equals(found)) return true;
+  const mark = `$Id: ${id} $`;
+  if (!expected.includes(mark)) return false;
+  return found.toString("latin1").replace(/\$Id(?:: [0-9a-f]{40,64} )?\$/g, () => mark) === expected.toString("latin1");
+}
+
+async function readWhole(path: string): Promise<Buffer | undefined> {
+  return withFile(Buffer.from(path), async (file, { size }) => (size > FORM_MAX ? undefined : file.readFile()));
+}
+
+/** Uses a regular file that is open for reading; undefined if there is none that may be read. */
+async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T | undefined> {
+  let file: FileHandle | undefined;
+  try {
+    // A pipe that was put there meanwhile must not be waited for; Windows has neither flag.
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const stats = await file.stat();
+    return stats.isFile() ? await use(file, stats) : undefined;
+  } catch (error) {
+    if (isMissing(error) || ["EACCES", "EPERM", "ELOOP", "EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
+      return undefined;
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}
+
+/** The id that git would give to a file as it is. */
+async function hashOf(file: FileHandle, size: number, id: string): Promise<string> {
+  const hash = blobHash(id, size);
+  for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 18 })) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+function blobId(id: string, bytes: Buffer): string {
+  return blobHash(id, bytes.length).update(bytes).digest("hex");
+}
+
+/** The length of an id tells by which algorithm a repository hashes. */
+function blobHash(id: string, size: number) {
+  return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
+}
+
+/** Does a step for each, some at once; the results are in the order of the items. */
+async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += AT_ONCE) {
+    signal.throwIfAborted();
+    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(step))));
+  }
+  return results;
+}
+
+function inChunks(paths: readonly string[]): string[][] {
+  const chunks: string[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const path of paths) {
+    length += path.length + 3;
+    if (length > NAMES_MAX) {
+      chunks.push([]);
+      length = path.length + 3;
+    }
+    chunks.at(-1)?.push(path);
+  }
+  return chunks;
+}

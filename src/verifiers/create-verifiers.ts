@@ -1,0 +1,117 @@
+import { realpath } from "node:fs/promises";
+import { delimiter } from "node:path";
+import type { Verifier } from "../ports/verifier.js";
+import { openWall } from "../sandbox/open.js";
+import { withoutFolders } from "../sandbox/without-folder.js";
+import { type AllowedHost, readHosts } from "./allowed-hosts.js";
+import { changedSincePhaseStart } from "./changed-since-phase-start.js";
+import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
+import { directoryExists, fileExists } from "./file-exists.js";
+import { fileMatches } from "./file-matches.js";
+import { gitClean, gitCommitExists } from "./git.js";
+import { httpOk } from "./http-ok.js";
+import { jsonValue } from "./json-value.js";
+import { markdownHeadings } from "./markdown-headings.js";
+import { loadVerifierRules } from "./rules.js";
+/** What verifiers may look at and run. */
+export interface VerifiersOptions {
+  /** The folder that all paths are relative to, and that none leads out of. */
+  readonly projectRoot: string;
+  /** The executables that `command` may run; none without it. */
+  readonly commands?: AllowedCommands;
+  /**
+   * The environment of commands: nothing else is inherited. Without a `PATH` in it they get the folder of
+   * their own executable, `/usr/bin` and `/bin`.
+   */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The servers that `http_ok` may ask; none without it. */
+  readonly hosts?: readonly AllowedHost[];
+  /** The absolute path of git; without it, the one on the host's PATH, outside the project. */
+  readonly git?: string;
+  /** Without it, each has its default. */
+  readonly limits?: Partial<VerifierLimits>;
+}
+
+/** How far verifiers go. */
+export interface VerifierLimits {
+  /** Of a file that is looked into, in bytes; 1 MiB. */
+  readonly maxFileBytes: number;
+  /** Of what a command writes and of what a server answers, in bytes; 1 MiB. */
+  readonly maxOutputBytes: number;
+  /** How long a command may take, in milliseconds, where its gate doesn't say; 60,000. */
+  readonly commandTimeoutMs: number;
+  /** The longest time that a gate may give a command, in milliseconds; 600,000. */
+  readonly maxCommandTimeoutMs: number;
+}
+
+/** The names of the verifiers that phasegate brings along. */
+export const VERIFIER_NAMES = [
+  "file_exists",
+  "directory_exists",
+  "file_matches",
+  "markdown_headings",
+  "json_value",
+  "changed_since_phase_start",
+  "git_clean",
+  "git_commit_exists",
+  "command",
+  "http_ok",
+] as const;
+
+/** The verifiers that phasegate brings along. */
+export type VerifierName = (typeof VERIFIER_NAMES)[number];
+
+const MIB = 2 ** 20;
+
+/**
+ * Makes the verifiers of a project, by the names under which gates name them. Throws `FILE_NOT_FOUND` or
+ * `PATH_REFUSED` if there is no such folder, and `INVALID_INPUT` for a command or a host that can't be used.
+ */
+export async function createVerifiers(options: VerifiersOptions): Promise<Readonly<Record<VerifierName, Verifier>>> {
+  const { projectRoot, commands = [], env = {}, hosts = [], limits = {} } = options;
+  const { maxFileBytes = MIB, maxOutputBytes = MIB } = limits;
+  const { commandTimeoutMs: timeoutMs = 60_000, maxCommandTimeoutMs = 600_000 } = limits;
+  const wall = await openWall(projectRoot);
+  const root = await realpath(projectRoot);
+  const path = process.env.PATH ?? "";
+  const maxTimeoutMs = Math.max(timeoutMs, maxCommandTimeoutMs);
+  const resolved = await resolveCommands(commands, root, path);
+  const withoutRoot = withoutFolders([root, projectRoot]);
+  const limited = { timeoutMs, maxTimeoutMs, maxOutputBytes, withoutRoot };
+  const host = commandHost(root, { commands: resolved, env, ...limited });
+  const executable = options.git ?? (await findCommand("git", root, path));
+  const git =
+    executable === undefined
+      ? undefined
+      : { executable, env: { PATH: ["/usr/bin", "/bin"].join(delimiter) }, ...limited };
+  const rules = await loadVerifierRules();
+  const told = (verifier: Verifier) => withoutPlace(verifier, withoutRoot);
+  return {
+    file_exists: told(fileExists(wall, maxFileBytes)),
+    directory_exists: told(directoryExists(wall)),
+    file_matches: told(fileMatches(wall, maxFileBytes)),
+    markdown_headings: told(markdownHeadings(wall, maxFileBytes)),
+    json_value: told(jsonValue(wall, maxFileBytes, rules)),
+    changed_since_phase_start: told(changedSincePhaseStart(wall)),
+    git_clean: told(gitClean(root, git)),
+    git_commit_exists: told(gitCommitExists(root, git)),
+    command: told(command(host, rules)),
+    http_ok: told(httpOk({ hosts: readHosts(hosts), maxBytes: maxOutputBytes })),
+  };
+}
+
+/** A verifier in whose results the project's place on this machine doesn't stand, whoever has brought it in. */
+function withoutPlace(verifier: Verifier, withoutRoot: (text: string) => string): Verifier {
+  return {
+    ...verifier,
+    async verify(request, options) {
+      const { message, ran, output, ...rest } = await verifier.verify(request, options);
+      return {
+        ...rest,
+        message: withoutRoot(message),
+        ...(ran === undefined ? {} : { ran: withoutRoot(ran) }),
+        ...(output === undefined ? {} : { output: output.map(withoutRoot) }),
+      };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import * as z from "zod";
+import { isPhasegateError, PhasegateError } from "../errors.js";
+import { checkPlaceholders } from "../gate/fill-params.js";
+import type { Verifier, VerifyRequest, VerifyResult } from "../ports/verifier.js";
+import type { JsonValue } from "../workflow/json.js";
+import { nearest, shown } from "../workflow/names.js";
+
+/** What a request is before there is evidence. */
+type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
+
+/** A verifier whose params have a schema. */
+interface VerifierSpec<S extends z.ZodObject> {
+  readonly name: string;
+  readonly params: S;
+  /** Params in which no placeholder is filled in. */
+  readonly verbatim?: readonly string[];
+  /** Throws `INVALID_INPUT` for what the schema can't say; texts may still have placeholders in them. */
+  checkParams?(params: z.infer<S>): void;
+  snapshot?(params: z.infer<S>, request: SnapshotRequest): Promise<JsonValue>;
+  verify(params: z.infer<S>, request: VerifyRequest, signal: AbortSignal): Promise<VerifyResult>;
+}
+
+/** What an agent can mend: a path that leads out, a file that is missing, too large or not text. */
+const MENDABLE = ["PATH_REFUSED", "FILE_NOT_FOUND", "TOO_LARGE", "INVALID_INPUT"] as const;
+
+/** Makes a verifier that checks its params, when a definition is loaded and before it runs. */
+export function defineVerifier<S extends z.ZodObject>(spec: VerifierSpec<S>): Verifier {
+  const { name, verbatim = [], snapshot } = spec;
+  const read = (params: unknown) => parseParams(name, spec.params, params);
+  return {
+    verbatim,
+    check(params) {
+      checkPlaceholders(params, { verbatim });
+      spec.checkParams?.(read(params));
+    },
+    ...(snapshot === undefined ? {} : { snapshot: async (request) => snapshot(read(request.params), request) }),
+    async verify(request, { signal }) {
+      signal.throwIfAborted();
+      try {
+        const params = read(request.params);
+        spec.checkParams?.(params);
+        return await spec.verify(params, request, signal);
+      } catch (error) {
+        if (!isPhasegateError(error) || !MENDABLE.some((code) => code === error.code)) throw error;
+        return { ok: false, message: `${error.message}. ${error.remedy}` };
+      }
+    },
+  };
+}
+
+/** Reads the params of a verifier; throws `INVALID_INPUT` that names the first one that is wrong. */
+function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params: unknown): z.infer<S> {
+  const result = schema.safeParse(params);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path.map(String).join(".") ?? "";
+  const known = Object.keys(schema.shape);
+  if (issue?.code !== "unrecognized_keys" || path !== "") {
+    throw wrongParam(verifier, path, issue?.message ?? "is not valid", known);
+  }
+  const unknown = issue.keys[0] ?? "";
+  const near = nearest(unknown, known);
+  throw wrongParam(verifier, unknown, `there is no such param${near ? `; did you mean '${near}'?` : ""}`, known);
+}
+
+/** A param that a verifier can't be run with. */
+export function wrongParam(
+  verifier: string,
+  param: string,
+  reason: string,
+  known: readonly string[] = [],
+): PhasegateError<"INVALID_INPUT"> {
+  const name = param === "" ? verifier : `${shown(param).slice(1, -1)} of ${verifier}`;
+  return new PhasegateError("INVALID_INPUT", `${name}: ${reason}`, {
+    remedy:
+      known.length === 0
+        ? "Mend the param, or the evidence that it comes from."
+        : `The params of ${verifier}: ${known.join(", ")}.`,
+    details: { field: param === "" ? verifier : `${verifier}.${param}`, expected: reason },
+  });
+}
+
+/** A text that is not empty. */
+export const textParam = z.string().min(1);
+
+/** A whole number from 0 on. */
+export const countParam = z.int().min(0);

@@ -1,0 +1,154 @@
+import * as z from "zod";
+import { isPhasegateError } from "../errors.js";
+import type { Verifier, VerifyResult } from "../ports/verifier.js";
+import type { Wall } from "../sandbox/sandbox.js";
+import type { FileSignature } from "../sandbox/signature.js";
+import { parseRelativePath } from "../workflow/names.js";
+import { countParam, defineVerifier } from "./define-verifier.js";
+import {
+  checkSubject,
+  refuseFolderPath,
+  refuseLink,
+  refuseTwice,
+  sha256,
+  shownPath,
+  subjectParams,
+  subjectsOf,
+} from "./subject.js";
+
+const params = z.strictObject({
+  ...subjectParams,
+  /** How large the file must be at least; 1 without it, since an empty file shows nothing. */
+  min_bytes: countParam.optional(),
+});
+
+/** Whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
+export function fileExists(wall: Wall, maxBytes: number): Verifier {
+  return defineVerifier({
+    name: "file_exists",
+    params,
+    checkParams: checkSubject,
+    async verify(given, { value }, signal) {
+      const paths = subjectsOf(given, value);
+      const least = given.min_bytes ?? 1;
+      const found: Found[] = [];
+      for (const path of paths) {
+        refuseFolderPath(path);
+        await refuseLink(wall, path, given);
+        found.push(await look(wall, path, least, maxBytes, signal));
+      }
+      refuseTwice("file", found);
+      return resultOf(found, least);
+    },
+  });
+}
+
+interface Found {
+  readonly path: string;
+  /** Missing if there is no such file. */
+  readonly signature?: FileSignature;
+  readonly size?: number;
+  /** How many bytes it has that hold something, up to so many as are wanted. */
+  readonly held: number;
+  readonly digest?: string;
+}
+
+/** How much is read at once of a file that is only counted. */
+const PART = 2 ** 20;
+/** A stretch of so many NUL bytes can't be told from a hole, for which there is no byte on the disk. */
+const PAGE = 4096;
+/** So much of a file may be holes before nobody looks any further. */
+const HOLES_MAX = 64 * 2 ** 20;
+
+async function look(wall: Wall, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
+  const signature = await wall.signature(path);
+  if (signature === undefined) return { path, held: 0 };
+  if (signature.size <= maxBytes) {
+    const { bytes } = await wall.readBytes(path, { maxBytes });
+    return { path, signature, size: bytes.length, held: heldIn(bytes), digest: sha256(bytes) };
+  }
+  const { size } = signature;
+  let held = 0;
+  for (let offset = 0; size >= least && held < least && offset - held <= HOLES_MAX; offset += PART) {
+    signal.throwIfAborted();
+    const { bytes } = await wall.readPart(path, { offset, length: PART });
+    if (bytes.length === 0) break;
+    held += heldIn(bytes);
+  }
+  return { path, signature, size, held };
+}
+
+/** How many bytes lie in pages that aren't NUL bytes alone. */
+function heldIn(bytes: Uint8Array): number {
+  let held = 0;
+  for (let start = 0; start < bytes.length; start += PAGE) {
+    const page = bytes.subarray(start, start + PAGE);
+    if (page.some((byte) => byte !== 0)) held += page.length;
+  }
+  return held;
+}
+
+function resultOf(found: readonly Found[], least: number): VerifyResult {
+  const wrong = found.flatMap(({ path, size, held }) => {
+    if (size === undefined) return [`there is no file ${shownPath(path)}: make it, or mend the path`];
+    if (held >= least) return [];
+    const why = size < least ? "an empty file shows nothing" : "holes, and stretches of NUL bytes, hold nothing";
+    return [`${shownPath(path)} has ${size} bytes, and at least ${least} are wanted: ${why}`];
+  });
+  const ran = found.map(({ path }) => shownPath(path)).join(", ");
+  const [only, ...others] = found;
+  const digest = others.length === 0 ? only?.digest : undefined;
+  const message =
+    wrong.length > 0 ? wrong.join("; ") : `${ran}: there, ${found.map(({ size }) => size).join(", ")} bytes`;
+  return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
+}
+
+const directoryParams = z.strictObject({
+  ...subjectParams,
+  /** How many files and folders must be in it at least; 0 without it. */
+  min_entries: countParam.optional(),
+});
+
+/** Whether folders are there. */
+export function directoryExists(wall: Wall): Verifier {
+  return defineVerifier({
+    name: "directory_exists",
+    params: directoryParams,
+    checkParams: checkSubject,
+    async verify(given, { value }) {
+      const least = given.min_entries ?? 0;
+      const paths = subjectsOf(given, value);
+      const wrong: string[] = [];
+      for (const path of paths) {
+        await refuseLink(wall, path, given);
+        const count = await entries(wall, path);
+        if (count === undefined) wrong.push(`there is no folder ${shownPath(path)}: make it, or mend the path`);
+        else if (count < least) wrong.push(`${shownPath(path)} holds ${count} names, and at least ${least} are wanted`);
+      }
+      refuseTwice(
+        "folder",
+        await Promise.all(paths.map(async (path) => ({ path, signature: await signatureOf(wall, path) }))),
+      );
+      const ran = paths.map(shownPath).join(", ");
+      return { ok: wrong.length === 0, message: wrong.length > 0 ? wrong.join("; ") : `${ran}: there`, ran };
+    },
+  });
+}
+
+/** A folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
+async function signatureOf(wall: Wall, path: string): Promise<FileSignature | undefined> {
+  const plain = parseRelativePath(path);
+  if (plain === "." || (await entries(wall, plain)) === undefined) return undefined;
+  const above = plain.includes("/") ? plain.slice(0, plain.lastIndexOf("/")) : ".";
+  return (await wall.list(above)).find((entry) => entry.path === plain)?.signature;
+}
+
+/** How many names a folder holds that can be looked at; undefined if there is no such folder. */
+async function entries(wall: Wall, path: string): Promise<number | undefined> {
+  try {
+    return (await wall.list(path)).filter(({ kind }) => kind !== "refused").length;
+  } catch (error) {
+    if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+import { lstat, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { devNull, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { isPhasegateError } from "../errors.js";
+import { openWall } from "../sandbox/open.js";
+import { isMissing } from "../sandbox/refusals.js";
+import { type ProcessResult, runProcess } from "./run-process.js";
+/** Where a repository keeps what is needed of it. */
+export interface GitRepository {
+  /** The folder with `.git` in it. */
+  readonly workTree: string;
+  readonly objects: string;
+  /** The commit that is checked out; undefined where there is none yet, or it can't be read. */
+  readonly head: string | undefined;
+}
+
+const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const SMALL = 4096;
+/** Refs of a large repository, packed. */
+const PACKED_MAX = 16 * 2 ** 20;
+
+/**
+ * Finds the repository that a folder lies in, by reading its files: git itself would read the repository's
+ * configuration first, which whoever works in it can write, and which names commands to run. Undefined if
+ * there is none.
+ */
+export async function findRepository(folder: string): Promise<GitRepository | undefined> {
+  for (let workTree = folder; ; workTree = dirname(workTree)) {
+    const repository = await repositoryAt(workTree);
+    if (repository !== undefined || dirname(workTree) === workTree) return repository;
+  }
+}
+
+/** Reads the repository whose work tree a folder is; undefined if it is none. */
+export async function repositoryAt(workTree: string): Promise<GitRepository | undefined> {
+  const gitDir = await gitDirOf(workTree);
+  if (gitDir === undefined) return undefined;
+  const common = await commonDirOf(gitDir);
+  return { workTree, objects: join(common, "objects"), head: await headOf(gitDir, common) };
+}
+
+/** `.git`, or where a `.git` file of a linked work tree or a submodule leads. */
+async function gitDirOf(workTree: string): Promise<string | undefined> {
+  const place = join(workTree, ".git");
+  try {
+    await lstat(place);
+    if ((await stat(place)).isDirectory()) return place;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  const [, target] = /^gitdir: ([^\n\0]+)\n?$/.exec((await readSmall(workTree, ".git")) ?? "") ?? [];
+  return target === undefined ? undefined : resolve(workTree, target);
+}
+
+/** Linked work trees share the objects and refs of another folder. */
+async function commonDirOf(gitDir: string): Promise<string> {
+  const common = (await readSmall(gitDir, "commondir"))?.trimEnd();
+  return common === undefined || common === "" ? gitDir : resolve(gitDir, common);
+}
+
+async function headOf(gitDir: string, common: string): Promise<string | undefined> {
+  const head = (await readSmall(gitDir, "HEAD"))?.trim() ?? "";
+  if (HASH.test(head)) return head;
+  const [, ref] = /^ref: (refs\/[^\s\0]+)$/.exec(head) ?? [];
+  if (ref === undefined || ref.split("/").includes("..")) return undefined;
+  const loose = (await readSmall(common, ref))?.trim() ?? "";
+  if (HASH.test(loose)) return loose;
+  const packed = (await readSmall(common, "packed-refs", PACKED_MAX)) ?? "";
+  const hash = packed
+    .split("\n")
+    .find((line) => line.endsWith(` ${ref}`))
+    ?.split(" ")[0];
+  return hash !== undefined && HASH.test(hash) ? hash : undefined;
+}
+
+/** A file's text; undefined if there is none, or nothing that could be read as one. */
+async function readSmall(folder: string, path: string, maxBytes = SMALL): Promise<string | undefined> {
+  try {
+    return (await (await openWall(folder)).read(path, { maxBytes })).text;
+  } catch (error) {
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** How git is run. */
+export interface GitHost {
+  /** The absolute path of git. */
+  readonly executable: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly maxOutputBytes: number;
+  /** A text in which the project's place on this machine doesn't stand. */
+  withoutRoot(text: string): string;
+}
+
+/** Runs git on a repository; `cwd` is a folder of its work tree. */
+export type RunGit = (args: readonly string[], cwd: string, signal: AbortSignal) => Promise<ProcessResult>;
+
+/** How much git may write where it lists files: some 500,000 of them. */
+const LISTING_MAX = 64 * 2 ** 20;
+
+/** In case that a version of git comes to other settings in ways that this one doesn't know. */
+const HARDENED = [
+  "--no-pager",
+  "--no-optional-locks",
+  ...["core.fsmonitor=false", `core.hooksPath=${devNull}`, "core.untrackedCache=false", "protocol.allow=never"].flatMap(
+    (setting) => ["-c", setting],
+  ),
+];
+
+/**
+ * Looks at a repository without its configuration. Settings in `.git/config` (`core.fsmonitor`, filters,
+ * lazy fetches, hooks) name commands that git runs even to answer `status`, `core.worktree` and the
+ * index's flags make it look elsewhere, and who works in a project can write them all. So git is given a
+ * folder of its own, with our configuration, an empty index and HEAD by its hash, and of the repository
+ * nothing but its objects and its files.
+ */
+export async function withGitView<T>(
+  host: GitHost,
+  { workTree, objects, head }: GitRepository,
+  use: (git: RunGit) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "phasegate-git-"));
+  try {
+    await Promise.all([mkdir(join(folder, "objects")), mkdir(join(folder, "refs"))]);
+    await writeFile(join(folder, "HEAD"), `${head ?? "ref: refs/heads/none"}\n`);
+    await writeFile(join(folder, "config"), configuration(head));
+    const env = {
+      ...host.env,
+      HOME: folder,
+      XDG_CONFIG_HOME: folder,
+      LC_ALL: "C",
+      GIT_DIR: folder,
+      GIT_WORK_TREE: workTree,
+      GIT_OBJECT_DIRECTORY: objects,
+      GIT_INDEX_FILE: join(folder, "index"),
+      GIT_CONFIG_NOSYSTEM: "1",
+      GIT_CONFIG_GLOBAL: devNull,
+      GIT_ATTR_NOSYSTEM: "1",
+      GIT_NO_LAZY_FETCH: "1",
+      GIT_NO_REPLACE_OBJECTS: "1",
+      GIT_LITERAL_PATHSPECS: "1",
+      GIT_TERMINAL_PROMPT: "0",
+    };
+    const { executable, timeoutMs } = host;
+    const maxOutputBytes = Math.max(host.maxOutputBytes, LISTING_MAX);
+    return await use((args, cwd, signal) =>
+      runProcess({ executable, args: [...HARDENED, ...args], cwd, env, timeoutMs, maxOutputBytes, signal }),
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The length of a hash tells which kind of objects a repository has. */
+function configuration(head: string | undefined): string {
+  const core = (version: number) => `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = false\n`;
+  return head?.length === 64 ? `${core(1)}[extensions]\n\tobjectFormat = sha256\n` : core(0);
+}

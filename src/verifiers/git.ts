@@ -1,0 +1,271 @@
+import { join, relative, sep } from "node:path";
+import * as z from "zod";
+import { hasPlaceholder } from "../gate/fill-params.js";
+import type { Verifier, VerifyResult } from "../ports/verifier.js";
+import { workingFolder } from "../sandbox/open.js";
+import { parseRelativePath } from "../workflow/names.js";
+import {
+  type CommittedFile,
+  changedFiles,
+  committedFiles,
+  folderCheck,
+  GitStopped,
+  isEmptyFolder,
+  isSubmodule,
+  parentOf,
+  statOf,
+  type WorkTree,
+} from "./committed-files.js";
+import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
+import { findRepository, type GitHost, type GitRepository, repositoryAt, withGitView } from "./git-repository.js";
+import type { ProcessResult } from "./run-process.js";
+import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
+
+const params = z.strictObject({
+  /** The folder that must be clean; the whole project without it. */
+  path: textParam.optional(),
+  /** Whether files that are neither committed nor ignored count too; true without it. */
+  untracked: z.boolean().optional(),
+});
+
+const NAME = "git_clean";
+const LIST = ["ls-files", "--stage", "-z"];
+const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
+/** Files named `.gitignore` that are ignored themselves: of all that is ignored, which may be a lot, no more. */
+const IGNORED_RULES = [
+  ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
+  ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
+];
+/** How deep submodules may lie in one another. */
+const DEPTH_MAX = 10;
+
+/** Whether all files are as the last commit has them. `root` is the project's real path. */
+export function gitClean(root: string, host: GitHost | undefined): Verifier {
+  return defineVerifier({
+    name: NAME,
+    params,
+    checkParams({ path }) {
+      requireGit(NAME, host);
+      if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
+    },
+    async verify({ path = ".", untracked = true }, _, signal) {
+      const folder = await workingFolder(root, path);
+      const looking = { host: requireGit(NAME, host), untracked, signal };
+      const repositories = await repositoriesOf(root, folder);
+      if (repositories.length === 0) return { ok: false, message: "the project lies in no git repository" };
+      const found = new Set<string>();
+      try {
+        for (const repository of repositories) {
+          if (repository.head === undefined)
+            return { ok: false, message: "the git repository has no commit that can be read" };
+          for (const other of await notAsCommitted(looking, repository, folder, DEPTH_MAX)) found.add(other);
+        }
+      } catch (error) {
+        if (error instanceof GitStopped) return notRun(looking.host, error.result);
+        throw error;
+      }
+      return resultOf([...found]);
+    },
+  });
+}
+
+/** Throws `INVALID_INPUT` where the host has no git. */
+function requireGit(verifier: string, host: GitHost | undefined): GitHost {
+  if (host !== undefined) return host;
+  throw wrongParam(verifier, "", "this host has no git");
+}
+
+/** What is known where git itself did not get through. */
+function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
+  const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
+  const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
+  return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
+}
+
+/**
+ * The project's repository, and the one that the folder itself lies in: whoever works in a project can make any folder of it
+ * a repository of its own, in which all is committed.
+ */
+async function repositoriesOf(root: string, folder: string): Promise<GitRepository[]> {
+  const [ofRoot, ofFolder] = [await findRepository(root), await findRepository(folder)];
+  const all = [ofRoot, ofFolder].filter((repository) => repository !== undefined);
+  return ofRoot?.workTree === ofFolder?.workTree ? all.slice(0, 1) : all;
+}
+
+interface Looking {
+  readonly host: GitHost;
+  readonly untracked: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The paths of what differs from a repository's last commit at or below a folder, relative to its work tree. */
+async function notAsCommitted(
+  looking: Looking,
+  repository: GitRepository,
+  folder: string,
+  depth: number,
+): Promise<string[]> {
+  const { workTree } = repository;
+  const below = relative(workTree, folder).split(sep).join("/");
+  return withGitView(looking.host, repository, async (run) => {
+    const list = async (args: readonly string[], cwd: string) => {
+      const result = await run(args, cwd, looking.signal);
+      if (result.exit !== 0 || result.stopped !== undefined) throw new GitStopped(result);
+      return result.stdout;
+    };
+    // A new index has none of the flags that hide a changed file from git.
+    await list(["read-tree", "HEAD"], workTree);
+    const files = committedFiles(await list(LIST, workTree));
+    const above = files.find((file) => isSubmodule(file) && isBelow(below, file.path));
+    if (above !== undefined) return inSubmodule(looking, workTree, above, folder, depth);
+    const wanted = files.filter(({ path }) => isBelow(path, below));
+    const tree = { root: workTree, git: run, signal: looking.signal };
+    const found = await changed(tree, files, wanted, below, looking.untracked);
+    for (const submodule of wanted.filter(isSubmodule))
+      found.push(...(await inSubmodule(looking, workTree, submodule, join(workTree, submodule.path), depth)));
+    if (!looking.untracked) return found;
+    found.push(...names(await list([...UNTRACKED, below === "" ? "." : below], workTree)));
+    return [...found, ...hidingIn(await list(IGNORED_RULES, folder))];
+  });
+}
+
+/**
+ * Files that were changed, and rules that were: what `.gitattributes` says of a file, and `.gitignore` of one
+ * that is new, may stand in any folder above it, also above the one that is asked for.
+ */
+async function changed(
+  tree: WorkTree,
+  files: readonly CommittedFile[],
+  wanted: readonly CommittedFile[],
+  below: string,
+  untracked: boolean,
+): Promise<string[]> {
+  const above = foldersAbove(below);
+  const folders = new Set([...above, below, ...wanted.flatMap(({ path }) => foldersAbove(path))]);
+  const rules = [...folders].map((folder) => inFolder(folder, ".gitattributes"));
+  if (untracked) rules.push(...above.map((folder) => inFolder(folder, ".gitignore")));
+  const committed = new Map(files.map((file) => [file.path, file]));
+  const looked = new Set(wanted.filter((file) => !isSubmodule(file)));
+  const found: string[] = [];
+  const isFolder = folderCheck(tree.root);
+  for (const path of rules) {
+    const file = committed.get(path);
+    if (file !== undefined) looked.add(file);
+    // Git would read it. Behind a link, it wouldn't come there, and what should be there counts as changed.
+    else if ((await isFolder(parentOf(path))) && (await statOf(join(tree.root, path)))?.isDirectory() === false)
+      found.push(path);
+  }
+  return [...found, ...(await changedFiles(tree, [...looked])).map(({ path }) => path)];
+}
+
+/** What differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
+async function inSubmodule(
+  looking: Looking,
+  root: string,
+  { path, id }: CommittedFile,
+  folder: string,
+  depth: number,
+): Promise<string[]> {
+  const place = join(root, path);
+  if (!(await folderCheck(root)(path))) return [path];
+  const repository = await repositoryAt(place);
+  // One that isn't checked out is an empty folder: git looks at nothing that lies in it.
+  if (repository === undefined) return (await isEmptyFolder(place)) ? [] : [path];
+  if (repository.head !== id || depth === 0) return [path];
+  const found = await notAsCommitted(looking, repository, folder, depth - 1);
+  return found.map((each) => inFolder(path, each));
+}
+
+/** The folders that a path lies in, up to the work tree, which is the empty text. */
+function foldersAbove(path: string): string[] {
+  const folders: string[] = [];
+  for (let folder = path; folder !== ""; ) {
+    folder = parentOf(folder);
+    folders.push(folder);
+  }
+  return folders;
+}
+
+function inFolder(folder: string, name: string): string {
+  return folder === "" ? name : `${folder}/${name}`;
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return folder === "" || path === folder || path.startsWith(`${folder}/`);
+}
+
+function names(stdout: Buffer): string[] {
+  return stdout
+    .toString("utf8")
+    .split("\0")
+    .filter((entry) => entry !== "");
+}
+
+/** What nobody has committed hides nothing, also if it hides itself. */
+function hidingIn(ignored: Buffer): string[] {
+  return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
+}
+
+function resultOf(paths: readonly string[]): VerifyResult {
+  const first = paths.slice(0, 5).map(shownPath);
+  const more = paths.length > first.length ? `, and ${paths.length - first.length} more` : "";
+  const rules = paths.some((path) => /(?:^|\/)\.git(?:ignore|attributes)$/i.test(path))
+    ? "; the rules in a .gitignore or .gitattributes count once they are in a commit"
+    : "";
+  return {
+    ok: paths.length === 0,
+    message:
+      paths.length === 0
+        ? "all files are as the last commit has them"
+        : `${paths.length} files are not as the last commit has them: ${first.join(", ")}${more}; commit them, or take them away${rules}`,
+    ran: "git ls-files",
+    exit: 0,
+    digest: sha256(Buffer.from(paths.join("\0"))),
+    output: outputLines(paths.map(shownPath).join("\n")),
+  };
+}
+
+const commitParams = z.strictObject({
+  /** The id of a commit in hexadecimal digits, 7 at least; the value of the evidence field without it. */
+  commit: textParam.optional(),
+});
+
+const COMMIT_NAME = "git_commit_exists";
+/** No branch, no tag, no `HEAD~1`, and above all no option. */
+const COMMIT = /^[0-9a-f]{7,64}$/i;
+
+/** Whether a commit is in the repository. `root` is the project's real path. */
+export function gitCommitExists(root: string, host: GitHost | undefined): Verifier {
+  return defineVerifier({
+    name: COMMIT_NAME,
+    params: commitParams,
+    checkParams({ commit }) {
+      requireGit(COMMIT_NAME, host);
+      if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
+    },
+    async verify({ commit }, { value }, signal) {
+      const id = commitId(commit ?? value);
+      const repository = await findRepository(root);
+      if (repository === undefined) return { ok: false, message: "the project lies in no git repository" };
+      const gitHost = requireGit(COMMIT_NAME, host);
+      return withGitView(gitHost, repository, async (git) => {
+        const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
+        if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
+        // A tag leads to a commit too, whose id is another one.
+        const full = found.stdout.toString("utf8").trim();
+        const ok = found.exit === 0 && full.startsWith(id);
+        const message = ok ? `${full} is a commit` : `there is no commit ${id} in this repository`;
+        return { ok, message, ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
+      });
+    },
+  });
+}
+
+function commitId(value: unknown): string {
+  if (typeof value === "string" && COMMIT.test(value)) return value.toLowerCase();
+  throw wrongParam(
+    COMMIT_NAME,
+    "commit",
+    "the id of a commit has 7 to 64 hexadecimal digits; no branch and no tag is taken",
+  );
+}

@@ -1,0 +1,128 @@
+import { toString as textOf } from "mdast-util-to-string";
+import * as z from "zod";
+import { PhasegateError } from "../errors.js";
+import type { Verifier } from "../ports/verifier.js";
+import type { Wall } from "../sandbox/sandbox.js";
+import { visibleText } from "../workflow/field-types.js";
+import { codeParts, headingName, plainText } from "../workflow/inline-text.js";
+import { blocksOf, endOfSection } from "../workflow/markdown-blocks.js";
+import { defineVerifier, textParam } from "./define-verifier.js";
+import { checkHowOften, howOftenParams, isOftenEnough } from "./lines.js";
+import { checkSubject, readSubject, shownPath, subjectParams } from "./subject.js";
+
+const params = z.strictObject({
+  ...subjectParams,
+  /** The heading below which they are counted; case and marks don't count. */
+  under: textParam.optional(),
+  /** How deep they are: 1 to 6. Without it, below `under` those that are one level deeper than it, else all. */
+  level: z.int().min(1).max(6).optional(),
+  /** Headings that must be among them. */
+  names: z.array(textParam).min(1).max(100).optional(),
+  ...howOftenParams,
+});
+/** The parser takes up to eight seconds for a megabyte of headings, and nobody else gets a turn in that time. */
+const MARKDOWN_MAX = 256 * 1024;
+const NAME = "markdown_headings";
+
+/** How many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
+export function markdownHeadings(wall: Wall, maxBytes: number): Verifier {
+  return defineVerifier({
+    name: NAME,
+    params,
+    checkParams(given) {
+      checkSubject(given);
+      checkHowOften(NAME, given);
+    },
+    async verify(given, { value }) {
+      const { path, text, digest } = await readSubject(wall, given, value, Math.min(maxBytes, MARKDOWN_MAX));
+      const found = headingsBelow(headingsOf(text, path), given);
+      const { ok, wanted } = isOftenEnough(found?.length ?? 0, given);
+      const known = new Set(found?.map(({ text: name }) => headingName(name)));
+      const missing = (given.names ?? []).filter((name) => !known.has(headingName(plainText(name))));
+      const message = [
+        found === undefined ? `there is no heading ${shownPath(given.under ?? "")}` : countText(found.length, given),
+        `wanted: ${wanted}`,
+        ...(missing.length === 0 ? [] : [`missing: ${missing.map(shownPath).join(", ")}`]),
+      ].join("; ");
+      const file = shownPath(path);
+      return {
+        ok: ok && found !== undefined && missing.length === 0,
+        message: `${file}: ${message}`,
+        ran: file,
+        digest,
+      };
+    },
+  });
+}
+
+function countText(count: number, { under, level }: HeadingsWanted): string {
+  const depth = level === undefined ? "" : ` of level ${level}`;
+  return `${count} headings${depth}${under === undefined ? "" : ` under ${shownPath(under)}`}`;
+}
+
+/** A heading of a document. */
+interface Heading {
+  readonly depth: number;
+  readonly text: string;
+}
+
+/** Which headings are counted. */
+interface HeadingsWanted {
+  readonly under?: string | undefined;
+  readonly level?: number | undefined;
+}
+
+/**
+ * The headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
+ * list is none, and one of which nobody sees a word isn't either. Throws `INVALID_INPUT` for a text that is not parsed.
+ */
+export function headingsOf(text: string, path: string): Heading[] {
+  const blocks = blocksOf(text);
+  if (blocks === undefined) {
+    throw new PhasegateError(
+      "INVALID_INPUT",
+      `${shownPath(path)} can't be parsed: its lists or quotations are nested too deeply, or it has too many lines`,
+      {
+        remedy: "Make the document flatter, or its lines longer.",
+        details: { field: path },
+      },
+    );
+  }
+  const written = blocks.flatMap((block) =>
+    block.type === "heading" ? [{ depth: block.depth, marked: textOf(block) }] : [],
+  );
+  return written
+    .filter(({ marked }) => showsWords(marked))
+    .map(({ depth, marked }) => ({ depth, text: plainText(marked) }));
+}
+
+/** Whether a reader sees a letter or a digit of a heading: not in comments, in tags, or in characters that aren't seen. */
+function showsWords(marked: string): boolean {
+  const seen = codeParts(marked).map(({ code, text }) => (code ? text : withoutHtml(plainText(text))));
+  return /[\p{L}\p{N}]/u.test(visibleText(seen.join("")));
+}
+
+/** A text without comments and tags, in time that grows with the text. */
+function withoutHtml(text: string): string {
+  const [before = "", ...comments] = text.split("<!--");
+  const behind = comments.map((comment) => comment.split("-->").slice(1).join("-->"));
+  return [before, ...behind].join("").replace(/<\/?[a-z][^<>]*>/gi, "");
+}
+
+/** Those headings that are counted; undefined if the one that they should be under isn't there. */
+export function headingsBelow(headings: readonly Heading[], { under, level }: HeadingsWanted): Heading[] | undefined {
+  if (under === undefined) return headings.filter(({ depth }) => level === undefined || depth === level);
+  const name = headingName(plainText(under));
+  const starts = [...headings.keys()].filter((index) => headingName(headings[index]?.text ?? "") === name);
+  if (starts.length === 0) return undefined;
+  // A set: one section of that name may stand inside another.
+  const found = new Set(starts.flatMap((start) => belowOne(headings, start, level)));
+  return headings.filter((heading) => found.has(heading));
+}
+
+function belowOne(headings: readonly Heading[], start: number, level: number | undefined): Heading[] {
+  const depth = headings[start]?.depth ?? 0;
+  return headings
+    .slice(start + 1, endOfSection(headings, start))
+    .filter((heading) => heading.depth === (level ?? depth + 1));
+}

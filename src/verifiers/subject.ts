@@ -1,0 +1,176 @@
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import { PhasegateError } from "../errors.js";
+import { hasPlaceholder } from "../gate/fill-params.js";
+import { notText, pathRefused } from "../sandbox/refusals.js";
+import type { Wall } from "../sandbox/sandbox.js";
+import { type FileSignature, identityOf } from "../sandbox/signature.js";
+import type { JsonValue } from "../workflow/json.js";
+import { escapeHidden, parseRelativePath, shown } from "../workflow/names.js";
+import { textParam } from "./define-verifier.js";
+/** Params of all verifiers that look at a file or a folder. */
+export const subjectParams = {
+  /** Relative to the project root; without it, the value of the evidence field. */
+  path: textParam.optional(),
+  /** Whether the file may be a link to another one inside the project. */
+  allow_link: z.boolean().optional(),
+};
+
+interface SubjectParams {
+  readonly path?: string | undefined;
+  readonly allow_link?: boolean | undefined;
+}
+
+/** The most paths that one field may name. */
+const PATHS_MAX = 100;
+
+/** Throws `PATH_REFUSED` for a path that no session could give a meaning. */
+export function checkSubject({ path }: SubjectParams): void {
+  if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
+}
+
+/** What is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
+export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined): readonly string[] {
+  const claimed = path ?? value;
+  const paths = Array.isArray(claimed) ? claimed : [claimed];
+  if (paths.length === 0) throw notAPath("the list of paths is empty");
+  if (paths.length > PATHS_MAX) throw notAPath(`more than ${PATHS_MAX} paths are named`);
+  return paths.map((item) => {
+    if (typeof item === "string") return item;
+    throw notAPath("the evidence must name a path, as a text");
+  });
+}
+
+/** The one path that is to be looked at. Throws `INVALID_INPUT`. */
+function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
+  const [path, ...others] = subjectsOf(params, value);
+  if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
+  return path;
+}
+
+/** Throws `PATH_REFUSED` for a path that ends as a folder's does, where a file is to be named. */
+export function refuseFolderPath(path: string): void {
+  if (!/[\\/]\.?$/.test(path)) return;
+  throw pathRefused(path, "it ends as the path of a folder does, and must name a file");
+}
+
+/**
+ * Throws `PATH_REFUSED` for a link, unless the author allows it: a file that is asked for can't be
+ * another good one under a new name. Folders on the way may be links that stay inside.
+ */
+export async function refuseLink(wall: Wall, path: string, { allow_link }: SubjectParams): Promise<void> {
+  if (allow_link === true || !(await wall.isLink(path))) return;
+  throw pathRefused(path, "it is a link to another place");
+}
+
+/** A file or a folder, as the evidence names it; without a signature where it isn't there. */
+interface NamedSubject {
+  readonly path: string;
+  readonly signature?: FileSignature | undefined;
+}
+
+/**
+ * Throws `INVALID_INPUT` where a list names one file, or folder, twice: by another spelling, behind a link, or by another
+ * hard link. Who must show two must not show one.
+ */
+export function refuseTwice(kind: "file" | "folder", subjects: readonly NamedSubject[]): void {
+  const paths = new Set<string>();
+  const found = new Map<string, string>();
+  for (const { path, signature } of subjects) {
+    const plain = parseRelativePath(path);
+    if (paths.has(plain)) throw notAPath(`${shownPath(plain)} is named twice`);
+    paths.add(plain);
+    const identity = signature === undefined ? undefined : identityOf(signature);
+    if (identity === undefined) continue;
+    const other = found.get(identity);
+    if (other !== undefined) throw notAPath(`${shownPath(plain)} is the same ${kind} as ${shownPath(other)}`);
+    found.set(identity, plain);
+  }
+}
+
+/** A file that is to be looked into. */
+interface SubjectText {
+  readonly path: string;
+  readonly text: string;
+  readonly digest: string;
+}
+
+/** Reads the file that is to be looked into, as UTF-8 without its byte order mark. Throws as walls do. */
+export async function readSubject(
+  wall: Wall,
+  params: SubjectParams,
+  value: JsonValue | undefined,
+  maxBytes: number,
+): Promise<SubjectText> {
+  const path = subjectOf(params, value);
+  refuseFolderPath(path);
+  await refuseLink(wall, path, params);
+  const { bytes } = await wall.readBytes(path, { maxBytes });
+  return { path, text: decoded(bytes, path), digest: sha256(bytes) };
+}
+
+/** SHA-256 in hexadecimal digits. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function decoded(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw notText(path);
+  }
+}
+
+function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", reason, {
+    remedy: "Hand in a path relative to the project root, such as 'docs/report.md'.",
+    details: { expected: "a path relative to the project root" },
+  });
+}
+
+/**
+ * How texts that somebody else has made stand in results: one line each, bounded, and without
+ * anything that a terminal or a reader could be misled by.
+ */
+
+const LINES_MAX = 10;
+const LINE_MAX = 200;
+const COMMAND_MAX = 300;
+/** Colours and cursor movements, titles and links of terminals. Their parts can't overlap. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
+
+/** A path as it may stand in a message. */
+export function shownPath(path: string): string {
+  return shown(path).slice(1, -1);
+}
+
+/** Returns a text without a terminal's commands, and with escapes for controls and hidden characters. */
+export function harmless(text: string): string {
+  return escapeHidden(withoutEscapes(text));
+}
+
+/** Returns a text without a terminal's colours: they may stand in the middle of a path, which then isn't found. */
+export function withoutEscapes(text: string): string {
+  return text.replace(ESCAPES, "");
+}
+
+/** The first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */
+export function outputLines(text: string): string[] {
+  const lines = text.trimEnd().split(/\r\n|\n|\r/);
+  if (lines.length === 1 && lines[0] === "") return [];
+  const chosen =
+    lines.length <= 2 * LINES_MAX ? lines : [...lines.slice(0, LINES_MAX), "…", ...lines.slice(-LINES_MAX)];
+  return chosen.map((line) => shortened(harmless(line.slice(0, 4 * LINE_MAX)), LINE_MAX));
+}
+
+/** A command with its arguments, as a person would type it. */
+export function shownCommand(argv: readonly string[]): string {
+  const words = argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)));
+  return shortened(harmless(words.join(" ").replaceAll("\n", " ")), COMMAND_MAX);
+}
+
+function shortened(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max - 1)}…` : text;
+}

@@ -1,0 +1,243 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { PhasegateError } from "../errors.js";
+import { isJsonObject, type JsonObject, revisionOf } from "./json.js";
+import { isWorkflowType, nearest, shown } from "./names.js";
+import type {
+  GateDefinition,
+  PhaseDefinition,
+  SchemaGate,
+  TaskDefinition,
+  WorkflowDefinition,
+  WorkflowStructure,
+} from "./structure.js";
+import type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./workflow-input.js";
+/** A workflow defined in code: what an engine runs, and its texts. */
+export interface Workflow<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
+  readonly definition: WorkflowDefinition;
+  /** The phases as they were given: what evidence each takes is read from their types. */
+  readonly phases: Phases;
+  /** The text of a phase or a task; undefined if there is none. */
+  text(part: { readonly phase: number; readonly task?: number }): string | Promise<string> | undefined;
+}
+
+/** The numbers of a workflow's phases, as a union of literals. */
+export type PhaseNumberOf<W extends Workflow> = W["phases"][number]["number"];
+
+/** What a phase's gate takes: the input of its schema, or any object where it has none. */
+export type EvidenceOf<W extends Workflow, N extends number> =
+  Extract<W["phases"][number], { readonly number: N }> extends {
+    readonly gate: { readonly evidence: infer S extends StandardSchemaV1 };
+  }
+    ? StandardSchemaV1.InferInput<S>
+    : JsonObject;
+
+/**
+ * Defines a workflow in code. `completePhase` of a session on it takes exactly the evidence of that
+ * phase. Throws `DEFINITION_INVALID`, with everything that is wrong at once.
+ */
+export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
+  input: WorkflowInput<Phases>,
+): Workflow<Phases> {
+  const problems = problemsOf(input);
+  if (problems.length > 0) {
+    throw new PhasegateError(
+      "DEFINITION_INVALID",
+      `the workflow ${shown(input.type)} can't be used: ${problems.join("; ")}`,
+      {
+        remedy: "Mend what is listed.",
+        details: { workflowType: String(input.type), diagnostics: problems },
+      },
+    );
+  }
+  const schemas = new Map(
+    input.phases.flatMap((phase) => (phase.gate === undefined ? [] : [[phase.number, phase.gate.evidence] as const])),
+  );
+  return {
+    definition: { structure: buildStructure(input), schemas },
+    phases: input.phases,
+    text: (part) => textOf(input.phases, part),
+  };
+}
+
+function textOf(phases: readonly PhaseInput[], part: { readonly phase: number; readonly task?: number }) {
+  const phase = phases.find(({ number }) => number === part.phase);
+  if (part.task === undefined) return read(phase?.content);
+  const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
+  return read(task?.content);
+}
+
+function read(content: TextInput | undefined): string | Promise<string> | undefined {
+  return typeof content === "function" ? content() : content;
+}
+
+function problemsOf(input: WorkflowInput): string[] {
+  const problems: string[] = [];
+  if (!isWorkflowType(input.type))
+    problems.push(`type ${shown(input.type)} may hold letters, digits, '_', '-' and '.'`);
+  if (input.revision === "") problems.push("revision is empty");
+  if (input.phases.length === 0) problems.push("there is no phase");
+  problems.push(
+    ...ascending(
+      input.phases.map(({ number }) => number),
+      "phase",
+    ),
+  );
+  for (const phase of input.phases) {
+    const about = `phase ${phase.number}`;
+    const { gate } = phase;
+    // Plain JavaScript hands in anything.
+    if (gate !== undefined && Object(gate?.evidence)["~standard"] === undefined) {
+      problems.push(`${about}: gate.evidence is no Standard Schema`);
+    }
+    // A key that nobody reads may be the one that was to keep the gate shut.
+    problems.push(
+      ...Object.keys(phase).flatMap((key) =>
+        key !== "gate" && /gate/i.test(key) ? unknownKey(about, key, ["gate"]) : [],
+      ),
+      ...unknownKeys(`${about}: gate`, gate, GATE_KEYS),
+      ...unknownKeys(`${about}: gate.approval`, gate?.approval, ["prompt", "approvers"]),
+    );
+    const numbers = (phase.tasks ?? []).map(({ number }, index) => number ?? index + 1);
+    problems.push(...ascending(numbers, `phase ${phase.number}: task`));
+  }
+  const start = input.startPhase;
+  if (start !== undefined && !input.phases.some(({ number }) => number === start)) {
+    problems.push(`startPhase ${start} is no phase`);
+  }
+  return problems;
+}
+
+const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval", "reveal"];
+
+function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
+  const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
+  return keys.flatMap((key) => unknownKey(about, key, known));
+}
+
+function unknownKey(about: string, key: string, known: readonly string[]): string[] {
+  const meant = nearest(key, known);
+  return [`${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`];
+}
+
+function ascending(numbers: readonly number[], what: string): string[] {
+  return numbers.flatMap((number, index) => {
+    if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number of 0 or more`];
+    const before = numbers[index - 1];
+    return before !== undefined && before >= number ? [`${what} ${number} does not come after ${before}`] : [];
+  });
+}
+
+/** The plain-JSON part of a workflow in code; keys that were not given are left out. */
+function buildStructure(input: WorkflowInput): WorkflowStructure {
+  const { type, revision, name, description, version = "1", phases, startPhase, ...rest } = input;
+  return {
+    type,
+    version,
+    revision,
+    name,
+    description,
+    ...optional("category", rest.category),
+    ...optional("estimatedDuration", rest.estimatedDuration),
+    ...optionalList("targetLanguages", rest.targetLanguages),
+    ...optionalList("artifacts", rest.artifacts),
+    ...optionalList("prerequisites", rest.prerequisites),
+    ...optionalList("tags", rest.tags),
+    startPhase: startPhase ?? phases[0]?.number ?? 0,
+    phases: phases.map(buildPhase),
+  };
+}
+
+function buildPhase(phase: PhaseInput): PhaseDefinition {
+  return {
+    number: phase.number,
+    name: phase.name,
+    ...optional("purpose", phase.purpose),
+    ...optional("estimatedEffort", phase.estimatedEffort),
+    ...optionalList("keyDeliverables", phase.keyDeliverables),
+    ...optionalList("validationCriteria", phase.validationCriteria),
+    skippable: phase.skippable ?? false,
+    tasks: (phase.tasks ?? []).map(buildTask),
+    gate: buildGate(phase.gate),
+    ...textRevision(phase.content),
+  };
+}
+
+function buildTask(task: TaskInput, index: number): TaskDefinition {
+  return {
+    number: task.number ?? index + 1,
+    name: task.name,
+    ...optional("purpose", task.purpose),
+    ...textRevision(task.content),
+  };
+}
+
+function buildGate(gate: GateInput | undefined): GateDefinition {
+  if (gate === undefined) return { kind: "open", allowOverride: false };
+  return {
+    kind: "schema",
+    allowOverride: gate.allowOverride ?? false,
+    ...optional("jsonSchema", jsonSchemaOf(gate.evidence)),
+    ...optional("example", gate.example),
+    ...demandsOf(gate),
+  };
+}
+
+function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
+  return {
+    ...optional(
+      "verify",
+      verify?.map(({ verifier, params, field }) => ({ verifier, params: params ?? {}, ...optional("field", field) })),
+    ),
+    ...(approval === undefined
+      ? {}
+      : { approval: { prompt: approval.prompt, ...optionalList("approvers", approval.approvers) } }),
+    ...optional("reveal", reveal),
+  };
+}
+
+/** A function's text is read when it is asked for, so it has no revision to compare with. */
+function textRevision(content: TextInput): { textRevision?: string } {
+  return typeof content === "string" ? { textRevision: revisionOf(content) } : {};
+}
+
+/**
+ * The JSON Schema of what a Standard Schema takes, where its library gives one (standardschema.dev,
+ * "Standard JSON Schema"). It shows agents what is wanted and is no part of the check, so a schema
+ * that has none, or says that it can't be expressed as one, is simply shown without.
+ */
+function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
+  const standard: object = schema["~standard"];
+  if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;
+  try {
+    const found: unknown = JSON.parse(JSON.stringify(standard.jsonSchema.input({ target: "draft-2020-12" })));
+    if (!isJsonObject(found)) return undefined;
+    // The dialect is always the same, and every word of this is read by an agent.
+    delete found.$schema;
+    return withoutSafeBounds(found);
+  } catch {
+    return undefined;
+  }
+}
+
+function isConverter(value: unknown): value is { input(options: { target: string }): unknown } {
+  return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  const entry: { [P in K]?: V } = {};
+  if (value !== undefined) entry[key] = value;
+  return entry;
+}
+
+function optionalList<K extends string>(key: K, value: readonly string[] | undefined): { [P in K]?: string[] } {
+  return optional(key, value === undefined ? undefined : [...value]);
+}
+
+/** Every integer has the bounds of safe ones, which tell nobody anything. */
+function withoutSafeBounds(schema: JsonObject): JsonObject {
+  const text = JSON.stringify(schema, (key, value: unknown) => {
+    const isBound = key === "minimum" || key === "maximum";
+    return isBound && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
+  });
+  return JSON.parse(text);
+}

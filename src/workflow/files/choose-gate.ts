@@ -1,0 +1,208 @@
+import { type DocumentGate, readRequirements } from "../infer/document-gate.js";
+import { checkExamples } from "../infer/examples.js";
+import { isJsonObject } from "../json.js";
+import { shown } from "../names.js";
+import type { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
+import type { RequirementFault } from "../requirement.js";
+import type { FieldDefinition, FieldGate, GateDefinition } from "../structure.js";
+import { warnOtherDemands, warnOtherNames, warnOtherText } from "./gate-differences.js";
+import { type FieldSeed, isReserved } from "./gate-fields.js";
+import { readGate, readSettings } from "./gate-file.js";
+import type { PhaseFolders } from "./tasks.js";
+import { GATE_FILES, isGateFile, looksLikeGate, type WorkflowFiles } from "./workflow-files.js";
+
+/** Of a gate that can't be read: never passed, since the workflow can't be started. */
+const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
+
+/** Where a phase's gate is looked for. */
+interface GateFolders extends PhaseFolders {
+  /** The phase's text. */
+  readonly file: string;
+  /** The phase's text and those of its tasks: whatever they are called, they are no gates. */
+  readonly texts: readonly string[];
+}
+
+/**
+ * A phase's gate: its file; else what its text asks for; else what the metadata requires; else one that lets
+ * any evidence through.
+ */
+export async function chooseGate(
+  number: number,
+  phase: ObjectReader | undefined,
+  where: GateFolders,
+): Promise<GateDefinition> {
+  const { report } = where;
+  const checkpoint = phase?.object("checkpoint");
+  const names = requiredNames(phase, checkpoint, report);
+  const file = gateFile(where);
+  if (file !== undefined) return fileGate(file, names, phase, checkpoint, where);
+  if (hasLookalikes(where)) return SHUT;
+  const document = await readDocument(where, definedBy(checkpoint));
+  const seeds = documentSeeds(number, document, where);
+  const asked = seeds.length > 0 ? seeds : names.map((name) => anyField(name, phase));
+  const settings = await readSettings(asked, undefined, checkpoint, report);
+  checkpoint?.refuseRest();
+  if (seeds.length > 0 && phase !== undefined) {
+    const what = "the phase's text";
+    warnOtherNames(names, { what, file: where.file, fields: settings.fields }, phase, report);
+  }
+  const fields = await withSoundExamples(settings, document, where);
+  const source = seeds.length > 0 ? "document" : "metadata";
+  if (isAsking(settings)) return { kind: "fields", ...settings, fields, source };
+  const place = phase?.place("phase_number") ?? { file: `phases/${number}` };
+  const hint = `Write ${where.folders[0]}/${GATE_FILES[0]}.`;
+  report.warn("GATE_OPEN", place, `phase ${number} asks for nothing: any evidence passes its gate`, hint);
+  return { kind: "open", allowOverride: settings.allowOverride };
+}
+
+/** An example that the gate wouldn't take is not shown to agents: they would hand it in. */
+async function withSoundExamples(
+  settings: Omit<FieldGate, "kind" | "source">,
+  { examples }: DocumentGate,
+  where: GateFolders,
+): Promise<FieldDefinition[]> {
+  const { faults, wrong } = await checkExamples(settings, examples);
+  reportFaults(faults, where);
+  return settings.fields.map((field) => {
+    const { example, ...rest } = field;
+    return wrong.has(field.name) ? rest : field;
+  });
+}
+
+/** The names of the validators that a checkpoint in metadata defines. */
+function definedBy(checkpoint: ObjectReader | undefined): ReadonlySet<string> {
+  const value = checkpoint?.value("validators");
+  return new Set(isJsonObject(value) ? Object.keys(value) : []);
+}
+
+function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | "source">): boolean {
+  return fields.length > 0 || rules !== undefined || verify !== undefined || approval !== undefined;
+}
+
+/** Requirements may stand at the phase or in its checkpoint; all of them count. */
+function requiredNames(
+  phase: ObjectReader | undefined,
+  checkpoint: ObjectReader | undefined,
+  report: Report,
+): string[] {
+  const names = [...(phase?.texts("required_evidence") ?? []), ...(checkpoint?.texts("required_evidence") ?? [])];
+  for (const name of names.filter(isReserved)) {
+    const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
+    report.error("NAME_RESERVED", place, `no field may be called ${shown(name)}`, "Give it another name.");
+  }
+  return [...new Set(names)];
+}
+
+function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
+  const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
+  const definition = { name, type: "any", required: true } as const;
+  return { definition, place, validators: [], params: {}, verify: [] };
+}
+
+/** The phase's gate file. */
+function gateFile({ files, folders, report }: GateFolders): string | undefined {
+  const [first, second] = folders.flatMap((folder) => GATE_FILES.map((name) => `${folder}/${name}`)).filter(files.has);
+  if (second !== undefined) {
+    report.error(
+      "GATE_DUPLICATE",
+      { file: second },
+      `the phase has another gate file: ${first}`,
+      "Delete one of the two.",
+    );
+  }
+  return first;
+}
+
+/** Reports what was meant as the gate of a phase that has no gate file. */
+function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean {
+  const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
+  const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
+  for (const file of lookalikes) {
+    const hint = `Make it the file ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is none.`;
+    report.error("GATE_FILE_MISNAMED", { file }, "this looks like a gate's file, but isn't read", hint);
+  }
+  return lookalikes.size > 0;
+}
+
+/** Of a path below a phase's folder, the part that looks like a gate: a file, a folder, or a gate file too deep. */
+function meantAsGate(folder: string, path: string): string[] {
+  if (!path.startsWith(`${folder}/`)) return [];
+  const [name = ""] = path.slice(folder.length + 1).split("/");
+  if (looksLikeGate(name)) return [`${folder}/${name}`];
+  return isGateFile(path) ? [path] : [];
+}
+
+/** A gate file, read; one whose reading throws is an error in that file. */
+async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+  try {
+    return await readGate(file, text, report);
+  } catch (error) {
+    report.failed({ file }, error);
+    return undefined;
+  }
+}
+
+async function fileGate(
+  file: string,
+  names: readonly string[],
+  phase: ObjectReader | undefined,
+  checkpoint: ObjectReader | undefined,
+  where: GateFolders,
+): Promise<GateDefinition> {
+  const { files, report } = where;
+  const text = files.text(file);
+  const gate = text === undefined ? undefined : await gateOf(file, text, report);
+  if (checkpoint !== undefined) warnOtherDemands(file, gate, checkpoint, report);
+  checkpoint?.refuseRest();
+  if (gate === undefined) return SHUT;
+  if (phase !== undefined) warnOtherNames(names, { what: "the gate file", file, fields: gate.fields }, phase, report);
+  const { requirements } = await readDocument(where, definedBy(checkpoint));
+  warnOtherText(requirements, gate, { text: where.file, file }, report);
+  return gate;
+}
+
+interface Document {
+  /** The phase's text. */
+  readonly file: string;
+  readonly files: WorkflowFiles;
+  readonly report: Report;
+}
+
+/** What a phase's text asks for. `defined` are the names of validators that its checkpoint defines. */
+async function readDocument(
+  { file, files }: Pick<Document, "file" | "files">,
+  defined: ReadonlySet<string> = new Set(),
+): Promise<DocumentGate> {
+  return readRequirements(files.text(file) ?? "", defined);
+}
+
+/** The fields of a text; each is told, so that people can see what was made of their words, and so is what can't be read. */
+function documentSeeds(phase: number, { requirements, faults }: DocumentGate, where: Document): FieldSeed[] {
+  const { file, report } = where;
+  reportFaults(faults, where);
+  return requirements.map((requirement) => {
+    const { field, validators, from, certainty, line, column } = requirement;
+    const place = { file, line, column };
+    report.infer({
+      ...place,
+      phase,
+      name: field.name,
+      type: field.type,
+      required: field.required,
+      validators,
+      from,
+      certainty,
+    });
+    return { definition: field, place, validators, params: {}, verify: [] };
+  });
+}
+
+/** Reports what is wrong in a text, where it stands. */
+function reportFaults(faults: readonly RequirementFault[], { file, report }: Document): void {
+  for (const { severity, code, message, hint, line, column } of faults) {
+    const place = { file, line, column };
+    if (severity === "error") report.error(code, place, message, hint);
+    else report.warn(code, place, message, hint);
+  }
+}

@@ -1,0 +1,184 @@
+/** Where two places say what a phase's gate asks for, and don't say the same, in words that people understand. */
+import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
+import { shown } from "../names.js";
+import type { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
+import type { Requirement } from "../requirement.js";
+import type { FieldDefinition, FieldGate } from "../structure.js";
+
+/** The gate that counts. */
+interface Counting {
+  /** As it stands in a message: "the gate file". */
+  readonly what: string;
+  readonly file: string;
+  readonly fields: readonly FieldDefinition[];
+}
+
+/** Warns where the names in the metadata's `required_evidence` are not the fields that count. */
+export function warnOtherNames(
+  names: readonly string[],
+  { what, file, fields }: Counting,
+  phase: ObjectReader,
+  report: Report,
+): void {
+  if (names.length === 0) return;
+  const asked = new Set(fields.map(({ name }) => name));
+  const named = new Set(names);
+  const onlyMetadata = names.filter((name) => !asked.has(name));
+  const onlyFile = [...asked].filter((name) => !named.has(name));
+  const free = fields.filter(({ name, required }) => !required && named.has(name)).map(({ name }) => name);
+  const parts = [
+    ...(onlyMetadata.length > 0 ? [`only the metadata has ${onlyMetadata.join(", ")}`] : []),
+    ...(onlyFile.length > 0 ? [`only ${what} has ${onlyFile.join(", ")}`] : []),
+    ...(free.length > 0 ? [`required by the metadata and optional in ${what}: ${free.join(", ")}`] : []),
+  ];
+  if (parts.length === 0) return;
+  const subject = what.replace(/^the /, "");
+  const message = `${subject} and metadata ask for different evidence, and ${what} counts: ${parts.join("; ")}`;
+  report.warn("GATE_DIFFERS", phase.place("phase_number"), message, `Make "required_evidence" say what ${file} says.`);
+}
+
+/** Warns of what the metadata's checkpoint says beside names and the gate file doesn't; none of it counts. */
+export function warnOtherDemands(
+  file: string,
+  gate: FieldGate | undefined,
+  checkpoint: ObjectReader,
+  report: Report,
+): void {
+  for (const [key, difference] of Object.entries(DEMANDS)) {
+    const value = checkpoint.value(key);
+    if (value === undefined || isNothing(value) || gate === undefined) continue;
+    const said = difference(value, gate);
+    if (said === undefined) continue;
+    const hint = said.isMissing ? `Move it to ${file}.` : `Make it say what ${file} says, or remove it.`;
+    report.warn("GATE_DIFFERS", checkpoint.place(key), `${shown(key)} counts for nothing here: ${said.text}`, hint);
+  }
+  for (const [key, value] of [
+    ["strict", gate?.strict],
+    ["allow_override", gate?.allowOverride],
+  ] as const) {
+    const stated = checkpoint.flag(key);
+    if (stated === undefined || value === undefined || stated === value) continue;
+    const message = `${shown(key)} counts for nothing here: the metadata says ${stated}, the gate file says ${value}`;
+    report.warn(
+      "GATE_DIFFERS",
+      checkpoint.place(key),
+      message,
+      `Write ${key}: ${stated} below checkpoint: in ${file}, or remove it.`,
+    );
+  }
+}
+
+interface Difference {
+  readonly text: string;
+  /** Whether the gate file has nothing of that kind. */
+  readonly isMissing: boolean;
+}
+
+const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Difference | undefined>> = {
+  validators: (value, { fields }) =>
+    otherRules(
+      "the metadata defines validators",
+      value,
+      fields.flatMap(({ rules = [] }) => rules),
+    ),
+  cross_field_validation: (value, { rules = [] }) => otherRules("the metadata has rules between fields", value, rules),
+  verify: otherChecks,
+  approval: otherApproval,
+  reveal: (value, { reveal = "fields" }) =>
+    value === reveal
+      ? undefined
+      : {
+          text: `the metadata shows agents ${shown(value)} of the gate, the gate file ${shown(reveal)}`,
+          isMissing: false,
+        },
+};
+
+function isNothing(value: JsonValue): boolean {
+  return value === false || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+}
+
+/** Rules are the same where their texts are, whatever they are called. */
+function otherRules(what: string, value: JsonValue, rules: NonNullable<FieldGate["rules"]>): Difference | undefined {
+  const known = new Set(rules.flatMap(({ source, cel }) => [source.trim(), cel]));
+  const written =
+    isJsonObject(value) && typeof value.rule !== "string"
+      ? Object.values(value)
+      : Array.isArray(value)
+        ? value
+        : [value];
+  const texts = written.map((item) => (isJsonObject(item) ? String(item.rule) : String(item)).trim());
+  const others = texts.filter((text) => !known.has(text));
+  if (others.length === 0) return undefined;
+  return { text: `${what} that the gate file hasn't: ${others.map(shown).join(", ")}`, isMissing: true };
+}
+
+function otherChecks(value: JsonValue, { verify = [] }: FieldGate): Difference | undefined {
+  const known = new Set(verify.map(({ verifier, params }) => canonicalJson({ ...params, verifier })));
+  const written = (Array.isArray(value) ? value : [value]).map((item) =>
+    isJsonObject(item) ? item : { verifier: item },
+  );
+  const others = written.filter((item) => !known.has(canonicalJson(item)));
+  if (others.length === 0) return undefined;
+  const names = others.map(({ verifier }) => shown(verifier)).join(", ");
+  return { text: `the metadata has checks that the gate file hasn't: ${names}`, isMissing: true };
+}
+
+function otherApproval(value: JsonValue, { approval }: FieldGate): Difference | undefined {
+  const stated = isJsonObject(value) ? value : { prompt: value };
+  const question = shown(stated.prompt);
+  if (approval === undefined) {
+    return { text: `the metadata asks a person ${question}, and the gate file asks nobody`, isMissing: true };
+  }
+  if (stated.prompt !== approval.prompt) {
+    return {
+      text: `the metadata asks a person ${question}, the gate file asks ${shown(approval.prompt)}`,
+      isMissing: false,
+    };
+  }
+  if (canonicalJson(stated.approvers ?? []) === canonicalJson(approval.approvers ?? [])) return undefined;
+  const who = (approvers: JsonValue | readonly string[] | undefined) =>
+    Array.isArray(approvers) && approvers.length > 0 ? approvers.join(", ") : "any approver";
+  return {
+    text: `by the metadata ${who(stated.approvers)} may answer, by the gate file ${who(approval.approvers)}`,
+    isMissing: false,
+  };
+}
+
+/**
+ * Warns where a phase's text asks by name for something else than its gate file. Claims are left out: their
+ * names are made of whole sentences, and a gate file has shorter ones.
+ */
+export function warnOtherText(
+  requirements: readonly Requirement[],
+  gate: FieldGate,
+  { text, file }: { readonly text: string; readonly file: string },
+  report: Report,
+): void {
+  for (const requirement of requirements.filter(({ named }) => named)) {
+    const parts = otherField(requirement, gate);
+    if (parts.length === 0) continue;
+    const place = { file: text, line: requirement.line, column: requirement.column };
+    const message = `the text differs from the gate file, which counts: ${parts.join("; ")}`;
+    report.warn("GATE_DIFFERS", place, message, `Make both say the same: the other is ${file}.`);
+  }
+}
+
+/** Of what was only guessed nothing but the name is compared. */
+function otherField({ field, validators, certainty }: Requirement, gate: FieldGate): string[] {
+  const { name, type, required } = field;
+  const other = gate.fields.find((candidate) => candidate.name === name);
+  if (other === undefined) return [`the gate file doesn't ask for ${name}`];
+  const known = new Set([
+    ...(other.rules ?? []).flatMap(({ source, cel }) => [source, cel]),
+    ...(gate.verify ?? []).filter((check) => check.field === name).map(({ verifier }) => verifier),
+  ]);
+  const missing = certainty === "sure" ? validators.filter((validator) => !known.has(validator)) : [];
+  return [
+    ...(certainty === "sure" && type !== other.type
+      ? [`${name} is of type ${type} in the text, ${other.type} in the gate file`]
+      : []),
+    ...(required && !other.required ? [`${name} is required in the text, optional in the gate file`] : []),
+    ...missing.map((validator) => `${name} has no validator ${shown(validator)} in the gate file`),
+  ];
+}

@@ -1,0 +1,127 @@
+/** The examples of a gate's fields: an author's own is tried, and where there is none that does, one is made up. */
+
+import { candidateValues, faultOfValue, SIZE_MAX, type TrialRule } from "../../rules/candidates.js";
+import { EvidenceValue, ruleValue } from "../../rules/compile.js";
+import { verifiedValues } from "../../rules/language.js";
+import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
+import type { JsonValue } from "../json.js";
+import { shown } from "../names.js";
+import type { Report } from "../report.js";
+import type { FieldDefinition, VerifyDefinition } from "../structure.js";
+import type { FieldSeed } from "./gate-fields.js";
+/** A field with its rules. */
+export interface RuledField {
+  readonly seed: FieldSeed;
+  readonly definition: FieldDefinition;
+  /** Those of its rules that values can be tried by. */
+  readonly trials: readonly TrialRule[];
+  /** Whether all of its rules are validators that are built in, so that what they ask for is known. */
+  readonly isPlain: boolean;
+  readonly checks: readonly VerifyDefinition[];
+}
+
+/** How many values are tried for all fields of a definition, so that reading it takes no longer than it must. */
+const TRIALS_MAX = 20_000;
+
+/** How many trials are left, by the report of the definition that is read. */
+const budgets = new WeakMap<Report, { left: number }>();
+
+/** The fields, each with an example that its rules take, as far as there is one. */
+export async function settleExamples(fields: readonly RuledField[], report: Report): Promise<FieldDefinition[]> {
+  const budget = budgets.get(report) ?? { left: TRIALS_MAX };
+  budgets.set(report, budget);
+  const alone: FieldDefinition[] = [];
+  for (const field of fields) {
+    await report.hasRoom(0, field.seed.place);
+    alone.push(settleAlone(field, budget, report));
+  }
+  const evidence = evidenceOf(alone);
+  const settled: FieldDefinition[] = [];
+  for (const [index, field] of fields.entries()) {
+    await report.hasRoom(0, field.seed.place);
+    const before = alone[index] ?? field.definition;
+    settled.push(before.example === undefined ? settleTogether(field, before, alone, evidence, budget) : before);
+  }
+  return settled;
+}
+
+/** By those of a field's rules that look at nothing else. */
+function settleAlone(field: RuledField, budget: { left: number }, report: Report): FieldDefinition {
+  const { seed, trials } = field;
+  const { example, ...bare } = field.definition;
+  if (example === undefined && trials.length === 0 && field.checks.length === 0) return field.definition;
+  const own = trials.filter(({ names }) => names.every((name) => name === bare.name));
+  const fault = example === undefined ? undefined : faultOfValue(bare, own, example);
+  if (example !== undefined && fault === undefined) return field.definition;
+  const sample = firstTaken(field, own, [], budget);
+  if (fault !== undefined && seed.examplePlace !== undefined) {
+    const message = `the example of ${shown(bare.name)} doesn't pass its gate: ${fault}`;
+    const instead = sample === undefined ? "" : `; until then agents are shown ${shown(sample)}`;
+    report.warn("EXAMPLE_WRONG", seed.examplePlace, message, `Write one that passes${instead}.`);
+  }
+  if (sample === undefined && own.length > 0 && budget.left > 0) tellNone(field, own, report);
+  return sample === undefined || isUsual(field, sample) ? bare : { ...bare, sample };
+}
+
+/** By all of its rules, on the examples of the other fields. What was found alone stays where nothing is found. */
+function settleTogether(
+  field: RuledField,
+  settled: FieldDefinition,
+  all: readonly FieldDefinition[],
+  evidence: EvidenceValue,
+  budget: { left: number },
+): FieldDefinition {
+  const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== settled.name)));
+  if (named.size === 0) return settled;
+  const others = all.filter(({ name }) => named.has(name)).map(exampleOf);
+  const value = firstTaken(field, field.trials, others, budget, evidence);
+  return value === undefined ? settled : { ...settled, sample: value };
+}
+
+function firstTaken(
+  { definition, trials, checks, seed }: RuledField,
+  rules: readonly TrialRule[],
+  others: readonly JsonValue[],
+  budget: { left: number },
+  evidence?: EvidenceValue,
+): JsonValue | undefined {
+  const { type } = definition;
+  const isTaken = (value: JsonValue) => {
+    budget.left -= 1;
+    return budget.left > 0 && faultOfValue(definition, rules, value, evidence) === undefined;
+  };
+  // Most fields take what is usual, and nothing need be made up for them.
+  const usual = [...verifiedValues(type, checks), USUAL_EXAMPLES[type]].find(isTaken);
+  if (usual !== undefined || rules.length === 0) return usual;
+  const trees = trials.map(({ compiled }) => compiled.tree);
+  return candidateValues(type, trees, seed.params, others).find(isTaken);
+}
+
+/** No value that was tried passes. Where it is known what validators ask for, there is none at all. */
+function tellNone({ definition, seed, isPlain }: RuledField, rules: readonly TrialRule[], report: Report): void {
+  const { name, type, required } = definition;
+  const asked = rules.map(({ source }) => shown(source)).join(", ");
+  const isKnown =
+    isPlain && rules.every(({ source }) => Number(/^min_length_(\d+)$/.exec(source)?.[1] ?? 0) <= SIZE_MAX);
+  if (isKnown || (type === "boolean" && required)) {
+    const must = type === "boolean" && required ? ", which must be true since it is required," : "";
+    const message = `no value of ${shown(name)}${must} can pass ${asked}`;
+    const hint = required ? "Change the rule, or write required: false." : "Change the rule, or leave the field out.";
+    if (required) report.error("RULE_INVALID", seed.place, message, hint);
+    else report.warn("RULE_INVALID", seed.place, message, hint);
+    return;
+  }
+  const message = `no example of ${shown(name)} was found that passes ${asked}: agents are shown one that doesn't`;
+  report.warn("EXAMPLE_MISSING", seed.place, message, "Write example: and a value that passes.");
+}
+
+/** What agents would be shown anyway. */
+function isUsual({ definition: { type } }: RuledField, sample: JsonValue): boolean {
+  return JSON.stringify(sample) === JSON.stringify(USUAL_EXAMPLES[type]);
+}
+
+/** The evidence that agents are shown: what is required. */
+function evidenceOf(fields: readonly FieldDefinition[]): EvidenceValue {
+  const required = fields.filter((field) => field.required);
+  return new EvidenceValue(required.map((field) => [field.name, ruleValue(exampleOf(field), field.type)]));
+}

@@ -1,0 +1,174 @@
+import type { SourcePosition } from "../../errors.js";
+import { TYPE_WORDS } from "../field-types.js";
+import { type ApprovalDefinition, REVEALS, type Reveal } from "../gate-definition.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
+import { nearest, RESERVED, shown } from "../names.js";
+import type { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
+import type { FieldDefinition, FieldType, VerifyDefinition } from "../structure.js";
+
+const TYPE_NAMES = [...TYPE_WORDS.keys()].join(", ");
+
+/** What a gate asks for as a whole; at a field it would be passed over. */
+const GATE_KEYS = ["validators", "cross_field_validation", "approval", "reveal"];
+
+/** A field before its rules are read. */
+export interface FieldSeed {
+  readonly definition: FieldDefinition;
+  /** Where its validators stand. */
+  readonly place: SourcePosition;
+  /** Where its example stands, if its author wrote one for it: what a text shows is told where it is read. */
+  readonly examplePlace?: SourcePosition;
+  /** What its validators are called, or say. */
+  readonly validators: readonly string[];
+  readonly params: JsonObject;
+  readonly verify: readonly VerifyDefinition[];
+}
+
+/** What to write for a field that is no object: `tests_pass: boolean` gives its type. */
+export function asField(name: string, value: JsonValue): string {
+  const type = typeof value === "string" && TYPE_WORDS.has(value) ? value : "boolean";
+  return `Write ${shown(name)}: {type: ${type}}`;
+}
+
+/** Reads one field of `evidence_schema`. */
+export function readField(name: string, reader: ObjectReader, report: Report): FieldSeed {
+  checkFieldName(name, reader, report);
+  const type = readType(reader, report);
+  const required = reader.flag("required") ?? true;
+  const description = reader.text("description");
+  const example = reader.value("example");
+  const validators = readValidators(reader);
+  const params = reader.fields("validator_params") ?? {};
+  if (validators.length === 0 && Object.keys(params).length > 0) {
+    const message = "these parameters count for nothing: the field names no validator";
+    report.warn("VALIDATOR_UNUSED", reader.place("validator_params"), message, "Write validator: and its name.");
+  }
+  const verify = readVerify(reader).map((check) => ({ ...check, field: name }));
+  refuseGateKeys(reader, report);
+  reader.refuseRest();
+  const definition = {
+    name,
+    type,
+    required,
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined ? {} : { example }),
+  };
+  return {
+    ...{ definition, validators, params, verify },
+    ...{ place: reader.place("validator"), examplePlace: reader.place("example") },
+  };
+}
+
+/** One validator, or a list of them. */
+function readValidators(reader: ObjectReader): readonly string[] {
+  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: nothing is checked by it.")))
+    return reader.texts("validator") ?? [];
+  const one = reader.text("validator");
+  return one === undefined ? [] : [one];
+}
+
+function refuseGateKeys(reader: ObjectReader, report: Report): void {
+  for (const key of GATE_KEYS.filter((candidate) => reader.value(candidate) !== undefined)) {
+    const hint = `Move ${shown(key)} to the top of the gate file, beside evidence_schema.`;
+    report.error("RULE_MISPLACED", reader.place(key), `only a whole gate can have ${shown(key)}, not a field`, hint);
+  }
+}
+
+function readType(field: ObjectReader, report: Report): FieldType {
+  const word = field.required("type", field.text("type"), `type: boolean (or one of ${TYPE_NAMES})`);
+  const type = word === undefined ? "any" : TYPE_WORDS.get(word);
+  if (type !== undefined) return type;
+  const meant = nearest(word ?? "", TYPE_WORDS.keys());
+  const hint = `Write one of ${TYPE_NAMES}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  report.error("FIELD_TYPE_UNKNOWN", field.place("type"), `there is no type ${shown(word)}`, hint);
+  return "any";
+}
+
+function checkFieldName(name: string, field: ObjectReader, report: Report): void {
+  if (!isReserved(name)) return;
+  report.error("NAME_RESERVED", field.place(), `no field may be called ${shown(name)}`, "Give it another name.");
+}
+
+/** Whether a name can't be a field's. */
+export function isReserved(name: string): boolean {
+  return name.trim() === "" || RESERVED.has(name);
+}
+
+/** What a gate asks for beside evidence. */
+interface Demands {
+  readonly verify: readonly VerifyDefinition[];
+  readonly approval?: ApprovalDefinition;
+  readonly reveal?: Reveal;
+}
+
+/** Reads `verify`, `approval` and `reveal`, from the top of a gate or from its checkpoint. */
+export function readDemands(readers: readonly ObjectReader[]): Demands {
+  for (const key of ["approval", "reveal"]) refuseSecond(readers, key);
+  const verify = readers.flatMap(readVerify);
+  const [approval] = readers.flatMap((reader) => readApproval(reader) ?? []);
+  const [reveal] = readers.flatMap((reader) => readReveal(reader) ?? []);
+  return { verify, ...(approval === undefined ? {} : { approval }), ...(reveal === undefined ? {} : { reveal }) };
+}
+
+/** What a gate can have once must not stand in two places: one of them would be passed over. */
+function refuseSecond(readers: readonly ObjectReader[], key: string): void {
+  const [, second] = readers.filter((reader) => (reader.value(key) ?? false) !== false);
+  const hint = "Write it once, at the top of the gate or in its checkpoint.";
+  second?.wrong([key], second.value(key), "written once, and it stands at the top of the gate too", hint);
+}
+
+const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its parameters}, or a list of these.";
+
+/** Reads `verify`: a verifier's name, an object with it and its parameters, or a list of these. */
+function readVerify(reader: ObjectReader): VerifyDefinition[] {
+  const value = reader.asked("verify", VERIFY_HINT);
+  if (value === undefined || value === false) return [];
+  const items = Array.isArray(value) ? value : [value];
+  return items.flatMap((item, index) => {
+    const check = verifyOf(item);
+    if (check !== undefined) return [check];
+    const keys = Array.isArray(value) ? ["verify", index] : ["verify"];
+    reader.wrong(keys, item, "a verifier's name, or an object with one", VERIFY_HINT);
+    return [];
+  });
+}
+
+function verifyOf(item: JsonValue): VerifyDefinition | undefined {
+  if (typeof item === "string" && item.trim() !== "") return { verifier: item.trim(), params: {} };
+  if (!isJsonObject(item)) return undefined;
+  const { verifier, ...params } = item;
+  return typeof verifier === "string" && verifier.trim() !== "" ? { verifier: verifier.trim(), params } : undefined;
+}
+
+/** Reads `approval`: what the person is asked, alone or with who may answer. */
+function readApproval(reader: ObjectReader): ApprovalDefinition | undefined {
+  const hint = 'Write approval: {prompt: "what the person is asked"}.';
+  const value = reader.asked("approval", hint);
+  if (value === undefined || value === false) return undefined;
+  if (typeof value === "string") return { prompt: value };
+  if (!isJsonObject(value)) {
+    reader.wrong(["approval"], value, "an object with a prompt", hint);
+    return undefined;
+  }
+  const approval = reader.object("approval");
+  const prompt = approval?.required("prompt", approval.text("prompt"), 'prompt: "what the person is asked"');
+  const approvers = approval?.texts("approvers");
+  const named = Object.hasOwn(value, "approvers") ? value.approvers : undefined;
+  if (approvers?.length === 0 || named === null || named === "") {
+    approval?.wrong(["approvers"], named, "a list of at least one name", "Name somebody, or leave it out.");
+  }
+  approval?.refuseRest();
+  return prompt === undefined ? undefined : { prompt, ...(approvers === undefined ? {} : { approvers }) };
+}
+
+function readReveal(reader: ObjectReader): Reveal | undefined {
+  const value = reader.asked("reveal", `Write one of ${REVEALS.join(", ")}`);
+  if (value === undefined) return undefined;
+  const reveal = REVEALS.find((candidate) => candidate === value);
+  if (reveal !== undefined) return reveal;
+  const meant = nearest(String(value), REVEALS);
+  const hint = `Write one of ${REVEALS.join(", ")}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  reader.wrong(["reveal"], value, `one of ${REVEALS.map(shown).join(", ")}`, hint);
+  return undefined;
+}

@@ -1,0 +1,262 @@
+/** The rules of a gate: what its fields' validators say, and what must hold between fields. */
+
+import type { SourcePosition } from "../../errors.js";
+import { trialRule } from "../../rules/candidates.js";
+import { loadRuleLanguage } from "../../rules/language.js";
+import { readRuleText } from "../../rules/python-to-cel.js";
+import type { CompiledRule, RuleCompiler, RuleField, RuleSubject } from "../../rules/rule-types.js";
+import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
+import { nearest, shown } from "../names.js";
+import type { ObjectReader } from "../object-reader.js";
+import type { KeyPath } from "../positions.js";
+import type { Report } from "../report.js";
+import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
+import { type RuledField, settleExamples } from "./gate-examples.js";
+import type { FieldSeed } from "./gate-fields.js";
+
+/** What came of reading rules. */
+interface ReadRules {
+  readonly fields: readonly FieldDefinition[];
+  readonly rules: readonly RuleDefinition[];
+  /** Checks that validators stand for. */
+  readonly verify: readonly VerifyDefinition[];
+}
+
+/** Reads and checks all rules of a gate. `readers` are the top of the gate and its checkpoint. */
+export async function readRules(
+  seeds: readonly FieldSeed[],
+  readers: readonly ObjectReader[],
+  report: Report,
+): Promise<ReadRules> {
+  const table = tableOf(readers, report);
+  const cross = readers.flatMap(readCrossRules);
+  const bare = seeds.map(({ definition }) => definition);
+  const isPlain = seeds.every(({ validators }) => validators.every((name) => VERIFYING_VALIDATORS.has(name)));
+  const verify = seeds.flatMap(verifyOf);
+  for (const seed of seeds) refuseUnverifiable(seed, report);
+  if (isPlain && table.size === 0 && cross.length === 0) {
+    return { fields: await settleExamples(seeds.map(withoutRules), report), rules: [], verify };
+  }
+  const compiler = (await loadRuleLanguage()).forFields(bare);
+  const reading = { compiler, fields: bare, table, report };
+  const sound = await checkTable(seeds, reading);
+  const ruled: RuledField[] = [];
+  for (const seed of seeds) {
+    const isRead = await report.hasRoom(seed.validators.length, seed.place);
+    ruled.push(isRead ? withRules(seed, fieldRules(seed, sound, reading)) : withoutRules(seed));
+  }
+  const rules: RuleDefinition[] = [];
+  for (const rule of cross) {
+    if (!(await report.hasRoom(1, rule.place))) break;
+    rules.push(...checked(rule, {}, "evidence", reading).map(({ definition }) => definition));
+  }
+  return { fields: await settleExamples(ruled, report), rules, verify };
+}
+
+/** The validators of both places; a name that stands in both would hide one of its rules. */
+function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, WrittenRule> {
+  const table = new Map<string, WrittenRule>();
+  for (const [name, rule] of readers.flatMap((reader) => readValidatorTable(reader))) {
+    const hint = "Give one of them another name, or delete it.";
+    if (table.has(name)) report.error("VALUE_WRONG", rule.place, `there are two validators ${shown(name)}`, hint);
+    table.set(name, rule);
+  }
+  return table;
+}
+
+function withoutRules(seed: FieldSeed): RuledField {
+  return { seed, definition: seed.definition, trials: [], isPlain: true, checks: checksOfSeed(seed) };
+}
+
+function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
+  if (rules.length === 0) return withoutRules(seed);
+  const { definition, params } = seed;
+  return {
+    seed,
+    definition: { ...definition, rules: rules.map((rule) => rule.definition) },
+    trials: rules.flatMap((rule) => trialRule(rule.definition.source, rule.compiled, params) ?? []),
+    isPlain: rules.every(({ isNamed }) => isNamed),
+    checks: checksOfSeed(seed),
+  };
+}
+
+/** What a field's `verify` and its validators ask verifiers. */
+function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
+  return [...verifyOf(seed), ...seed.verify];
+}
+
+function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
+  const named = validators.filter((name) => VERIFYING_VALIDATORS.has(name));
+  return named.map((verifier) => ({ verifier, params, field: definition.name }));
+}
+
+/** A verifier looks up what a field names, and only texts and lists of them can name anything. */
+function refuseUnverifiable(
+  { definition: { name, type }, params, validators, place }: FieldSeed,
+  report: Report,
+): void {
+  if (type === "string" || type === "list" || type === "any" || params.path !== undefined) return;
+  for (const validator of validators.filter((candidate) => VERIFYING_VALIDATORS.has(candidate))) {
+    const message = `the validator ${shown(validator)} doesn't go with ${shown(name)}: a field of type ${type} names no path`;
+    const hint = "Make the field a string, or name the path: validator_params: {path: …}.";
+    report.error("RULE_INVALID", place, message, hint);
+  }
+}
+
+/** A rule as it is pinned, and as it is run. */
+interface CheckedRule {
+  readonly definition: RuleDefinition;
+  readonly compiled: CompiledRule;
+  /** Whether it is a validator that is built in. */
+  readonly isNamed: boolean;
+}
+
+/** What rules of one gate are read with. */
+interface Reading {
+  readonly compiler: RuleCompiler;
+  readonly fields: readonly RuleField[];
+  readonly table: ReadonlyMap<string, WrittenRule>;
+  readonly report: Report;
+}
+
+/** Checks each validator that the gate defines, used or not; gives those that can be used. */
+async function checkTable(
+  seeds: readonly FieldSeed[],
+  { table, report, ...reading }: Reading,
+): Promise<ReadonlySet<string>> {
+  const used = new Set(seeds.flatMap(({ validators }) => validators));
+  const sound = new Set<string>();
+  for (const [name, rule] of table) {
+    if (!(await report.hasRoom(1, rule.place))) break;
+    // Of which type the value is, and which parameters there are, is for the fields to say.
+    const subject: RuleSubject = { value: "any", params: "any" };
+    if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
+    if (used.has(name)) continue;
+    const hint = `Write validator: ${name} at the field that it is for, or remove it.`;
+    report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}: nothing runs it`, hint);
+  }
+  return sound;
+}
+
+/** The rules that a field's validators are, where they are sound. */
+function fieldRules(
+  { definition, place, validators, params }: FieldSeed,
+  sound: ReadonlySet<string>,
+  reading: Reading,
+) {
+  const subject = { value: definition.type, params };
+  return validators.flatMap((text): CheckedRule[] => {
+    const defined = reading.table.get(text);
+    if (defined !== undefined) {
+      // One that is wrong in itself has been reported where it is defined.
+      return sound.has(text) ? checked({ ...defined, place }, params, subject, reading, text) : [];
+    }
+    if (VERIFYING_VALIDATORS.has(text)) return [];
+    const named = namedValidator(text, definition.type);
+    if (named === undefined && isValidatorName(text)) return unknownValidator(text, place, reading);
+    if (named === undefined) return checked({ text, place }, params, subject, reading);
+    if (named.cel !== undefined) {
+      return checked({ text: named.cel, place }, params, subject, reading, text).map((rule) => ({
+        ...rule,
+        isNamed: true,
+      }));
+    }
+    const message = `the validator ${shown(text)} doesn't go with a field of type ${definition.type}`;
+    reading.report.error("RULE_INVALID", place, message, "Give the field another type, or write a rule.");
+    return [];
+  });
+}
+
+/** A rule as it is pinned, where it is sound. `name` is what its author called it. */
+function checked(
+  rule: WrittenRule,
+  params: JsonObject,
+  subject: RuleSubject | "evidence",
+  reading: Reading,
+  name?: string,
+): CheckedRule[] {
+  const sound = compiled(rule, subject, reading);
+  if (sound === undefined) return [];
+  const { text, message } = rule;
+  const definition = {
+    source: name ?? text.trim(),
+    cel: sound.cel,
+    ...(Object.keys(params).length === 0 ? {} : { params }),
+    ...(message === undefined ? {} : { message }),
+  };
+  return [{ definition, compiled: sound.compiled, isNamed: false }];
+}
+
+/** A rule's text in CEL; undefined, with an error, if it can't be run. */
+function compiled(
+  { text, place }: WrittenRule,
+  subject: RuleSubject | "evidence",
+  { compiler, fields, report }: Reading,
+) {
+  const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
+  const read = readRuleText(text, about, fields);
+  const result = read.ok ? compiler.compile(read.cel, subject === "evidence" ? {} : subject) : read;
+  if (!result.ok) report.error("RULE_INVALID", place, result.message, result.hint);
+  return read.ok && result.ok ? { cel: read.cel, compiled: result } : undefined;
+}
+
+function unknownValidator(name: string, place: SourcePosition, { table, report, fields }: Reading): [] {
+  const hint = () => {
+    const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
+    if (meant !== undefined) return `Did you mean ${meant}?`;
+    const other = fields.some((field) => field.name === name) ? `evidence.${name}` : "value != 0";
+    return `Define it below "validators:", or write a rule, such as ${other}.`;
+  };
+  report.error("VALIDATOR_UNKNOWN", place, `there is no validator ${shown(name)}`, hint);
+  return [];
+}
+
+/** A rule as it stands in a file. */
+interface WrittenRule {
+  readonly text: string;
+  readonly place: SourcePosition;
+  /** What is said where it doesn't hold. */
+  readonly message?: string;
+}
+
+/** A rule as a text, or as an object with a message. */
+function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): WrittenRule | undefined {
+  const place = reader.place(...keys);
+  if (typeof item === "string" && item.trim() !== "") return { text: item, place };
+  if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
+  const rule = reader.at(keys, item);
+  for (const key of ["rule", "error_message"]) rule.value(key);
+  rule.refuseRest();
+  const message = item.error_message;
+  return { text: item.rule, place, ...(typeof message === "string" ? { message } : {}) };
+}
+
+/** Reads `validators`: rules by the names that fields call them by. */
+function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
+  const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
+  if (value === false || (Array.isArray(value) && value.length === 0)) return [];
+  return Object.entries(reader.fields("validators") ?? {}).flatMap(([name, item]) => {
+    const rule = writtenRule(item, ["validators", name], reader);
+    if (rule !== undefined) return [[name, rule] as const];
+    const hint = `Write ${name}: "value > 0", say, or ${name}: {rule: "value > 0", error_message: "…"}.`;
+    reader.wrong(["validators", name], item, "a rule, or an object with one", hint);
+    return [];
+  });
+}
+
+const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
+
+/** Reads `cross_field_validation`: rules about the evidence as a whole. */
+function readCrossRules(reader: ObjectReader): WrittenRule[] {
+  const value = reader.asked("cross_field_validation", CROSS_HINT);
+  if (value === undefined || value === false || (isJsonObject(value) && Object.keys(value).length === 0)) return [];
+  const items = Array.isArray(value) ? value : [value];
+  return items.flatMap((item, index) => {
+    const keys = Array.isArray(value) ? ["cross_field_validation", index] : ["cross_field_validation"];
+    const rule = writtenRule(item, keys, reader);
+    if (rule !== undefined) return [rule];
+    reader.wrong(keys, item, "a rule, or an object with one", CROSS_HINT);
+    return [];
+  });
+}

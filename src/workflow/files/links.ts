@@ -1,0 +1,135 @@
+/**
+ * The links in a paragraph of Markdown, in one pass over it: a parser that also pairs the marks of emphasis takes
+ * time that grows with the square of the text.
+ */
+import { decodeString } from "micromark-util-decode-string";
+import { codeSpans } from "../inline-text.js";
+/** A link in a text. */
+export interface Link {
+  /** What it shows, as it is written. */
+  readonly label: string;
+  readonly target: string;
+  /** Where it begins, in characters of the text. */
+  readonly offset: number;
+}
+
+/** Targets by the labels of references, in lower case. */
+export type Targets = ReadonlyMap<string, string>;
+
+/** A longer target, title or reference is none: each bracket is looked at once, and no further than this. */
+const PART_MAX = 512;
+const DEFINITION = /^ {0,3}\[([^[\]]{1,200})\]:[ \t]*(?:<([^<>]*)>|([^ \t<]\S*))/;
+/** An address or a tag, in which brackets are no links. */
+const ANGLED = /<[A-Za-z/!?][^<>]*>/y;
+
+/** The lines at the beginning of a paragraph that say where references lead: `[1]: steps/dig.md`. */
+export function definitionsIn(paragraph: string): Link[] {
+  const found: Link[] = [];
+  let offset = 0;
+  for (const line of paragraph.split("\n")) {
+    const [whole, label, angled, bare] = DEFINITION.exec(line) ?? [];
+    if (whole === undefined || label === undefined) break;
+    found.push({ label, target: decodeString(angled ?? bare ?? ""), offset });
+    offset += line.length + 1;
+  }
+  return found;
+}
+
+/** How the label of a reference is looked up. */
+export function referenceName(label: string): string {
+  return label.replace(/\s+/g, " ").trim().toLowerCase();
+}
+
+/** The links of a paragraph in their order, those by reference too; none in code. */
+export function linksIn(text: string, targets: Targets = new Map()): Link[] {
+  const links: Link[] = [];
+  const codeEnd = codeSpans(text);
+  let open: number[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (char === "\\") at += 1;
+    else if (char === "`") at = (codeEnd.get(at) ?? at + runLength(text, at)) - 1;
+    else if (char === "<") at = (after(ANGLED, text, at) ?? at + 1) - 1;
+    else if (char === "[") open.push(at);
+    else if (char === "]") {
+      const start = open.pop();
+      if (start === undefined) continue;
+      const label = text.slice(start + 1, at);
+      const found = inlineTarget(text, at + 1) ?? referenced(text, at + 1, label, targets);
+      if (found === undefined) continue;
+      at = found.end - 1;
+      if (text.charAt(start - 1) === "!") continue;
+      links.push({ label, target: decodeString(found.target), offset: start });
+      // A link holds no other one.
+      open = [];
+    }
+  }
+  return links;
+}
+
+interface Target {
+  readonly target: string;
+  readonly end: number;
+}
+
+function runLength(text: string, at: number): number {
+  let end = at;
+  while (text.charAt(end) === "`") end += 1;
+  return end - at;
+}
+
+/** `(target "title")` at a place. */
+function inlineTarget(text: string, at: number): Target | undefined {
+  if (text.charAt(at) !== "(") return undefined;
+  const part = text.slice(at + 1, at + PART_MAX);
+  const start = blanks(part, 0);
+  const target = part.charAt(start) === "<" ? angled(part, start) : bare(part, start);
+  if (target === undefined) return undefined;
+  const behind = blanks(part, target.end);
+  const end = behind === target.end ? behind : blanks(part, afterTitle(part, behind));
+  return part.charAt(end) === ")" ? { target: target.target, end: at + 1 + end + 1 } : undefined;
+}
+
+function angled(part: string, start: number): Target | undefined {
+  const [whole, target = ""] = /^<([^<>\n]*)>/.exec(part.slice(start)) ?? [];
+  return whole === undefined ? undefined : { target, end: start + whole.length };
+}
+
+/** A target without blanks, in which brackets come in pairs. */
+function bare(part: string, start: number): Target | undefined {
+  let depth = 0;
+  let end = start;
+  for (; end < part.length; end += 1) {
+    const char = part.charAt(end);
+    if (char === "\\") end += 1;
+    else if (char === "(") depth += 1;
+    else if (char === ")" && depth === 0) break;
+    else if (char === ")") depth -= 1;
+    else if (char <= " ") break;
+  }
+  return depth === 0 ? { target: part.slice(start, end), end } : undefined;
+}
+
+function afterTitle(part: string, at: number): number {
+  const [title = ""] = /^(?:"[^"]*"|'[^']*'|\([^()]*\))/.exec(part.slice(at)) ?? [];
+  return at + title.length;
+}
+
+function blanks(part: string, at: number): number {
+  let end = at;
+  while (end < part.length && part.charAt(end) <= " ") end += 1;
+  return end;
+}
+
+/** `[label]` behind a text in brackets, or the text itself as a label. */
+function referenced(text: string, at: number, label: string, targets: Targets): Target | undefined {
+  const [whole, name = ""] = /^\[([^[\]]*)\]/.exec(text.slice(at, at + PART_MAX)) ?? [];
+  const wanted = name.trim() === "" ? label : name;
+  const target = wanted.length > PART_MAX ? undefined : targets.get(referenceName(wanted));
+  return target === undefined ? undefined : { target, end: at + (whole?.length ?? 0) };
+}
+
+function after(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}

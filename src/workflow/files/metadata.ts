@@ -1,0 +1,136 @@
+import { shown } from "../names.js";
+import type { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
+import type { PhaseDefinition, WorkflowStructure } from "../structure.js";
+
+/** What metadata.json says of a workflow as a whole. */
+type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra">;
+
+/** What it says of how many phases there are. */
+export interface PhaseClaims {
+  /** The numbers that are given, with their keys. */
+  readonly counts: readonly (readonly [key: "phases" | "total_phases", count: number])[];
+  /** One entry for each phase that has a number of its own, where they are listed. */
+  readonly list: readonly ObjectReader[] | undefined;
+  /** The entries that stand for the phases of a plan: one, as a rule. */
+  readonly dynamicEntries: readonly ObjectReader[];
+  /** Whether phases come from a plan. */
+  readonly dynamic: boolean;
+}
+
+/** Reads the keys that describe the workflow. */
+export function readFacts(metadata: ObjectReader, type: string, report: Report): WorkflowFacts {
+  const text = (key: string) => metadata.text(key);
+  checkType(metadata, type, report);
+  return {
+    type,
+    version: metadata.wanted("version", metadata.label("version"), '"version": "1.0.0"') ?? "",
+    name: metadata.required("name", text("name"), '"name": and what people call the workflow') ?? "",
+    description: metadata.required("description", text("description"), '"description": and what it is for') ?? "",
+    category: metadata.wanted("category", text("category"), '"category": "documentation", say'),
+    estimatedDuration: metadata.wanted("estimated_duration", metadata.label("estimated_duration"), DURATION),
+    targetLanguages: metadata.texts("target_languages"),
+    artifacts: metadata.texts("artifacts"),
+    prerequisites: metadata.texts("prerequisites"),
+    tags: metadata.texts("tags"),
+  };
+}
+
+const DURATION = '"estimated_duration": "1-2 hours", say';
+
+function checkType(metadata: ObjectReader, type: string, report: Report): void {
+  const write = `"workflow_type": "${type}"`;
+  const given = metadata.required("workflow_type", metadata.text("workflow_type"), write);
+  if (given === undefined || given === type) return;
+  const message = "workflow_type is not the name of the workflow's folder";
+  report.error(
+    "WORKFLOW_TYPE_DIFFERS",
+    metadata.place("workflow_type"),
+    message,
+    `Write ${write}, or rename the folder.`,
+  );
+}
+
+/** Reads what is said of the phases: a list, a number, or that they come from a plan. */
+export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims {
+  const flag = metadata.flag("dynamic_phases");
+  const dynamicTotal = metadata.value("total_phases") === "dynamic";
+  const entries = Array.isArray(metadata.value("phases")) ? metadata.objects("phases") : undefined;
+  const dynamicEntries = entries?.filter(isDynamic) ?? [];
+  const dynamic = flag === true || dynamicTotal || dynamicEntries.length > 0;
+  const total = dynamicTotal ? undefined : countOf(metadata, "total_phases");
+  const phases = entries === undefined ? countOf(metadata, "phases") : undefined;
+  if (metadata.value("phases") === undefined && metadata.value("total_phases") === undefined && flag !== true) {
+    const hint = 'Write "phases": and a list of phases, or how many folders there are below phases/.';
+    report.error("KEY_MISSING", metadata.place(), 'the key "phases" is missing', hint);
+  }
+  if (flag === false && dynamic) {
+    const place = dynamicEntries[0]?.place("phase_number") ?? metadata.place("total_phases");
+    const hint = 'Write "dynamic_phases": true, or a number in its place.';
+    report.error("DYNAMIC_CONTRADICTS", place, 'phases come from a plan, but "dynamic_phases" is false', hint);
+  }
+  if (dynamic && total !== undefined) {
+    const message = `"total_phases" says ${total}, but how many phases there are is for a plan to say`;
+    report.warn("DYNAMIC_CONTRADICTS", metadata.place("total_phases"), message, 'Write "total_phases": "dynamic".');
+  }
+  const counts = [["phases", phases] as const, ["total_phases", dynamic ? undefined : total] as const].flatMap(
+    ([key, count]) => (count === undefined ? [] : [[key, count] as const]),
+  );
+  return { counts, list: entries?.filter((entry) => !isDynamic(entry)), dynamicEntries, dynamic };
+}
+
+/** Whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
+function isDynamic(entry: ObjectReader): boolean {
+  const given = entry.value("phase_number");
+  return typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim());
+}
+
+function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number | undefined {
+  const value = metadata.value(key);
+  if (value === undefined) return undefined;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
+  const hint = "Write how many folders there are below phases/, as a number without quotes";
+  if (key === "total_phases") metadata.wrong([key], value, "a number from 1 on", `${hint}.`);
+  else metadata.wrong([key], value, "a list, or a number from 1 on", `${hint}, or a list of the phases.`);
+  return undefined;
+}
+
+/** How many numbers of phases a hint lists. */
+const LISTED_MAX = 20;
+
+/**
+ * Compares the phases that there are with how many the metadata says there are. A phase that is missing
+ * is work that nobody would ask for, and a gate that nobody would stand at: an error. One more than was
+ * said is run like the others, so that nothing is passed over: a warning.
+ */
+export function checkCounts(
+  claims: PhaseClaims,
+  phases: readonly PhaseDefinition[],
+  metadata: ObjectReader,
+  report: Report,
+): void {
+  if (phases.length === 0 && claims.counts.length === 0 && claims.dynamic) return;
+  if (phases.length === 0) {
+    const hint = "Write phases/1/phase.md, and what the phase is into metadata.json.";
+    report.error("PHASES_MISSING", metadata.place("phases"), "the workflow has no phase", hint);
+    return;
+  }
+  // An entry that can't be read is reported where it stands.
+  if (claims.list !== undefined && phases.length < claims.list.length) return;
+  for (const [key, count] of claims.counts) {
+    const there = phases.length === 1 ? "is 1 phase" : `are ${phases.length} phases`;
+    const message = `${shown(key)} says ${count}, but there ${there}`;
+    const write = `"${key}": ${phases.length}`;
+    if (count > phases.length) {
+      const hint = `Add the phases that are missing beside ${numbersOf(phases)}, or write ${write}.`;
+      report.error("PHASE_COUNT", metadata.place(key), message, hint);
+    } else if (count < phases.length) {
+      report.warn("PHASE_COUNT", metadata.place(key), message, `Write ${write}.`);
+    }
+  }
+}
+
+function numbersOf(phases: readonly PhaseDefinition[]): string {
+  const numbers = phases.slice(0, LISTED_MAX).map(({ number }) => number);
+  return [...numbers, ...(phases.length > LISTED_MAX ? ["…"] : [])].join(", ");
+}

@@ -1,0 +1,124 @@
+/**
+ * A workflow's folder, as texts, read into a definition. Pure: whoever has the texts, from a disk, a
+ * bundle or a test, gets the same definition and the same diagnostics.
+ */
+
+import { type Diagnostic, hasErrors } from "../diagnostic.js";
+import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
+import { readJson } from "../json-source.js";
+import { isWorkflowType, shown } from "../names.js";
+import { ObjectReader } from "../object-reader.js";
+import { createReport, type Report } from "../report.js";
+import type { InferredRequirement } from "../requirement.js";
+import {
+  type PhaseDefinition,
+  structureSchema,
+  type WorkflowDefinition,
+  type WorkflowStructure,
+} from "../structure.js";
+import { firstPhase, readDynamic } from "./dynamic-phases.js";
+import { checkCounts, readClaims, readFacts } from "./metadata.js";
+import { readPhases } from "./phases.js";
+import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
+/** The file that makes a folder a workflow. */
+export const METADATA_FILE = "metadata.json";
+/** The largest structure, in characters of JSON: sessions carry it in their first commit. */
+const STRUCTURE_MAX = 4 * 1024 * 1024;
+
+/** What came of reading a workflow: a definition, unless there is an error among the diagnostics. */
+export interface ReadWorkflow {
+  readonly definition?: WorkflowDefinition;
+  readonly diagnostics: readonly Diagnostic[];
+  /** What was read out of the texts of phases without a gate file: their gates rest on it. */
+  readonly inferred?: readonly InferredRequirement[];
+}
+
+/**
+ * Reads the texts of a workflow's folder (paths relative to it). `type` is the folder's name;
+ * `unreadable` says which of its files could not be read, and why. Everything that is wrong is
+ * reported at once. Never throws for what the texts hold.
+ */
+export async function readWorkflow(
+  type: string,
+  files: readonly { readonly path: string; readonly text: string }[],
+  unreadable: readonly Diagnostic[] = [],
+): Promise<ReadWorkflow> {
+  const report = createReport(unreadable);
+  let structure: WorkflowStructure | undefined;
+  try {
+    structure = await readStructure(type, takeFiles(files, unreadable, report), report);
+  } catch (error) {
+    report.failed({ file: METADATA_FILE }, error);
+  }
+  const diagnostics = report.sorted();
+  const found = report.inferred();
+  const inferred = found.length === 0 ? {} : { inferred: found };
+  if (structure === undefined || hasErrors(diagnostics)) return { diagnostics, ...inferred };
+  return { definition: { structure, schemas: new Map() }, diagnostics, ...inferred };
+}
+
+async function readStructure(type: string, files: WorkflowFiles, report: Report) {
+  if (!isWorkflowType(type)) {
+    const hint = "Use letters, digits, '_', '-' and '.' only, beginning with a letter or a digit.";
+    const message = `${shown(type)} can't be a workflow's type`;
+    report.error("WORKFLOW_TYPE_INVALID", { file: METADATA_FILE }, message, hint);
+  }
+  const metadata = openMetadata(files, report);
+  if (metadata === undefined) return undefined;
+  const facts = readFacts(metadata, type, report);
+  const claims = readClaims(metadata, report);
+  const phases = await readPhases(claims, { files, report });
+  checkCounts(claims, phases, metadata, report);
+  const dynamic = readDynamic(metadata, claims, { files, report });
+  const startPhase = readStart(metadata, phases, firstPhase(phases, dynamic), report);
+  const unused = dynamic === undefined ? metadata.value("dynamic_config") : undefined;
+  const extra = { ...metadata.rest(), ...(unused === undefined ? {} : { dynamic_config: unused }) };
+  if (hasErrors(report.sorted())) return undefined;
+  const kept = Object.keys(extra).length === 0 ? {} : { extra };
+  return sealed({ ...facts, startPhase, phases, ...(dynamic === undefined ? {} : { dynamic }), ...kept }, report);
+}
+
+function openMetadata(files: WorkflowFiles, report: Report): ObjectReader | undefined {
+  const file = METADATA_FILE;
+  const text = files.text(file);
+  if (text === undefined) {
+    const hint = 'Write one with "workflow_type", "name", "description" and "phases".';
+    if (!files.has(file)) report.error("METADATA_MISSING", { file }, `there is no ${file}`, hint);
+    return undefined;
+  }
+  const source = readJson(file, text, report);
+  if (source === undefined) return undefined;
+  if (isJsonObject(source.value)) return new ObjectReader(source, source.value, [], report);
+  report.error("VALUE_WRONG", source.place([]), `${file} must be an object with keys`, 'Begin it with "{".');
+  return undefined;
+}
+
+function readStart(
+  metadata: ObjectReader,
+  phases: readonly PhaseDefinition[],
+  first: number | undefined,
+  report: Report,
+): number {
+  const given = metadata.whole("start_phase");
+  const numbers = phases.map(({ number }) => number);
+  if (numbers.length === 0 && first !== undefined) numbers.push(first);
+  if (given !== undefined && numbers.length > 0 && !numbers.includes(given)) {
+    const hint = `Write one of ${numbers.join(", ")}.`;
+    report.error(
+      "START_PHASE_UNKNOWN",
+      metadata.place("start_phase"),
+      `there is no phase ${given} to start with`,
+      hint,
+    );
+  }
+  return given ?? first ?? 0;
+}
+
+/** Names the revision by the content, and lets the structure's own schema have the last word. */
+function sealed(content: Omit<WorkflowStructure, "revision">, report: Report): WorkflowStructure | undefined {
+  const text = canonicalJson(content);
+  if (text.length <= STRUCTURE_MAX) return structureSchema.parse({ ...JSON.parse(text), revision: revisionOf(text) });
+  const message = `the definition is larger than ${STRUCTURE_MAX} characters of JSON`;
+  report.error("DEFINITION_TOO_LARGE", { file: METADATA_FILE }, message, "Take out what aliases have multiplied.");
+  return undefined;
+}

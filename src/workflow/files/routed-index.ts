@@ -1,0 +1,180 @@
+import type { RootContent } from "mdast";
+import { toString as textOf } from "mdast-util-to-string";
+import type { SourcePosition } from "../../errors.js";
+import { headingName } from "../inline-text.js";
+import { blocksOf } from "../markdown-blocks.js";
+import type { Report } from "../report.js";
+import { definitionsIn, linksIn, referenceName, type Targets } from "./links.js";
+import type { ExpandedText } from "./routed-includes.js";
+/** A step as the index names it. */
+export interface IndexEntry {
+  /** The text of its link. */
+  readonly name: string;
+  /** Where its link leads, as it stands there. */
+  readonly target: string;
+  readonly place: SourcePosition;
+}
+
+/** What the index of a routed workflow says. */
+interface WorkflowIndex {
+  readonly goal?: string;
+  readonly entries: readonly IndexEntry[];
+}
+
+/** The longest index that is read, in characters. */
+const INDEX_MAX = 256 * 1024;
+/** The most steps of a workflow: each is compared with all others, and a decider is told of all. */
+const STEPS_MAX = 500;
+const PLAN = "high-level plan";
+const GOALS = new Set(["overall goal", "goal"]);
+
+/** Reads the ordered list of steps and the goal out of the Markdown tree. */
+export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
+  const blocks = index.text.length > INDEX_MAX ? undefined : blocksOf(index.text);
+  if (blocks === undefined) {
+    const hint = "Keep the index to a goal and a list of steps.";
+    report.error(
+      "INDEX_UNREADABLE",
+      index.place(1),
+      "the index is too large, nested too deeply or has too many lines",
+      hint,
+    );
+    return { entries: [] };
+  }
+  const targets = targetsIn(blocks, index);
+  const entriesIn: EntriesIn = (some) => entriesOf(some, index, targets);
+  const planned = entriesIn(underPlan(blocks));
+  const entries = planned.length > 0 ? planned : entriesIn(blocks);
+  const goal = goalOf(blocks, index, entriesIn);
+  const extra = entries[STEPS_MAX];
+  if (extra !== undefined) {
+    const message = `the index lists ${entries.length} steps, and ${STEPS_MAX} are read`;
+    report.error("INDEX_UNREADABLE", extra.place, message, "Split the workflow.");
+    entries.length = STEPS_MAX;
+  }
+  return { entries, ...(goal === undefined ? {} : { goal }) };
+}
+
+type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
+
+/** Where references lead; of two with one name the first counts. */
+function targetsIn(blocks: readonly RootContent[], index: ExpandedText): Targets {
+  const found = blocks.flatMap((block) => (block.type === "paragraph" ? definitionsIn(sourceOf(block, index)) : []));
+  return new Map(found.reverse().map(({ label, target }) => [referenceName(label), target]));
+}
+
+function entriesOf(blocks: readonly RootContent[], index: ExpandedText, targets: Targets): IndexEntry[] {
+  return blocks.flatMap((block): IndexEntry[] => {
+    if (block.type === "blockquote") return entriesOf(block.children, index, targets);
+    if (block.type !== "list") return [];
+    return block.children.flatMap(({ children }) => [
+      ...entryOf(children[0], index, targets),
+      ...entriesOf(children, index, targets),
+    ]);
+  });
+}
+
+function entryOf(block: RootContent | undefined, index: ExpandedText, targets: Targets): IndexEntry[] {
+  if (block?.type !== "paragraph" || block.position === undefined) return [];
+  const { start } = block.position;
+  const link = linkInItem(sourceOf(block, index), targets);
+  return link === undefined ? [] : [{ ...link, place: index.place(start.line) }];
+}
+
+/** What stands below the heading of the plan, up to the next one that is as high. */
+function underPlan(blocks: readonly RootContent[]): readonly RootContent[] {
+  const at = blocks.findIndex((block) => block.type === "heading" && headingName(textOf(block)) === PLAN);
+  const heading = blocks[at];
+  if (heading?.type !== "heading") return [];
+  const rest = blocks.slice(at + 1);
+  const end = rest.findIndex((block) => block.type === "heading" && block.depth <= heading.depth);
+  return end === -1 ? rest : rest.slice(0, end);
+}
+
+function goalOf(blocks: readonly RootContent[], index: ExpandedText, entriesIn: EntriesIn) {
+  const isSteps = (block: RootContent) => entriesIn([block]).length > 0;
+  const named = blocks.findIndex((block) => block.type === "heading" && GOALS.has(headingName(textOf(block))));
+  // The steps may stand below the goal, without a heading of their own.
+  if (named !== -1) return textBetween(blocks, named, (block) => isHeading(block) || isSteps(block), index);
+  return textBetween(blocks, blocks.findIndex(isHeading), isSteps, index);
+}
+
+/** What stands behind a block up to the first one that ends it, without headings and comments. */
+function textBetween(
+  blocks: readonly RootContent[],
+  after: number,
+  ends: (block: RootContent) => boolean,
+  index: ExpandedText,
+): string | undefined {
+  const parts: string[] = [];
+  for (const block of blocks.slice(after + 1)) {
+    if (ends(block)) break;
+    if (isHeading(block) || (block.type === "html" && block.value.startsWith("<!--"))) continue;
+    parts.push(sourceOf(block, index));
+  }
+  return parts.join("\n\n").trim() || undefined;
+}
+
+function sourceOf({ position }: RootContent, index: ExpandedText): string {
+  return index.text.slice(position?.start.offset, position?.end.offset);
+}
+
+function isHeading(block: RootContent): boolean {
+  return block.type === "heading";
+}
+
+/** A longer item is no link with a few words. */
+const ITEM_MAX = 2048;
+
+/** A step's name, and where its file is. */
+interface StepLink {
+  readonly name: string;
+  readonly target: string;
+}
+
+/**
+ * Returns the first link of a list item's first paragraph that leads into `steps/`; undefined if there is none. `targets` says
+ * where references lead: `[1]: steps/dig.md` for `[Dig][1]`.
+ */
+function linkInItem(source: string, targets: Targets): StepLink | undefined {
+  if (source.length > ITEM_MAX) return undefined;
+  for (const link of linksIn(source, targets)) {
+    const target = fileOf(link.target);
+    if (/^(?:\.\/)?steps\//.test(target)) return { name: shownText(link.label), target };
+  }
+  return undefined;
+}
+
+/** The file that a link leads to, without the place in it: `%20` is a blank in its name. */
+export function fileOf(url: string): string {
+  const [file = ""] = decoded(url).split(/[#?]/, 1);
+  return file;
+}
+
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    // A `%` that belongs to the name.
+    return url;
+  }
+}
+
+/** What a label shows: without marks of code and emphasis, in one line. */
+function shownText(label: string): string {
+  const parts = label.split(/`+/);
+  return parts
+    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : withoutEmphasis(part)))
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Marks between two letters or between two blanks are no emphasis. */
+function withoutEmphasis(text: string): string {
+  return text.replace(/\\(.)|[*_]+/gs, (run: string, escaped: string | undefined, at: number) => {
+    if (escaped !== undefined) return /[\w\s]/.test(escaped) ? run : escaped;
+    const around = `${text.charAt(at - 1) || " "}${text.charAt(at + run.length) || " "}`;
+    return /^(?:[\p{L}\p{N}]{2}|\s\s)$/u.test(around) ? run : "";
+  });
+}

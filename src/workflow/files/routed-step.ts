@@ -1,0 +1,193 @@
+import { toString as textOf } from "mdast-util-to-string";
+import type { SourcePosition } from "../../errors.js";
+import { headingName, plainText } from "../inline-text.js";
+import { isJsonObject } from "../json.js";
+import { blocksOf } from "../markdown-blocks.js";
+import { nearest, shown } from "../names.js";
+import { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
+import type { RoutedStep } from "../routed-definition.js";
+import { refuseMisspelt, splitFrontMatter } from "../yaml.js";
+import { readGateObject } from "./gate-file.js";
+import { type ExpandedText, expandIncludes, type IncludeOptions, resolvePath } from "./routed-includes.js";
+import type { IndexEntry } from "./routed-index.js";
+import { withoutMark } from "./workflow-files.js";
+/** A step that was read, with what later checks need. */
+export interface FoundStep {
+  readonly step: RoutedStep;
+  /** Its path from the root. */
+  readonly path: string;
+  readonly entry: IndexEntry;
+  readonly text: ExpandedText;
+  readonly settings: StepSettings;
+}
+
+/** What the steps of a workflow are read with. */
+export interface StepOptions extends IncludeOptions {
+  /** The workflow's folder. */
+  readonly folder: string;
+  /** All paths below it. */
+  readonly paths: readonly string[];
+}
+
+/** Where the link of a step leads; undefined, with an error, where there is no such file. */
+export function stepPath({ target, place }: IndexEntry, { folder, paths, report }: StepOptions): string | undefined {
+  const resolved = resolvePath(`${folder}/index.md`, target);
+  const steps = `${folder}/steps/`;
+  if ("reason" in resolved || !resolved.path.startsWith(steps) || !resolved.path.endsWith(".md")) {
+    const hint = "Link to a file such as steps/first_step.md.";
+    report.error("PATH_REFUSED", place, `the link to ${shown(target)} leads to no step`, hint);
+    return undefined;
+  }
+  if (paths.includes(resolved.path)) return resolved.path;
+  const near = nearest(resolved.path, paths)?.slice(folder.length + 1);
+  const hint = near === undefined ? "Write the file, or take the link out." : `Did you mean ${near}?`;
+  report.error("STEP_FILE_MISSING", place, `there is no file ${shown(target)}`, hint);
+  return undefined;
+}
+
+/** Reads a step's file; undefined, with errors, where it can't be used. */
+export async function readStep(entry: IndexEntry, path: string, options: StepOptions): Promise<FoundStep | undefined> {
+  const { folder, report } = options;
+  const source = await options.read(path);
+  if (source === undefined) {
+    report.error("STEP_FILE_MISSING", entry.place, `${shown(entry.target)} can't be read`, "Make it a text file.");
+    return undefined;
+  }
+  const { settings, body } = await splitStep(path, withoutMark(source), report);
+  const text = await expandIncludes(path, body, options);
+  const sections = readSections(text, report);
+  if (sections === undefined) return undefined;
+  const { next, gate, maxVisits } = settings;
+  const step: RoutedStep = {
+    name: entry.name,
+    file: path.slice(folder.length + 1),
+    ...sections,
+    content: text.text.trim(),
+    ...(next === undefined ? {} : { next }),
+    ...(gate === undefined ? {} : { gate }),
+    ...(maxVisits === undefined ? {} : { maxVisits }),
+  };
+  return { step, path, entry, text, settings };
+}
+
+/** What a step's front matter says. */
+interface StepSettings extends Pick<RoutedStep, "next" | "gate" | "maxVisits"> {
+  /** Where each of them stands, for what is found wrong with it later. */
+  place(key: string): SourcePosition;
+}
+
+/** A step's text, its front matter apart from the rest. */
+interface SplitStep {
+  readonly settings: StepSettings;
+  /** The text, with an empty line for each line of the front matter, so that lines keep their numbers. */
+  readonly body: string;
+}
+
+const KEYS = ["next", "gate", "max_visits"];
+
+/**
+ * Reads the YAML between two `---` at the very beginning of a step: `next`, `gate` and `max_visits`. What can't be read is
+ * an error: a gate that is misspelt must not be an open one.
+ */
+async function splitStep(file: string, text: string, report: Report): Promise<SplitStep> {
+  const { source, body } = await splitFrontMatter(file, text, report);
+  const none = { settings: { place: () => ({ file, line: 1 }) }, body };
+  if (source === undefined || source.value === null) return none;
+  if (!isJsonObject(source.value)) {
+    const hint = "Write keys: next, gate, max_visits. For a rule, put an empty line before it.";
+    report.error("VALUE_WRONG", { file, line: 1 }, "the front matter must have keys", hint);
+    return none;
+  }
+  const reader = new ObjectReader(source, source.value, [], report);
+  refuseMisspelt(source.value, KEYS, reader, report);
+  return { settings: await settingsOf(reader, report), body };
+}
+
+async function settingsOf(reader: ObjectReader, report: Report): Promise<StepSettings> {
+  const next = reader.texts("next");
+  if (next?.length === 0) {
+    reader.wrong(["next"], [], "a list of steps", 'Name at least one step, or "FINISH".');
+  }
+  const maxVisits = reader.whole("max_visits");
+  if (maxVisits === 0) reader.wrong(["max_visits"], 0, "a number from 1 on", "Write 1 or more.");
+  const gate = reader.object("gate");
+  const read = gate === undefined ? undefined : await readGateObject(gate, report);
+  reader.rest();
+  return {
+    place: (key) => reader.place(key),
+    ...(next === undefined ? {} : { next }),
+    ...(read === undefined ? {} : { gate: read }),
+    ...(maxVisits === undefined ? {} : { maxVisits }),
+  };
+}
+
+/** The two sections that every step has, as their headings are looked up. */
+const REQUIRED = { guidance: "orchestrator guidance", instructions: "client instructions" } as const;
+const TITLES = { guidance: "# Orchestrator Guidance", instructions: "# Client Instructions" } as const;
+
+/** What a step tells the decider, and what the client. */
+interface StepSections {
+  readonly guidance: string;
+  readonly instructions: string;
+}
+
+interface Heading {
+  readonly name: string;
+  readonly depth: number;
+  readonly line: number;
+  /** Where it begins, and where what stands below it does. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Finds a step's sections in its Markdown tree, where a marker in a fence is no heading: those of depth 1, of any case
+ * and spacing, in any order; any other heading of depth 1 ends them. Undefined, with an error, where one is missing.
+ */
+function readSections(step: ExpandedText, report: Report): StepSections | undefined {
+  const headings = headingsOf(step.text);
+  const guidance = sectionOf("guidance", step, headings, report);
+  const instructions = sectionOf("instructions", step, headings, report);
+  return guidance === undefined || instructions === undefined ? undefined : { guidance, instructions };
+}
+
+function headingsOf(text: string): Heading[] {
+  return (blocksOf(text) ?? []).flatMap((block) => {
+    if (block.type !== "heading" || block.position === undefined) return [];
+    const { start, end } = block.position;
+    const name = headingName(plainText(textOf(block))).replace(/\s+/g, " ");
+    return [{ name, depth: block.depth, line: start.line, start: start.offset ?? 0, end: end.offset ?? 0 }];
+  });
+}
+
+function sectionOf(
+  section: keyof typeof REQUIRED,
+  step: ExpandedText,
+  headings: readonly Heading[],
+  report: Report,
+): string | undefined {
+  const named = headings.filter(({ name }) => name === REQUIRED[section]);
+  const [heading, second] = named.filter(({ depth }) => depth === 1);
+  const title = `"${TITLES[section]}"`;
+  if (heading === undefined) {
+    const other = named[0];
+    const hint = other === undefined ? `Write ${title} and the text below it.` : `Write ${title}, with one '#'.`;
+    report.error("SECTION_MISSING", step.place(other?.line ?? 1), `the step has no section ${title}`, hint);
+    return undefined;
+  }
+  if (second !== undefined) {
+    const hint = "Put both texts below one heading.";
+    report.error("SECTION_DUPLICATE", step.place(second.line), `the section ${title} is there twice`, hint);
+  }
+  const next = headings.find(({ depth, start }) => depth === 1 && start > heading.start);
+  const text = step.text.slice(heading.end, next?.start).trim();
+  if (text !== "") return text;
+  report.error(
+    "SECTION_MISSING",
+    step.place(heading.line),
+    `the section ${title} is empty`,
+    "Write its text below it.",
+  );
+  return undefined;
+}

@@ -1,0 +1,271 @@
+import { PhasegateError } from "../../errors.js";
+import type { RoutedListing, RoutedSource } from "../../ports/routed-source.js";
+import type { TextSource } from "../../ports/text-source.js";
+import { type Diagnostic, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
+import type { DiagnosticCode } from "../diagnostic-codes.js";
+import { canonicalJson, revisionOf } from "../json.js";
+import { isWorkflowType, shown } from "../names.js";
+import { createReport, type Report } from "../report.js";
+import type { RoutedDefinition } from "../routed-definition.js";
+import { checkNames, checkReferences, checkWays } from "./routed-checks.js";
+import { expandIncludes, newBudget } from "./routed-includes.js";
+import { type IndexEntry, readIndex } from "./routed-index.js";
+import { type FoundStep, readStep, type StepOptions, stepPath } from "./routed-step.js";
+import { TimedReads } from "./timed-reads.js";
+import { FILE_MAX, withoutMark } from "./workflow-files.js";
+
+/** How many paths below a workflow's folder are looked at. */
+const PATHS_MAX = 10_000;
+
+/** What came of reading a routed workflow: a definition, unless there is an error among the diagnostics. */
+export interface ReadRoutedWorkflow {
+  readonly definition?: RoutedDefinition;
+  /** Their files are relative to the workflow's folder. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/**
+ * Reads the workflow in a folder of a source: `NAME/index.md` and `NAME/steps/*.md`, with all that they include from the
+ * workflow's folder and from `includeRoots`, folders of the same source. Everything that is wrong is said at once.
+ */
+export async function readRoutedWorkflow(
+  name: string,
+  source: TextSource,
+  includeRoots: readonly string[] = [],
+): Promise<ReadRoutedWorkflow> {
+  const report = createReport();
+  const file = `${name}/index.md`;
+  try {
+    const definition = await readBounded(name, source, includeRoots, report);
+    const diagnostics = relativeTo(name, report);
+    return definition === undefined || hasErrors(diagnostics) ? { diagnostics } : { definition, diagnostics };
+  } catch (error) {
+    report.failed({ file }, error);
+    return { diagnostics: relativeTo(name, report) };
+  }
+}
+
+async function readBounded(
+  name: string,
+  source: TextSource,
+  includeRoots: readonly string[],
+  report: Report,
+): Promise<RoutedDefinition | undefined> {
+  const roots = [name, ...includeRoots].map((root) => (root === "" || root === "." ? "" : `${root}/`));
+  const paths = await listPaths(name, source, report);
+  const options: StepOptions = {
+    folder: name,
+    paths,
+    read: (path) => readText(path, source, report),
+    isAllowed: (path) => roots.some((root) => path.startsWith(root)),
+    report,
+    budget: newBudget(),
+  };
+  return readDefinition(name, options);
+}
+
+/** A text; undefined, with an error at its path, where the source throws. Of what a host's source throws only the name is told. */
+async function readText(path: string, source: TextSource, report: Report): Promise<string | undefined> {
+  let text: unknown;
+  try {
+    text = await source.read(path);
+  } catch (error) {
+    return tellUnreadable(error, path, report);
+  }
+  if (text === undefined) return undefined;
+  if (typeof text !== "string") return tellUnreadable(new TypeError(), path, report);
+  if (text.length <= FILE_MAX) return text;
+  report.error("FILE_TOO_LARGE", { file: path }, `the file is larger than ${FILE_MAX} bytes`, "Split it.");
+  return undefined;
+}
+
+/** The paths below a workflow's folder: none, with an error, where the source throws or gives something else. */
+async function listPaths(name: string, source: TextSource, report: Report): Promise<readonly string[]> {
+  try {
+    return (await source.list(name)).filter((path) => typeof path === "string").slice(0, PATHS_MAX);
+  } catch (error) {
+    tellUnreadable(error, `${name}/index.md`, report);
+    return [];
+  }
+}
+
+function tellUnreadable(error: unknown, path: string, report: Report): undefined {
+  const { code, file, message, hint = "" } = unreadable(error, path);
+  report.error(code, { file }, message, hint);
+}
+
+function relativeTo(name: string, report: Report): Diagnostic[] {
+  return report.sorted().map((found) => ({ ...found, file: relative(found.file, name) }));
+}
+
+async function readDefinition(name: string, options: StepOptions): Promise<RoutedDefinition | undefined> {
+  const { report } = options;
+  const file = `${name}/index.md`;
+  if (!isWorkflowType(name)) {
+    const hint = "Use letters, digits, '_', '-' and '.' only, beginning with a letter or a digit.";
+    report.error("WORKFLOW_TYPE_INVALID", { file }, `a workflow can't be called ${shown(name)}`, hint);
+  }
+  const text = await options.read(file);
+  if (text === undefined) {
+    report.error("INDEX_MISSING", { file }, "there is no index.md", "Write one with a list of links to steps/*.md.");
+    return undefined;
+  }
+  const index = await expandIncludes(file, withoutMark(text), options);
+  const { goal, entries } = readIndex(index, report);
+  if (entries.length === 0) {
+    const hint = "Write a list whose items link to them: '- [First Step](steps/first_step.md)'.";
+    report.error("STEPS_MISSING", { file, line: 1 }, "the index names no step", hint);
+  }
+  checkNames(entries, report);
+  const steps = await readSteps(entries, options);
+  checkUnlisted(steps, entries.length, options);
+  const led = new Map<FoundStep, ReadonlySet<string>>();
+  for (const found of steps) {
+    await report.hasRoom(0, found.entry.place);
+    led.set(found, checkReferences(found, steps, options));
+  }
+  // A step that could not be read may be the one that leads on.
+  if (steps.length === entries.length) checkWays(steps, led, report);
+  const [first, ...rest] = steps.map(({ step }) => step);
+  if (first === undefined) return undefined;
+  return sealed({ name, index: index.text.trim(), steps: [first, ...rest], ...(goal === undefined ? {} : { goal }) });
+}
+
+async function readSteps(entries: readonly IndexEntry[], options: StepOptions): Promise<FoundStep[]> {
+  const steps: FoundStep[] = [];
+  const before = new Map<string, string>();
+  for (const entry of entries) {
+    const path = stepPath(entry, options);
+    if (path === undefined) continue;
+    const other = before.get(path);
+    if (other !== undefined && other !== entry.name) reportSameFile(entry, other, options.report);
+    before.set(path, entry.name);
+    const found = await readStep(entry, path, options);
+    if (found !== undefined) steps.push(found);
+  }
+  return steps;
+}
+
+function reportSameFile({ name, place }: IndexEntry, other: string, report: Report): void {
+  const message = `the steps ${shown(other)} and ${shown(name)} have the same file`;
+  report.warn("STEP_DUPLICATE", place, message, "Give each step a file of its own, and include what they share.");
+}
+
+function checkUnlisted(steps: readonly FoundStep[], listed: number, { folder, paths, report }: StepOptions): void {
+  if (steps.length !== listed) return;
+  const used = new Set(steps.map(({ path }) => path));
+  for (const path of paths) {
+    if (!path.startsWith(`${folder}/steps/`) || !path.endsWith(".md") || used.has(path)) continue;
+    const message = `${path.slice(folder.length + 1)} is no step: the index doesn't link to it`;
+    report.warn(
+      "STEP_UNLISTED",
+      { file: path },
+      message,
+      "Add it to the list, or move what is only included elsewhere.",
+    );
+  }
+}
+
+/** Names the revision by all that was read. */
+function sealed(content: Omit<RoutedDefinition, "revision">): RoutedDefinition {
+  return { ...content, revision: revisionOf(canonicalJson(content)) };
+}
+
+function relative(file: string, folder: string): string {
+  return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : `../${file}`;
+}
+
+/** Where routed workflows lie. */
+export interface RoutedFoldersOptions {
+  /** Texts below one root; each folder directly in it that has an index.md or a folder `steps` is a workflow. */
+  readonly source: TextSource;
+  /** Folders of the same source that files may be included from, beside a workflow's own; `"."` for all of it. */
+  readonly includeRoots?: readonly string[];
+}
+
+/** A workflow as it was read, and every text that it was read from. */
+interface Kept {
+  readonly paths: readonly string[];
+  /** What each path held; undefined where there was nothing. */
+  readonly texts: ReadonlyMap<string, string | undefined>;
+  readonly read: ReadRoutedWorkflow;
+}
+
+/**
+ * Routed workflows from texts. What is edited, added or deleted shows at the next call; a workflow is read again when any
+ * text that went into it has changed, included files too.
+ */
+export class RoutedFolders implements RoutedSource {
+  readonly #source: TextSource;
+  readonly #includeRoots: readonly string[];
+  readonly #kept = new Map<string, Kept>();
+  readonly #timed = new TimedReads<RoutedListing>((name, diagnostic) => {
+    return { status: "broken", name, diagnostics: [diagnostic] };
+  });
+
+  constructor({ source, includeRoots = [] }: RoutedFoldersOptions) {
+    this.#source = source;
+    this.#includeRoots = includeRoots;
+  }
+
+  async list(): Promise<readonly RoutedListing[]> {
+    const names = new Set((await this.#source.list("")).flatMap(folderOf));
+    for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
+    return this.#timed.all([...names].sort(), async (name) => listingOf(name, await this.read(name)));
+  }
+
+  async definition(name: string): Promise<RoutedDefinition | undefined> {
+    // Names come from clients: no other one ever becomes a path.
+    if (!isWorkflowType(name)) return undefined;
+    const paths = await this.#source.list(name);
+    if (!paths.some((path) => folderOf(path).includes(name))) {
+      this.#kept.delete(name);
+      return undefined;
+    }
+    const { definition, diagnostics } = await this.read(name);
+    if (definition !== undefined) return definition;
+    const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
+    throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${errors.join("; ")}`, {
+      remedy: "Mend the files; `phasegate validate` shows every place.",
+      details: { workflowType: name, diagnostics: errors },
+    });
+  }
+
+  /** A workflow with its diagnostics, from the cache if nothing that it was read from has changed. */
+  async read(name: string): Promise<ReadRoutedWorkflow> {
+    const paths = await this.#source.list(name);
+    const kept = this.#kept.get(name);
+    if (kept !== undefined && (await this.#isCurrent(kept, paths))) return kept.read;
+    const texts = new Map<string, string | undefined>();
+    const source: TextSource = {
+      list: (folder) => this.#source.list(folder),
+      read: async (path) => {
+        const text = texts.has(path) ? texts.get(path) : await this.#source.read(path);
+        texts.set(path, text);
+        return text;
+      },
+    };
+    const read = await readRoutedWorkflow(name, source, this.#includeRoots);
+    const hasFailed = read.diagnostics.some(({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode));
+    // What has failed may work the next time.
+    if (!hasFailed) this.#kept.set(name, { paths, texts, read });
+    return read;
+  }
+
+  async #isCurrent(kept: Kept, paths: readonly string[]): Promise<boolean> {
+    if (paths.length !== kept.paths.length || paths.some((path, index) => path !== kept.paths[index])) return false;
+    const texts = await Promise.all([...kept.texts.keys()].map((path) => this.#source.read(path)));
+    return [...kept.texts.values()].every((text, index) => text === texts[index]);
+  }
+}
+
+/** The folder that a path says is a workflow, in a list of one. */
+function folderOf(path: string): string[] {
+  const [name, second, third] = path.split("/");
+  return name !== undefined && (second === "index.md" || (second === "steps" && third !== undefined)) ? [name] : [];
+}
+
+function listingOf(name: string, { definition, diagnostics }: ReadRoutedWorkflow): RoutedListing {
+  if (definition === undefined || hasErrors(diagnostics)) return { status: "broken", name, diagnostics };
+  return { status: "ready", name, definition, diagnostics };
+}

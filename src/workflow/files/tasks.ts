@@ -1,0 +1,121 @@
+import type { SourcePosition } from "../../errors.js";
+import { revisionOf } from "../json.js";
+import { readTitle } from "../markdown-facts.js";
+import { nearest, shown } from "../names.js";
+import type { ObjectReader } from "../object-reader.js";
+import type { Report } from "../report.js";
+import type { TaskDefinition } from "../structure.js";
+import { checkedPath, type WorkflowFiles } from "./workflow-files.js";
+/** Where a phase's own files lie. */
+export interface PhaseFolders {
+  readonly files: WorkflowFiles;
+  readonly report: Report;
+  /** `phases/N`, and the folder of the phase's text where that is another one. */
+  readonly folders: readonly string[];
+}
+
+interface TaskFile {
+  readonly number: number;
+  readonly slug: string;
+  readonly path: string;
+}
+
+/** A phase's tasks in ascending order: those that the metadata lists, else those that have files. */
+export function readTasks(phase: ObjectReader | undefined, where: PhaseFolders): TaskDefinition[] {
+  const found = taskFiles(where);
+  const listed = phase?.objects("tasks");
+  const tasks =
+    listed === undefined
+      ? found.map((file) => foundTask(file, where))
+      : listed.flatMap((task) => listedTask(task, found, where));
+  if (listed !== undefined) warnUnlistedTasks(tasks, found, where.report);
+  reportTaskTwice(tasks, where);
+  return tasks.map(({ task }) => task).sort((a, b) => a.number - b.number);
+}
+
+/** A task and where its number stands. */
+interface PlacedTask {
+  readonly task: TaskDefinition;
+  readonly place: SourcePosition;
+}
+
+function reportTaskTwice(tasks: readonly PlacedTask[], { folders, report }: PhaseFolders): void {
+  const seen = new Set<number>();
+  for (const { task, place } of tasks) {
+    const message = `there are two tasks ${task.number} in ${folders[0]}`;
+    if (seen.has(task.number)) report.error("TASK_DUPLICATE", place, message, "Give each task a number of its own.");
+    seen.add(task.number);
+  }
+}
+
+/** The files of a phase that are called `task-N-slug.md`. */
+function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
+  return files.paths.flatMap((path) => {
+    const cut = path.lastIndexOf("/");
+    if (!folders.includes(path.slice(0, cut))) return [];
+    const [, number, slug = ""] = /^task-(\d{1,9})(?:-(.+))?\.md$/.exec(path.slice(cut + 1)) ?? [];
+    return number === undefined ? [] : [{ number: Number(number), slug, path }];
+  });
+}
+
+function foundTask({ number, slug, path }: TaskFile, { files }: PhaseFolders): PlacedTask {
+  const text = files.text(path);
+  const name = readTitle(text ?? "") ?? (slug || `Task ${number}`);
+  return { task: { number, name, file: path, ...revision(text) }, place: { file: path } };
+}
+
+function warnUnlistedTasks(tasks: readonly PlacedTask[], found: readonly TaskFile[], report: Report): void {
+  const named = new Set(tasks.map(({ task }) => task.file));
+  for (const { path } of found.filter((file) => !named.has(file.path))) {
+    const hint = 'Add it to the phase\'s "tasks" in metadata.json, or delete it.';
+    report.warn("TASK_UNLISTED", { file: path }, "no task of the metadata has this file: nobody will see it", hint);
+  }
+}
+
+function listedTask(task: ObjectReader, found: readonly TaskFile[], where: PhaseFolders): PlacedTask[] {
+  const number = task.required("task_number", task.whole("task_number"), '"task_number": 1');
+  const name = task.text("name");
+  const purpose = task.text("purpose");
+  const file = number === undefined ? undefined : taskFile(task, number, found, where);
+  const extra = task.rest();
+  if (number === undefined) return [];
+  const text = file === undefined ? undefined : where.files.text(file);
+  const title = name ?? readTitle(text ?? "") ?? `Task ${number}`;
+  return [{ task: { number, name: title, purpose, file, ...revision(text), extra }, place: task.place("task_number") }];
+}
+
+function taskFile(task: ObjectReader, number: number, found: readonly TaskFile[], where: PhaseFolders) {
+  const given = task.text("file");
+  if (given === undefined) return numberedFile(task, number, found, where);
+  const candidates = checkedPath(given, task, "file", where.report).flatMap((path) => [
+    ...where.folders.map((folder) => `${folder}/${path}`),
+    path,
+  ]);
+  const file = candidates.find((path) => where.files.has(path));
+  const meant = nearest(
+    given,
+    found.map(({ path }) => path.slice(path.lastIndexOf("/") + 1)),
+  );
+  if (file === undefined && candidates.length > 0)
+    missing(task, "file", `there is no file ${shown(given)}`, meant, where);
+  return file;
+}
+
+function numberedFile(task: ObjectReader, number: number, found: readonly TaskFile[], where: PhaseFolders) {
+  const file = found.find((candidate) => candidate.number === number);
+  if (file === undefined) missing(task, "task_number", `task ${number} has no file`, undefined, where);
+  return file?.path;
+}
+
+function missing(task: ObjectReader, key: string, message: string, meant: string | undefined, where: PhaseFolders) {
+  const folder = where.folders[0] ?? "";
+  const hint =
+    meant === undefined
+      ? `Put the task's text into ${folder}/, and its name under "file".`
+      : `Did you mean ${shown(meant)}?`;
+  where.report.error("TASK_FILE_MISSING", task.place(key), `${message} in ${folder}/`, hint);
+}
+
+function revision(text: string | undefined): { textRevision?: string } {
+  return text === undefined ? {} : { textRevision: revisionOf(text) };
+}

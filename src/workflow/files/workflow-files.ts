@@ -1,0 +1,113 @@
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { isPhasegateError } from "../../errors.js";
+import type { Diagnostic } from "../diagnostic.js";
+import { HIDDEN, parseRelativePath } from "../names.js";
+import type { ObjectReader } from "../object-reader.js";
+import { linesOf } from "../positions.js";
+import type { Report } from "../report.js";
+/** The largest file of a definition, in bytes. */
+export const FILE_MAX = 1024 * 1024;
+
+/** A text and where it lies in the workflow's folder. */
+interface NamedText {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The texts of a workflow's folder, by path. */
+export interface WorkflowFiles {
+  /** All paths, sorted; those that could not be read, too. */
+  readonly paths: readonly string[];
+  /** Whether there is a file, readable or not: one that isn't has its diagnostic already. */
+  has(path: string): boolean;
+  /** A text without byte order mark. */
+  text(path: string): string | undefined;
+}
+
+/**
+ * Takes the texts, and looks at each for what is wrong with files of any kind. `unreadable` says of
+ * which files there is no text.
+ */
+export function takeFiles(
+  files: readonly NamedText[],
+  unreadable: readonly Diagnostic[],
+  report: Report,
+): WorkflowFiles {
+  const texts = new Map<string, string>();
+  const paths = new Set([...files.map(({ path }) => path), ...unreadable.map(({ file }) => file)]);
+  for (const { path, text } of files) {
+    if (isTooLarge(text)) {
+      report.error("FILE_TOO_LARGE", { file: path }, `the file is larger than ${FILE_MAX} bytes`, "Split it.");
+      continue;
+    }
+    lookAt(path, text, report);
+    texts.set(path, withoutMark(text));
+  }
+  return { paths: [...paths].sort(), has: (path) => paths.has(path), text: (path) => texts.get(path) };
+}
+
+/** A text without the byte order mark that some editors put before it. */
+export function withoutMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
+
+function isTooLarge(text: string): boolean {
+  // A character is one to three bytes: only those in between have to be counted.
+  return text.length > FILE_MAX || (text.length * 3 > FILE_MAX && utf8ToBytes(text).length > FILE_MAX);
+}
+
+function lookAt(file: string, text: string, report: Report): void {
+  if (text !== withoutMark(text)) {
+    const hint = "Save the file as UTF-8 without one.";
+    report.warn("BOM", { file, line: 1, column: 1 }, "the file begins with a byte order mark", hint);
+  }
+  const crlf = text.indexOf("\r\n");
+  if (crlf === -1) return;
+  const hint = "Save the file with line ends of one character (LF).";
+  report.warn("CRLF", linesOf(file, text)(crlf), "the file has Windows line ends (CRLF)", hint);
+}
+
+/** The names that a gate's file may have. */
+export const GATE_FILES = ["gate-definition.yaml", "gate-definition.yml"] as const;
+
+/** Whether a path ends in the name of a gate's file. */
+export function isGateFile(path: string): boolean {
+  return GATE_FILES.some((name) => path === name || path.endsWith(`/${name}`));
+}
+
+/** Whether a path is a gate's file in a folder that a reader takes for a phase's: `phases/01/`, `Phases/1/`. */
+export function isInLikelyPhase(path: string): boolean {
+  return isGateFile(path) && /^\s*phases?\s*\/[^/\p{N}]*\p{N}[^/]*\/[^/]+$/iu.test(path.replace(HIDDEN, ""));
+}
+
+/**
+ * Whether a file or folder of this name was probably meant as a gate: `Gate-Definition.YAML`, `gate.json`,
+ * `gate-definition.yaml.bak`, or the usual name with letters of another script. Where there is no gate file, none of these
+ * may be passed over in silence.
+ */
+export function looksLikeGate(written: string): boolean {
+  const name = written.normalize("NFKC").replace(HIDDEN, "");
+  if (GATE_FILES.some((usual) => isAlike(usual, name))) return true;
+  // Markdown is read as text: `task-3-write-gate-definitions.md` is a task.
+  if (/\.md$/i.test(name)) return /^gates?[^a-z]{0,2}def/i.test(name);
+  const gate = name.search(/gate/i);
+  if (gate !== -1 && /\.ya?ml/i.test(name.slice(gate))) return true;
+  return /gates?[^a-z]{0,2}def|^gates?\.(?:json\w?|toml|txt)$/i.test(name);
+}
+
+/** Whether a name is another one, but for letters that aren't ASCII: a Cyrillic `а` is an `a` to whoever reads it. */
+function isAlike(usual: string, name: string): boolean {
+  const letters = [...name.toLowerCase()];
+  return letters.length === usual.length && letters.every((letter, at) => letter === usual[at] || letter > "\u007f");
+}
+
+/** A path that metadata gives, in a list of one; empty, with an error, if no path may look like that. */
+export function checkedPath(path: string, reader: ObjectReader, key: string, report: Report): string[] {
+  try {
+    return [parseRelativePath(path)];
+  } catch (error) {
+    if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
+    report.error("PATH_REFUSED", reader.place(key), error.message, "Give a path inside the workflow's folder.");
+    return [];
+  }
+}

@@ -1,0 +1,231 @@
+import type { List, RootContent } from "mdast";
+import { isOfType, typeOfValue } from "../field-types.js";
+import { headingName } from "../inline-text.js";
+import type { JsonValue } from "../json.js";
+import { type Section, sectionsOf } from "../markdown-blocks.js";
+import { RESERVED } from "../names.js";
+import { type Finding, type Found, isFault, type Requirement, type RequirementFault, unclear } from "../requirement.js";
+import type { FieldType } from "../structure.js";
+import { type EvidenceExample, findExamples, gateHeadingIn, gatesAmong, type Label, labelOf } from "./examples.js";
+import { itemFindings, longFindings, unreadFindings } from "./items.js";
+import type { Reading } from "./reading.js";
+import { askingOf, linesOf, type NumberedLine, sentenceFindings, sentencesOf } from "./sentences.js";
+import { tableFindings, tableIn } from "./tables.js";
+/** A phase's text as a gate. */
+export interface DocumentGate extends Found {
+  readonly examples: readonly EvidenceExample[];
+}
+
+/**
+ * What a phase's text asks for, with the values that it shows. `defined` are the names of validators that the
+ * gate defines itself. Never throws.
+ */
+export async function readRequirements(text: string, defined: ReadonlySet<string> = new Set()): Promise<DocumentGate> {
+  const found = findRequirements(text, defined);
+  if (found.requirements.length === 0) return { ...found, examples: [] };
+  const examples = await findExamples(text, found.requirements);
+  return { ...found, requirements: found.requirements.map((one) => withExample(one, examples)), examples };
+}
+
+/** Of a type that nothing but a guess speaks for an example knows better. */
+function withExample(requirement: Requirement, examples: readonly EvidenceExample[]): Requirement {
+  const { field, certainty, validators } = requirement;
+  const example = valueIn(examples, field.name);
+  if (example === undefined) return requirement;
+  if (isOfType(example, field.type)) return { ...requirement, field: { ...field, example } };
+  const type = typeOfValue(example);
+  // A validator was chosen for the guessed type; without it the gate would ask for less.
+  if (certainty === "sure" || type === undefined || validators.length > 0) return requirement;
+  return { ...requirement, field: { ...field, type, example }, typed: true };
+}
+
+function valueIn(examples: readonly EvidenceExample[], name: string): JsonValue | undefined {
+  for (const { values } of examples) {
+    if (values !== undefined && Object.hasOwn(values, name)) return values[name];
+  }
+  return undefined;
+}
+
+/** What a phase's text asks for as evidence: in tables, in checkboxes below a gate's heading, in sentences. */
+
+/**
+ * The requirements of a text, each name once, in their order, and what asks and can't be read. `defined` are
+ * the names of validators that the gate defines itself. Never throws.
+ */
+export function findRequirements(text: string, defined: ReadonlySet<string> = new Set()): Found {
+  const source = withoutFrontMatter(text);
+  const sections = sectionsOf(source);
+  const gates = gatesAmong(sections);
+  const findings = sections.flatMap((section, index) => {
+    const reading = { text: source, inGate: gates[index] ?? false, defined };
+    return [...headingFindings(section, reading), ...blocksFindings(section.blocks, reading)];
+  });
+  return mergeRequirements([...findings, ...unreadFindings(source, sections)]);
+}
+
+/** What stands before the text is about the file; blanked out, so that places stay what they are. */
+function withoutFrontMatter(text: string): string {
+  const source = text.startsWith("\uFEFF") ? ` ${text.slice(1)}`.replace(/^ (?=#|-|\|)/, "") : text;
+  return source.replace(/^---[ \t]*\r?\n(?:[\s\S]*?\r?\n)??---[ \t]*(?=\r?\n|$)/, (front) =>
+    front.replace(/[^\r\n]/g, ""),
+  );
+}
+
+/** A heading can ask as a sentence does. */
+function headingFindings({ written, line, depth }: Section, reading: Reading): Finding[] {
+  if (depth === 0) return [];
+  const [sentence] = sentencesOf([{ text: written, line, column: 1 }]);
+  const asking = sentence === undefined ? undefined : askingOf(sentence, false);
+  if (sentence === undefined || asking?.kind !== "required" || asking.introduces) return [];
+  return sentenceFindings(sentence, { ...reading, inGate: false });
+}
+
+/** The requirements of blocks that stand side by side. A sentence that only announces them is about the next block. */
+function blocksFindings(blocks: readonly RootContent[], reading: Reading): Finding[] {
+  let { inGate } = reading;
+  let asked: Reading["asked"];
+  return blocks.flatMap((block, index) => {
+    if (block.type === "paragraph") {
+      const lines = linesOf(block, reading.text);
+      const label = labelOf(lines);
+      if (label !== undefined) inGate = gateAfter(label, inGate, reading.inGate);
+      const here = { ...reading, inGate, ...(asked === undefined ? {} : { asked }) };
+      const found = paragraphFindings(lines, here, blocks[index + 1]);
+      asked = announces(lines) ?? (label === undefined ? undefined : asked);
+      return found;
+    }
+    const here = { ...reading, inGate, ...(asked === undefined ? {} : { asked }) };
+    if (block.type !== "html") asked = undefined;
+    if (block.type === "blockquote") return blocksFindings(block.children, here);
+    return block.type === "list" ? listFindings(block, here) : [];
+  });
+}
+
+/** Whether what follows a label is a gate's. One in bold ends what an earlier one began. */
+function gateAfter({ text, isBold }: Label, before: boolean, outside: boolean): boolean {
+  return gateHeadingIn(headingName(text)) || (isBold ? outside : before);
+}
+
+/** How the list or table after a paragraph is asked for; undefined if nothing announces it. */
+function announces(lines: readonly NumberedLine[]): Reading["asked"] {
+  if (tableIn(lines) !== undefined) return undefined;
+  const last = sentencesOf(lines).at(-1);
+  const asking = last === undefined ? undefined : askingOf(last, true);
+  if (asking?.introduces !== true || /\bexamples?\b/i.test(last?.plain ?? "")) return undefined;
+  return asking.kind;
+}
+
+function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, next: RootContent | undefined): Finding[] {
+  const table = tableIn(lines);
+  const before = table === undefined ? lines : table.before;
+  const sentences = sentencesOf(before);
+  const asked = table === undefined ? undefined : announces(before);
+  const rows =
+    table === undefined ? undefined : tableFindings(table, { ...reading, ...(asked === undefined ? {} : { asked }) });
+  const found = [...longFindings(before), ...sentences.flatMap((sentence) => sentenceFindings(sentence, reading))];
+  const last = sentences.at(-1);
+  const isOpen = last !== undefined && askingOf(last, reading.inGate)?.introduces === true && table === undefined;
+  const isFollowed =
+    next?.type === "list" || next?.type === "paragraph" || next?.type === "blockquote" || next?.type === "html";
+  if (!isOpen || isFollowed || askingOf(last, reading.inGate)?.kind !== "required") return [...found, ...(rows ?? [])];
+  const hint = "Write the names behind it, or a list right after it: - `function_count`: a number greater than 0.";
+  return [...found, unclear(last, "this announces what is required, and no list follows", hint)];
+}
+
+function listFindings(list: List, reading: Reading): Finding[] {
+  return list.children.flatMap(({ children }) => {
+    const [first, ...rest] = children;
+    if (first?.type !== "paragraph") return blocksFindings(children, reading);
+    const lines = linesOf(first, reading.text);
+    const asked = announces(lines);
+    const isBox = /^\[[ xX]\]\s/.test(lines[0]?.text ?? "");
+    const table = tableIn(lines) === undefined ? undefined : paragraphFindings(lines, reading, rest[0]);
+    const own = table ?? (asked === undefined ? itemFindings(lines, reading) : []);
+    const { asked: _, ...inner } = reading;
+    const deeper = { ...inner, ...(asked === undefined ? {} : { asked }), underBox: isBox || own.length > 0 };
+    return [...own, ...blocksFindings(rest, deeper)];
+  });
+}
+
+/** One field for each name, however often a text speaks of it. */
+
+/** Brings findings together. What a later place asks for is added to what an earlier one does. */
+function mergeRequirements(findings: readonly Finding[]): Found {
+  const requirements = new Map<string, Requirement>();
+  const numbers = new Map<string, number>();
+  const faults: RequirementFault[] = findings.filter(isFault);
+  for (const finding of findings) {
+    if (isFault(finding)) continue;
+    const { name } = finding.field;
+    const known = requirements.get(name);
+    if (known !== undefined && isSame(known, finding)) {
+      requirements.set(name, merged(known, finding));
+      faults.push(...differences(known, finding));
+    } else {
+      const free = freeName(name, requirements, numbers);
+      requirements.set(free, { ...finding, field: { ...finding.field, name: free } });
+    }
+  }
+  return { requirements: [...requirements.values()], faults: faults.sort(byPlace) };
+}
+
+function byPlace(one: RequirementFault, other: RequirementFault): number {
+  return one.line - other.line || one.column - other.column;
+}
+
+/** Two checkboxes may read alike, and are two claims; what is named twice is one field. */
+function isSame(known: Requirement, { named, field }: Requirement): boolean {
+  if (named) return known.named || known.field.type === "boolean";
+  return known.named && known.field.type === field.type;
+}
+
+/** `numbers` remembers where to go on, so that many boxes that read alike take linear time. */
+function freeName(name: string, taken: ReadonlyMap<string, Requirement>, numbers: Map<string, number>): string {
+  const isFree = (candidate: string) => !taken.has(candidate) && !RESERVED.has(candidate);
+  if (isFree(name)) return name;
+  for (let number = numbers.get(name) ?? 2; ; number += 1) {
+    numbers.set(name, number + 1);
+    if (isFree(`${name}_${number}`)) return `${name}_${number}`;
+  }
+}
+
+function merged(known: Requirement, again: Requirement): Requirement {
+  const takes = takesType(known, again);
+  const type = takes ? again.field.type : known.field.type;
+  return {
+    ...known,
+    ...(takes ? { typed: true, certainty: again.certainty } : {}),
+    field: { ...known.field, type, required: known.field.required || again.field.required },
+    validators: [...new Set([...known.validators, ...(fits(type, again.field.type) ? again.validators : [])])],
+  };
+}
+
+/** Whether a later place knows better of which type a field is, and what an earlier one asks goes with it. */
+function takesType(known: Requirement, again: Requirement): boolean {
+  return !known.typed && again.typed && (known.validators.length === 0 || fits(again.field.type, known.field.type));
+}
+
+/** Whether what is asked of one type can be asked of another. */
+function fits(type: FieldType, other: FieldType): boolean {
+  const isNumber = (one: FieldType) => one === "integer" || one === "number";
+  return type === other || (isNumber(type) && isNumber(other));
+}
+
+/** What a later place says that doesn't go with an earlier one. */
+function differences(known: Requirement, again: Requirement): RequirementFault[] {
+  const { name, required } = known.field;
+  const takes = takesType(known, again);
+  const type = takes ? again.field.type : known.field.type;
+  const parts: string[] = [];
+  if (again.typed && !takes && type !== again.field.type) {
+    parts.push(`of type ${type} in line ${known.line}, and of type ${again.field.type} here; ${type} counts`);
+  }
+  if (!fits(type, again.field.type) && again.validators.length > 0) {
+    parts.push(`to fulfil ${again.validators.join(", ")}, which is not asked of type ${type} and isn't read`);
+  }
+  if (known.named && again.named && required !== again.field.required) {
+    parts.push("required in one of two places, and optional in the other; required counts");
+  }
+  const hint = "Say it in one place, or the same in both.";
+  return parts.map((part) => ({ ...unclear(again, `${name} is ${part}`, hint), code: "REQUIREMENT_DIFFERS" }));
+}

@@ -1,0 +1,309 @@
+/** Tables of evidence: a requirement in each row. */
+import { plainText } from "../inline-text.js";
+import { nearest, RESERVED } from "../names.js";
+import { type Finding, type Place, type Requirement, type RequirementFault, unclear } from "../requirement.js";
+import { readMarks } from "./inline-marks.js";
+import type { Reading } from "./reading.js";
+import { describe, isOptional, nameFrom } from "./requirement.js";
+import type { NumberedLine } from "./sentences.js";
+import { type FoundType, TABLE_TYPES, typeFor, typeNamed } from "./types.js";
+import { cellValidators, proseValidators, validatorHint } from "./validators.js";
+
+interface Columns {
+  readonly name: number;
+  readonly type: number;
+  readonly validator: number;
+  readonly description: number;
+  readonly required: number;
+  readonly optional: number;
+}
+
+/** The requirements of a table; undefined if it is none of requirements. */
+export function tableFindings(table: Table, reading: Reading): Finding[] | undefined {
+  const columns = columnsOf(table.header, reading);
+  if (columns === undefined) return undefined;
+  const { type, validator, description } = columns;
+  if (type === -1 && validator === -1 && description === -1) {
+    const hint = "Write the columns | Evidence | Type | Validator | Description |.";
+    const message = "this table names evidence, but has no column that says what it is, and isn't read";
+    return [unclear({ line: table.line, column: 1 }, message, hint)];
+  }
+  const after = table.after.map((line) =>
+    unclear(
+      line,
+      "this line follows a table without a bar in it, and is read as no row of it",
+      "Put a blank line before it, or bars into it.",
+    ),
+  );
+  return [...table.rows.flatMap((row) => rowFindings(row, columns, table.header.length, reading)), ...after];
+}
+
+function columnsOf(header: readonly string[], { inGate, asked }: Reading): Columns | undefined {
+  const names = header.map((cell) => describe(cell).toLowerCase().split(/\W+/));
+  const find = (...words: string[]) => names.findIndex((name) => words.some((word) => name.includes(word)));
+  const evidence = find("evidence");
+  const isAsked = inGate || asked === "required" || asked === "optional";
+  const name =
+    evidence === -1 && isAsked ? find("field", "fields", "name", "requirement", "requirements", "key") : evidence;
+  if (name === -1 || asked === "not") return undefined;
+  return {
+    name,
+    type: find("type", "types"),
+    validator: find(
+      "validator",
+      "validators",
+      "validation",
+      "validations",
+      "rule",
+      "rules",
+      "constraint",
+      "constraints",
+    ),
+    description: find("description", "descriptions", "meaning", "details"),
+    required: find("required", "mandatory"),
+    optional: find("optional"),
+  };
+}
+
+function rowFindings(row: NumberedLine, columns: Columns, width: number, reading: Reading): Finding[] {
+  const cells = cellsOf(row.text);
+  const place = { line: row.line, column: row.column };
+  const cell = (index: number) => cells[index] ?? "";
+  const names = namesOf(cell(columns.name));
+  if (cells.slice(width).some((extra) => extra !== "")) {
+    const hint = "Write \\| for a bar inside of a cell.";
+    return [fault("REQUIREMENT_UNCLEAR", place, "this row has more cells than the table has columns", hint)];
+  }
+  if (names.length === 0) {
+    if (cells.every((one) => one === "")) return [];
+    return [
+      unclear(
+        place,
+        "this row asks for something without a name",
+        "Write a name into its first cell: `function_count`.",
+      ),
+    ];
+  }
+  return names.flatMap((name) => rowOf(name, cell, columns, place, reading));
+}
+
+/** Names in code marks; else an identifier, or a name made of the words. */
+function namesOf(cell: string): string[] {
+  const codes = readMarks(cell).marks.flatMap(({ kind, text }) => (kind === "code" ? [text] : []));
+  const named = codes.filter((code) => /^[A-Za-z_][\w-]*$/.test(code));
+  if (named.length > 0) return [...new Set(named)];
+  const words = describe(cell)
+    .replace(/[([](?:optional|required|mandatory)[)\]]|\*$/gi, "")
+    .replace(/\s+/g, " ")
+    .trim();
+  const parts = words.split(/,|\band\b/).map((part) => part.trim());
+  const areNames = parts.every((part) => /^[A-Za-z]\w+$/.test(part) && part.slice(1, -1).includes("_"));
+  if (parts.length > 1 && areNames) return parts;
+  const name = /^[A-Za-z_][\w-]*$/.test(words) ? words : nameFrom(words);
+  return name === "" ? [] : [name];
+}
+
+function rowOf(
+  name: string,
+  cell: (index: number) => string,
+  columns: Columns,
+  place: Place,
+  reading: Reading,
+): Finding[] {
+  if (RESERVED.has(name))
+    return [fault("NAME_RESERVED", place, `no field may be called ${name}`, "Give it another name.")];
+  const given = cell(columns.name);
+  const words = plainText(cell(columns.description));
+  const stated = cellType(cell(columns.type));
+  const found = stated.found ?? typeFor(`${given} ${cell(columns.validator)} ${words}`.replaceAll("_", " "), name);
+  const type = found?.type ?? "string";
+  const read = cellValidators(cell(columns.validator), type, reading.defined);
+  const besides = cellValidators(stated.rest, type, reading.defined);
+  const prose = proseValidators(`${given} ${words}`, type);
+  const written = [...besides.validators, ...read.validators];
+  const optional = yesOrNo(cell(columns.optional));
+  const flag = yesOrNo(cell(columns.required)) ?? (optional === undefined ? undefined : !optional);
+  const requirement: Requirement = {
+    field: {
+      name,
+      type,
+      required:
+        flag ?? read.required ?? stated.required ?? (reading.asked !== "optional" && !isOptional(`${given} ${words}`)),
+      ...(words === "" ? {} : { description: describe(words) }),
+    },
+    validators: [...new Set(written.length > 0 ? written : prose.validators)],
+    from: "table",
+    certainty: isSure(found, stated, read.sure, written, prose.validators) ? "sure" : "guess",
+    typed: found !== undefined,
+    named: true,
+    ...place,
+  };
+  const unknown = [...besides.unknown, ...read.unknown];
+  return [
+    requirement,
+    ...typeFaults(name, stated, place),
+    ...validatorFaults(name, unknown, place, reading),
+    ...proseFaults(name, type, written.length > 0 ? [] : prose.unknown, place),
+    ...flagFaults(name, cell(columns.required), place),
+  ];
+}
+
+function isSure(
+  found: FoundType | undefined,
+  stated: CellType,
+  isWritten: boolean,
+  written: readonly string[],
+  prose: readonly string[],
+) {
+  return stated.found?.sure === true && found?.sure === true && isWritten && (written.length > 0 || prose.length === 0);
+}
+
+function typeFaults(name: string, { unknown }: CellType, place: Place): RequirementFault[] {
+  if (unknown === undefined) return [];
+  return [fault("FIELD_TYPE_UNKNOWN", place, `there is no type "${unknown}", as ${name} has it`, typeHint(unknown))];
+}
+
+function validatorFaults(
+  name: string,
+  unknown: readonly string[],
+  place: Place,
+  { defined }: Reading,
+): RequirementFault[] {
+  return unknown.map((part) =>
+    fault(
+      "VALIDATOR_UNKNOWN",
+      place,
+      `there is no validator "${part}", as ${name} has it`,
+      validatorHint(part, defined),
+    ),
+  );
+}
+
+/** A condition is none of the two. */
+function yesOrNo(cell: string): boolean | undefined {
+  const word = describe(cell).toLowerCase();
+  if (/^(?:yes|true|required|mandatory|always|must|y|x)$/.test(word) || /^[✅✓✔]/u.test(cell)) return true;
+  return /^(?:no|false|optional|n)$/.test(word) || /^[❌✗✘]/u.test(cell) ? false : undefined;
+}
+
+function flagFaults(name: string, cell: string, place: Place): RequirementFault[] {
+  if (yesOrNo(cell) !== undefined || !/\w/.test(cell)) return [];
+  const message = `"${describe(cell)}" is neither yes nor no: ${name} is read as always required`;
+  return [unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation.")];
+}
+
+function proseFaults(name: string, type: string, unknown: readonly string[], place: Place): RequirementFault[] {
+  return unknown.map((said) =>
+    unclear(
+      place,
+      `"${said}" can't be read as a rule for ${name}, which is of type ${type}`,
+      "Write a rule under Validator.",
+    ),
+  );
+}
+
+function fault(code: RequirementFault["code"], place: Place, message: string, hint: string): RequirementFault {
+  return { severity: "error", code, message, hint, ...place };
+}
+
+/** What a cell below `Type` says. */
+
+/** A type, and what else stands in its cell: `positive integer`, `string (optional)`. */
+interface CellType {
+  readonly found?: FoundType;
+  readonly required?: boolean;
+  /** What is left of the cell, for validators to be read in. */
+  readonly rest: string;
+  /** What is no type. */
+  readonly unknown?: string;
+}
+
+const EMPTY = /^(?:|[-–—.]+|n\/?a|\?)$/i;
+
+/** Reads a cell of types. */
+function cellType(cell: string): CellType {
+  const text = plainText(cell).replaceAll("`", "").trim();
+  if (EMPTY.test(text)) return { rest: "" };
+  const whole = typeNamed(text);
+  if (whole !== undefined) return { found: whole, rest: "" };
+  const [, inner] = /^optional\s*[[<(](.+)[\])>]$/is.exec(text) ?? [];
+  const end = text.search(/(?:\?|(?:\||or)\s*(?:null|none|undefined))$/i);
+  const bare = (inner ?? (end > 0 ? text.slice(0, end) : undefined))?.trim();
+  if (bare !== undefined) return { ...cellType(bare), required: false };
+  return inParts(text);
+}
+
+function inParts(text: string): CellType {
+  const isOptional = /\boptional\b/i.test(text) && !/\b(?:not|non)[- ]optional\b/i.test(text);
+  const isRequired = /\b(?:required|mandatory)\b/i.test(text);
+  const rest = text.replace(/\b(?:non-)?(?:optional|required|mandatory)\b/gi, " ");
+  const flags = isOptional ? { required: false } : isRequired ? { required: true } : {};
+  const words = rest.split(/[\s,;()]+/).filter((word) => word !== "");
+  const found = words.flatMap((word) => typeNamed(word) ?? []);
+  const types = new Set(found.map(({ type }) => type));
+  const others = words.filter((word) => typeNamed(word) === undefined).join(" ");
+  if (types.size === 2 && types.has("integer") && types.has("number")) {
+    return { ...flags, found: { type: "number", sure: false }, rest: others.replace(/\||\bor\b/g, "") };
+  }
+  const [first] = found;
+  const isList = /\b(?:list|array)s?\s+of\b/i.test(rest);
+  if (isList) return { ...flags, found: { type: "list", sure: false }, rest: "" };
+  if (first === undefined || types.size > 1) return { ...flags, rest: "", unknown: text };
+  return { ...flags, found: others === "" ? first : { ...first, sure: false }, rest: others };
+}
+
+/** What to write in place of a type that there isn't. */
+function typeHint(text: string): string {
+  const names = "boolean, integer, number, string, object, list or any";
+  const meant = nearest(text, TABLE_TYPES);
+  return `Write one of ${names}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+}
+
+/**
+ * Tables of Markdown, split into cells. By hand: the Markdown extension for tables would be most of what a
+ * phase's text costs, and a table is a paragraph without it.
+ */
+
+/** A table among the lines of a paragraph. */
+interface Table {
+  /** What stands before it. */
+  readonly before: readonly NumberedLine[];
+  readonly header: readonly string[];
+  readonly line: number;
+  readonly rows: readonly NumberedLine[];
+  /** Lines without a bar: Markdown takes them for rows, people don't. */
+  readonly after: readonly NumberedLine[];
+}
+
+/** The table in the lines of a paragraph; undefined if there is none. */
+export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
+  const at = lines.findIndex(({ text }, index) => {
+    return index > 0 && text.includes("|") && isTableRule(text) && (lines[index - 1]?.text ?? "").includes("|");
+  });
+  const head = lines[at - 1];
+  if (at === -1 || head === undefined) return undefined;
+  const rows = lines.slice(at + 1);
+  const end = rows.findIndex(({ text }) => !text.includes("|"));
+  return {
+    before: lines.slice(0, at - 1),
+    header: cellsOf(head.text),
+    line: head.line,
+    rows: end === -1 ? rows : rows.slice(0, end),
+    after: end === -1 ? [] : rows.slice(end),
+  };
+}
+
+/** Whether a line is the one below a table's header: `| --- | :-: |`. */
+function isTableRule(line: string): boolean {
+  const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
+  return inner.split("|").every((cell) => /^:?-+:?$/.test(cell.trim()));
+}
+
+/** The cells of a row. A bar that is escaped is part of its cell. */
+function cellsOf(row: string): string[] {
+  const inner = row
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/(?<!\\)\|$/, "");
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
+}

@@ -1,0 +1,238 @@
+import type { SourcePosition } from "../errors.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
+import { nearest, shown } from "./names.js";
+import type { KeyPath, ParsedSource } from "./positions.js";
+import type { Report } from "./report.js";
+
+/** A kind of value that a key may ask for. */
+interface ValueKind<T extends JsonValue> {
+  /** As it stands after "must be". */
+  readonly expected: string;
+  is(value: JsonValue): value is T;
+  /** What to write in place of a value of another kind; as JSON, which YAML takes, too. */
+  write(value: JsonValue): string;
+}
+
+const isText = (value: JsonValue): value is string => typeof value === "string";
+const isList = (value: JsonValue): value is JsonValue[] => Array.isArray(value);
+const isSimple = (value: JsonValue): value is string | number | boolean => typeof value !== "object";
+
+/** A text. */
+const TEXT: ValueKind<string> = {
+  expected: "a text in double quotes",
+  is: isText,
+  write: (value) => `Write ${isSimple(value) ? shown(String(value)) : 'a text in double quotes: "like this"'}.`,
+};
+
+/** A text, or a number that was meant as one. */
+const LABEL: ValueKind<string | number> = {
+  ...TEXT,
+  is: (value): value is string | number => isText(value) || typeof value === "number",
+};
+
+/** A list of texts. */
+const TEXTS: ValueKind<string[]> = {
+  expected: "a list of texts",
+  is: (value): value is string[] => isList(value) && value.every(isText),
+  write: (value) => {
+    const items = isList(value) ? value : [value];
+    return `Write ${items.every(isSimple) ? shown(items.map(String)) : 'a list of texts: ["one", "two"]'}.`;
+  },
+};
+
+/** True or false. */
+const FLAG: ValueKind<boolean> = {
+  expected: "true or false",
+  is: (value): value is boolean => typeof value === "boolean",
+  write: (value) => {
+    const word = String(value).trim().toLowerCase();
+    if (["true", "yes", "y", "on", "1"].includes(word)) return "Write true, without quotes.";
+    if (["false", "no", "n", "off", "0"].includes(word)) return "Write false, without quotes.";
+    return "Write true or false, without quotes.";
+  },
+};
+
+/** A whole number from 0 on. */
+const WHOLE: ValueKind<number> = {
+  expected: "a whole number, 0 or more",
+  is: (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  write: (value) => {
+    const meant = isText(value) && /^\d{1,9}$/.test(value.trim());
+    return meant
+      ? `Write ${Number(value)}, without quotes.`
+      : "Write a whole number from 0 on, without quotes: 1, say.";
+  },
+};
+
+/** An object. */
+const OBJECT: ValueKind<JsonObject> = {
+  expected: "an object with keys",
+  is: isJsonObject,
+  write: () => 'Write keys and values in braces: {"key": "value"}.',
+};
+
+/** A list, of objects as a rule. */
+const LIST: ValueKind<JsonValue[]> = {
+  expected: "a list of objects",
+  is: isList,
+  write: () => 'Write objects in brackets: [{"key": "value"}].',
+};
+
+/**
+ * Takes an object of a definition apart, key by key. A value of the wrong kind is reported where it
+ * stands and reads as missing, so that one mistake doesn't hide the next.
+ * Keys that nobody asked for are unknown.
+ */
+export class ObjectReader {
+  private readonly known = new Set<string>();
+
+  private readonly source: ParsedSource;
+  private readonly entries: JsonObject;
+  private readonly path: KeyPath;
+  private readonly report: Report;
+
+  /** `fields` is what stands at `path` in the source. */
+  constructor(source: ParsedSource, fields: JsonObject, path: KeyPath, report: Report) {
+    this.source = source;
+    this.entries = fields;
+    this.path = path;
+    this.report = report;
+  }
+
+  /** Where a key stands; without one, where the object does. */
+  place(...keys: KeyPath): SourcePosition {
+    return this.source.place([...this.path, ...keys]);
+  }
+
+  /** Any value; undefined for none, which is what `null` and a blank text are, too. */
+  value(key: string): JsonValue | undefined {
+    this.known.add(key);
+    const value = Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
+    if (value === null || (typeof value === "string" && value.trim() === "")) return undefined;
+    return value;
+  }
+
+  /** Like `value`, but a blank text is wrong: for what a gate asks for, which must not be passed over. */
+  asked(key: string, hint: string): JsonValue | undefined {
+    const value = this.value(key);
+    const given = Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
+    if (typeof given === "string" && value === undefined) this.wrong([key], given, "something", hint);
+    return value;
+  }
+
+  text(key: string): string | undefined {
+    return this.typed(key, TEXT);
+  }
+
+  /** A text, or a number that was meant as one: `"version": 2`. */
+  label(key: string): string | undefined {
+    const value = this.typed(key, LABEL);
+    return value === undefined ? undefined : String(value);
+  }
+
+  texts(key: string): string[] | undefined {
+    return this.typed(key, TEXTS);
+  }
+
+  flag(key: string): boolean | undefined {
+    return this.typed(key, FLAG);
+  }
+
+  /** A whole number from 0 on. */
+  whole(key: string): number | undefined {
+    return this.typed(key, WHOLE);
+  }
+
+  /** An object as it is, to be kept whole. */
+  fields(key: string): JsonObject | undefined {
+    return this.typed(key, OBJECT);
+  }
+
+  object(key: string): ObjectReader | undefined {
+    const fields = this.typed(key, OBJECT);
+    return fields === undefined ? undefined : this.inner(fields, [key]);
+  }
+
+  /** An object that was found at some keys below this one. */
+  at(keys: KeyPath, fields: JsonObject): ObjectReader {
+    return this.inner(fields, keys);
+  }
+
+  /** A list of objects; elements that are none are reported and left out. */
+  objects(key: string): ObjectReader[] | undefined {
+    const list = this.typed(key, LIST);
+    return list?.flatMap((item, index) => {
+      if (isJsonObject(item)) return [this.inner(item, [key, index])];
+      this.wrong([key, index], item, OBJECT.expected, OBJECT.write(item));
+      return [];
+    });
+  }
+
+  /**
+   * The members of an object whose keys are names; those that aren't objects are reported, with what to
+   * `write` in their place, and left out.
+   */
+  members(key: string, write: (name: string, item: JsonValue) => string): (readonly [string, ObjectReader])[] {
+    return Object.entries(this.typed(key, OBJECT) ?? {}).flatMap(([name, item]) => {
+      if (isJsonObject(item)) return [[name, this.inner(item, [key, name])] as const];
+      this.wrong([key, name], item, OBJECT.expected, write(name, item));
+      return [];
+    });
+  }
+
+  /** A value that must be there: an error with what to write, if it isn't. */
+  required<T>(key: string, value: T | undefined, write: string): T | undefined {
+    if (this.value(key) === undefined)
+      this.report.error("KEY_MISSING", this.place(), `the key ${shown(key)} is missing`, `Write ${write}.`);
+    return value;
+  }
+
+  /** A value that should be there: a warning if it isn't. */
+  wanted<T>(key: string, value: T | undefined, write: string): T | undefined {
+    if (this.value(key) === undefined)
+      this.report.warn("KEY_MISSING", this.place(), `the key ${shown(key)} is missing`, `Write ${write}.`);
+    return value;
+  }
+
+  /** Reports a value as wrong. */
+  wrong(keys: KeyPath, value: unknown, expected: string, hint: string): void {
+    const name = shown(String(keys.at(-1)));
+    this.report.error("VALUE_WRONG", this.place(...keys), `${name} must be ${expected}, not ${shown(value)}`, hint);
+  }
+
+  /** The keys that nobody has asked for, each with a warning; undefined if there are none. */
+  rest(): JsonObject | undefined {
+    const unknown = Object.entries(this.entries).filter(([key]) => !this.known.has(key));
+    for (const [key] of unknown) this.unknown("warn", key, "Check its spelling, or remove it: nothing reads it.");
+    return unknown.length === 0 ? undefined : Object.fromEntries(unknown);
+  }
+
+  /**
+   * Reports the keys of a gate that nobody has asked for as errors: `aproval:` would open a gate without the person that
+   * it was to ask. Keys that begin with `x-` are for others to read.
+   */
+  refuseRest(): void {
+    const hint = "Check its spelling, or remove it; if it is for other programs, begin it with x-.";
+    for (const key of Object.keys(this.entries)) {
+      if (!this.known.has(key) && !key.startsWith("x-")) this.unknown("error", key, hint);
+    }
+  }
+
+  private unknown(severity: "error" | "warn", key: string, otherwise: string): void {
+    this.report[severity]("KEY_UNKNOWN", this.place(key), `the key ${shown(key)} has no meaning here`, () => {
+      const meant = nearest(key, this.known);
+      return meant === undefined ? otherwise : `Did you mean ${shown(meant)}?`;
+    });
+  }
+
+  private typed<T extends JsonValue>(key: string, kind: ValueKind<T>): T | undefined {
+    const value = this.value(key);
+    if (value === undefined || kind.is(value)) return value;
+    this.wrong([key], value, kind.expected, kind.write(value));
+    return undefined;
+  }
+
+  private inner(fields: JsonObject, keys: KeyPath): ObjectReader {
+    return new ObjectReader(this.source, fields, [...this.path, ...keys], this.report);
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * YAML of the core schema, and nothing that would turn a text into more than data: no custom tags, no
+ * merge keys, no YAML 1.1, no expansion without bound. The parser is loaded when it is first needed.
+ */
+import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
+import type { SourcePosition } from "../errors.js";
+import type { DiagnosticCode } from "./diagnostic-codes.js";
+import { type JsonObject, type JsonValue, storedValueSchema } from "./json.js";
+import { DEPTH_MAX } from "./json-source.js";
+import { nearest, shown } from "./names.js";
+import type { ObjectReader } from "./object-reader.js";
+import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
+import type { Report } from "./report.js";
+
+/** How many words and signs are read of one file: the parser takes its time over each, and can't be stopped. */
+const LEXEMES_MAX = 120_000;
+
+/** Reads YAML; undefined, with diagnostics, if it can't be taken as plain data. An empty text is `null`. */
+export async function readYaml(file: string, text: string, report: Report): Promise<ParsedSource | undefined> {
+  const yaml = await import("yaml");
+  const at = linesOf(file, text);
+  const end = endOfRead(yaml, text);
+  if (end !== undefined) {
+    const hint = "Make it smaller: no file that people write has so many.";
+    report.error("DEFINITION_TOO_LARGE", at(end), `the file has more than ${LEXEMES_MAX} words and signs`, hint);
+    return undefined;
+  }
+  // Its own check for keys that are there twice takes quadratic time.
+  const document = yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" });
+  const reading = { yaml, document, text, report, at };
+  if (!isSound(reading) || !hasPlainKeys(reading) || !hasKnownAliases(reading)) return undefined;
+  const place = placesOf(reading);
+  const value = plainValue(reading, place);
+  return value === undefined ? undefined : { value, place };
+}
+
+/** Where a text has more words and signs than are read; undefined where it hasn't. They are counted one by one. */
+function endOfRead(yaml: Yaml, text: string): number | undefined {
+  if (text.length <= LEXEMES_MAX) return undefined;
+  let count = 0;
+  let offset = 0;
+  for (const lexeme of new yaml.Lexer().lex(text)) {
+    count += 1;
+    if (count > LEXEMES_MAX) return offset;
+    offset += lexeme.length;
+  }
+  return undefined;
+}
+
+/** Finds where the key, or the element, at a path stands; the nearest one around it if there is none. */
+function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
+  const indexes = new Map<YAMLMap, Map<string, Pair>>();
+  const pairOf = (map: YAMLMap, key: string | number) => {
+    const index = indexes.get(map) ?? new Map(map.items.map((pair) => [keyOf(yaml, pair), pair]));
+    indexes.set(map, index);
+    return index.get(String(key));
+  };
+  return (path) => {
+    let node: unknown = document.contents;
+    let offset = startOf(yaml, node);
+    for (const key of path) {
+      const whole = yaml.isAlias(node) ? node.resolve(document) : node;
+      const pair = yaml.isMap(whole) ? pairOf(whole, key) : undefined;
+      const item: unknown = yaml.isSeq(whole) && typeof key === "number" ? whole.items[key] : undefined;
+      if (pair === undefined && item === undefined) break;
+      offset = startOf(yaml, pair === undefined ? item : pair.key);
+      node = pair === undefined ? item : pair.value;
+    }
+    return at(offset);
+  };
+}
+
+function keyOf(yaml: Yaml, pair: Pair): string {
+  return yaml.isScalar(pair.key) ? String(pair.key.value) : "";
+}
+
+/** A text, its front matter apart from the rest. */
+interface SplitText {
+  /** What stands between the two `---`; undefined where there is none, or none that can be read. `null` where it is empty. */
+  readonly source?: ParsedSource;
+  /** The text, with an empty line for each line of the front matter, so that lines keep their numbers. */
+  readonly body: string;
+}
+
+const FENCED = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)??---[ \t]*(?:\r?\n|$)/;
+
+/** Reads the YAML between two `---` at the very beginning of a text. */
+export async function splitFrontMatter(file: string, text: string, report: Report): Promise<SplitText> {
+  const found = FENCED.exec(text);
+  if (found === null) return { body: text };
+  const lines = found[0].split("\n").length - 1;
+  const body = "\n".repeat(lines) + text.slice(found[0].length);
+  // One line for the `---` before it, so that positions are those in the file.
+  const source = await readYaml(file, `\n${found[1] ?? ""}`, report);
+  return source === undefined ? { body } : { source, body };
+}
+
+/** Any other key is nobody's business here; one that was meant to hold the work back must not be passed over. */
+export function refuseMisspelt(
+  entries: JsonObject,
+  keys: readonly string[],
+  reader: ObjectReader,
+  report: Report,
+): void {
+  for (const [key, value] of Object.entries(entries)) {
+    const meant = keys.includes(key) ? key : nearest(key, keys);
+    if (meant === undefined) continue;
+    if (meant !== key) {
+      report.error("KEY_UNKNOWN", reader.place(key), `the key ${shown(key)} has no meaning here`, `Write ${meant}.`);
+    } else if (value === null) {
+      reader.wrong([key], value, "given", "Write its value, or take the key out.");
+    }
+  }
+}
+
+/** What is said of a fault that the parser has found. */
+interface Words {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly hint: string;
+}
+
+const QUOTES = "Put the text into double quotes.";
+const CHECK = "Check quotes, brackets and indentation; put a text that holds ':', '#' or '*' into double quotes.";
+
+/** What to write where the parser's own message says what is wrong, and only that. */
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  BAD_ALIAS: QUOTES,
+  BAD_DQ_ESCAPE: "Write a backslash in double quotes twice, or put the text into single quotes.",
+  BAD_INDENT: "Indent what belongs together by the same number of spaces.",
+  BAD_SCALAR_START: QUOTES,
+  TAB_AS_INDENT: "Indent with spaces.",
+};
+
+/** Whether a document is YAML 1.2 of the core schema, and the only one in its text. */
+function isSound({ document, text, report, at }: YamlReading): boolean {
+  const faults = [...document.errors, ...document.warnings];
+  for (const fault of faults) {
+    const { code, message, hint } = wordsOf(fault, text);
+    report.error(code, at(fault.pos[0]), message, hint);
+  }
+  const is11 = document.directives.yaml.version !== "1.2";
+  if (is11) report.error("YAML_VERSION", at(0), "only YAML 1.2 is read", "Remove the line that begins with %YAML.");
+  return faults.length === 0 && !is11;
+}
+
+function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
+  switch (code) {
+    case "RESOURCE_EXHAUSTION":
+      return { code: "NESTED_TOO_DEEPLY", message: "nested too deeply", hint: "Make it flatter." };
+    case "MULTIPLE_DOCS": {
+      const hint = "Keep one document: remove the line that begins with '---', and what belongs to another one.";
+      return { code: "YAML_SYNTAX", message: "a second document begins here, and only one is read", hint };
+    }
+    case "TAG_RESOLVE_FAILED":
+    case "BAD_COLLECTION_TYPE": {
+      const tag = shown(text.slice(...pos));
+      return { code: "YAML_TAG", message: `tags are not read: ${tag}`, hint: "Write the plain value, without '!'." };
+    }
+    case "BAD_DIRECTIVE": {
+      const hint = "Remove the line that begins with '%'.";
+      return { code: "YAML_VERSION", message: "only YAML 1.2 is read, and no other directive", hint };
+    }
+    default:
+      return { code: "YAML_SYNTAX", message: `not YAML: ${message}`, hint: HINTS[code] ?? CHECK };
+  }
+}
+
+/** Whether all keys are texts, each there once, and none does more than to name a value. */
+function hasPlainKeys(reading: YamlReading): boolean {
+  const { yaml, document, report } = reading;
+  let plain = true;
+  yaml.visit(document, {
+    Map(_, map) {
+      const seen = new Set<string>();
+      for (const pair of map.items) {
+        const problem = keyProblem(reading, pair, seen);
+        if (problem === undefined) continue;
+        plain = false;
+        report.error(problem.code, reading.at(startOf(yaml, pair.key)), problem.message, problem.hint);
+      }
+    },
+  });
+  return plain;
+}
+
+function keyProblem({ yaml }: YamlReading, pair: Pair, seen: Set<string>) {
+  const key = yaml.isScalar(pair.key) ? String(pair.key.value) : undefined;
+  if (key === undefined) {
+    const hint = "Write one word before the colon, without '?', brackets or '*'.";
+    return { code: "YAML_SYNTAX", message: "a key must be a plain text", hint } as const;
+  }
+  if (key === "__proto__") {
+    const hint = "Give it another name.";
+    return { code: "NAME_RESERVED", message: `no key may be ${shown(key)}`, hint } as const;
+  }
+  if (key === "<<") {
+    const hint = "Write the keys out where they are wanted.";
+    return { code: "YAML_MERGE", message: "merge keys ('<<') are not read", hint } as const;
+  }
+  if (!seen.has(key)) return void seen.add(key);
+  const hint = "Remove one of the two.";
+  return { code: "KEY_DUPLICATE", message: `the key ${shown(key)} is there twice`, hint } as const;
+}
+
+/** How often aliases may stand for what they name, multiplied through. */
+const ALIASES_MAX = 100;
+
+/** Whether all aliases name what stands before them. */
+function hasKnownAliases(reading: YamlReading): boolean {
+  const anchors = new Set<string>();
+  let known = true;
+  reading.yaml.visit(reading.document, {
+    Node(_, node) {
+      if (!reading.yaml.isAlias(node)) {
+        if (node.anchor !== undefined) anchors.add(node.anchor);
+      } else if (!anchors.has(node.source)) {
+        known = false;
+        const hint = "Write the value itself, or in double quotes if it is a text that begins with '*'.";
+        reportAlias(reading, node, `nothing before it is called ${shown(node.source)}`, hint);
+      }
+    },
+  });
+  return known;
+}
+
+/** What the document says, as plain data; undefined, with an error, if it is more than that. */
+function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonValue | undefined {
+  const value = expanded(reading);
+  if (value === undefined) return undefined;
+  const fault = notJson(value);
+  if (fault === undefined) return storedValueSchema.parse(value);
+  const hint = "Write a finite number, or a flatter value that doesn't hold itself.";
+  reading.report.error("VALUE_NOT_JSON", place(fault), "a value is not finite, or nested too deeply to be JSON", hint);
+  return undefined;
+}
+
+/** All aliases replaced by what they name; undefined, with an error at the first of them, if that is too much. */
+function expanded(reading: YamlReading): unknown {
+  try {
+    return reading.document.toJS({ maxAliasCount: ALIASES_MAX });
+  } catch {
+    // No other fault is left here: what the aliases name is known, and how deep values go is bounded.
+    const message = `aliases stand for more than ${ALIASES_MAX} values, multiplied through`;
+    reportAlias(reading, firstAlias(reading), message, "Write the values out in place of the aliases ('*').");
+    return undefined;
+  }
+}
+
+function firstAlias({ yaml, document }: YamlReading): Alias | undefined {
+  let first: Alias | undefined;
+  yaml.visit(document, {
+    Alias(_, alias) {
+      first = alias;
+      return yaml.visit.BREAK;
+    },
+  });
+  return first;
+}
+
+function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined, message: string, hint: string) {
+  report.error("YAML_ALIASES", at(startOf(yaml, alias)), message, hint);
+}
+
+/**
+ * The way to the first part of a value that isn't JSON: a number that isn't finite, an object that
+ * isn't plain, or one deeper than definitions go, which is where a value that holds itself ends.
+ * Undefined if all of it is JSON.
+ */
+export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
+  if (typeof value !== "object" || path.length >= DEPTH_MAX || !isPlain(value)) return path;
+  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const found = notJson(inner, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isPlain(value: object): boolean {
+  return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** The parser, loaded. */
+type Yaml = typeof import("yaml");
+
+/** A YAML text that is being read. */
+interface YamlReading {
+  readonly yaml: Yaml;
+  readonly document: Document.Parsed;
+  readonly text: string;
+  readonly report: Report;
+  at(offset: number): SourcePosition;
+}
+
+/** Where a node begins in its text. */
+function startOf(yaml: Yaml, node: unknown): number {
+  const range: Range | null | undefined = yaml.isNode(node) ? node.range : undefined;
+  return range?.[0] ?? 0;
+}

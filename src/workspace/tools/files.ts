@@ -1,0 +1,165 @@
+import { posix } from "node:path";
+import * as z from "zod";
+import { isPhasegateError, PhasegateError } from "../../errors.js";
+import type { Connection } from "../connection.js";
+import type { Location } from "../roots/paths.js";
+import { decodeText } from "../roots/roots.js";
+import { defineTool, type ToolSuccess } from "./tool.js";
+/** What `read_file` has found. */
+export interface FileRead extends ToolSuccess {
+  readonly content: string;
+  /** With its root: `{bundle-root}/workflows/x/workflow.yaml`. */
+  readonly path: string;
+  /** Of the whole file, in bytes. */
+  readonly size: number;
+  /** Where the content begins, if not at the beginning. */
+  readonly offset?: number;
+  /** Where the next part begins; missing at the end. */
+  readonly next_offset?: number;
+}
+
+/** `read_file`: a text file, or a part of it. */
+export const readFileTool = defineTool({
+  name: "read_file",
+  title: "Read a file",
+  description:
+    "Reads a text file: {bundle-root}/…, {core-root}/…, or a session's output. Long ones come in parts: call again with offset = next_offset.",
+  readOnly: true,
+  input: z.strictObject({
+    path: z.string().describe("Such as {bundle-root}/workflows/name/workflow.yaml"),
+    offset: z.int().nonnegative().optional().describe("The byte to begin at"),
+    limit: z.int().positive().optional().describe("The most bytes to read"),
+  }),
+  async run({ path, offset = 0, limit }, connection): Promise<FileRead> {
+    const location = connection.roots.resolve(path);
+    const length = Math.max(CHARACTER_MAX, Math.min(limit ?? Infinity, connection.limits.readBytes));
+    const part = await readPart(connection, location, offset, length);
+    const shown = connection.roots.show(location);
+    const content = decodeText(part.bytes, shown);
+    const end = part.offset + part.bytes.length;
+    const begins = part.offset === 0 ? {} : { offset: part.offset };
+    await connection.record({ type: "read", path: shown, ...begins, bytes: part.bytes.length });
+    return {
+      success: true,
+      content,
+      path: shown,
+      size: part.size,
+      ...begins,
+      ...(end < part.size ? { next_offset: end } : {}),
+    };
+  },
+});
+
+async function readPart({ roots }: Connection, location: Location, offset: number, length: number) {
+  const before = Math.min(offset, CHARACTER_MAX - 1);
+  try {
+    const wall = roots.wall(location);
+    const wanted = { offset: offset - before, length: length + before };
+    const { bytes, signature } = await wall.readPart(location.path, wanted);
+    if (offset > signature.size) throw behindEnd(offset, signature.size);
+    const start = characterStart(bytes, Math.min(before, bytes.length));
+    const cut = bytes.subarray(start, start + length);
+    const { size } = signature;
+    const isEnd = offset - before + start + cut.length >= size;
+    return { bytes: isEnd ? cut : cut.subarray(0, wholeCharacters(cut)), offset: offset - before + start, size };
+  } catch (error) {
+    if (isPhasegateError(error, "FILE_NOT_FOUND")) throw await notThere(roots, location);
+    throw error;
+  }
+}
+
+function behindEnd(offset: number, size: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError(
+    "INVALID_INPUT",
+    `offset ${offset} lies behind the end of the file, which has ${size} bytes`,
+    {
+      remedy: "Use the next_offset of the part before; without one, the file has been read to its end.",
+      details: { field: "offset", expected: `0 to ${size}` },
+    },
+  );
+}
+
+async function notThere(roots: Connection["roots"], location: Location): Promise<PhasegateError> {
+  const near = (await roots.nearest(location)).map((place) => roots.show(place));
+  const file = roots.show(location);
+  return new PhasegateError("FILE_NOT_FOUND", `there is no ${file}`, {
+    remedy: near.length === 0 ? "Call list_files to see what there is." : `There are ${near.join(", ")}.`,
+    details: { file },
+  });
+}
+
+/** What `list_files` has found. */
+export interface FilesListed extends ToolSuccess {
+  /** The folder, with its root. */
+  readonly path: string;
+  /** Names; those of folders end with `/`. */
+  readonly entries: readonly string[];
+  /** How many more there are, behind `after`. */
+  readonly more?: number;
+  readonly after?: string;
+}
+
+/** `list_files`: what lies in a folder. */
+export const listFilesTool = defineTool({
+  name: "list_files",
+  title: "List files",
+  description: "Lists the files and folders in a folder of the workspace; folders end with '/'.",
+  readOnly: true,
+  input: z.strictObject({
+    path: z.string().default("{bundle-root}").describe("The folder, such as {bundle-root}/workflows or a session's id"),
+    after: z.string().optional().describe("The last name of the page before"),
+  }),
+  async run({ path, after }, connection): Promise<FilesListed> {
+    const { roots, limits } = connection;
+    const folder = roots.resolve(path);
+    const names = (await roots.list(folder))
+      .map(({ path: entry, kind }) => `${posix.basename(entry)}${kind === "folder" ? "/" : ""}`)
+      .sort();
+    const rest = after === undefined ? names : names.filter((name) => name > after);
+    const entries = rest.slice(0, limits.listEntries);
+    const more = rest.length - entries.length;
+    const last = entries.at(-1);
+    await connection.record({ type: "listed", path: roots.show(folder), entries: entries.length });
+    return {
+      success: true,
+      path: roots.show(folder),
+      entries,
+      ...(more === 0 || last === undefined ? {} : { more, after: last }),
+    };
+  },
+});
+
+/** Pages of a text by bytes, none of which splits a character. Pure. */
+
+/** The longest character of UTF-8, in bytes. */
+const CHARACTER_MAX = 4;
+
+/** Where a page begins whose offset may lie inside a character: `bytes` begin up to three bytes before it. */
+function characterStart(bytes: Uint8Array, index: number): number {
+  let start = index;
+  while (start > 0 && index - start < CHARACTER_MAX - 1 && isInside(bytes[start])) start -= 1;
+  return isInside(bytes[start]) ? index : start;
+}
+
+/** How many bytes are whole characters: the last one may be cut. What isn't UTF-8 at all is left as it is. */
+function wholeCharacters(bytes: Uint8Array): number {
+  const end = bytes.length;
+  for (let back = 1; back <= Math.min(CHARACTER_MAX, end); back += 1) {
+    const byte = bytes[end - back] ?? 0;
+    if (isInside(byte)) continue;
+    return lengthOf(byte) > back ? end - back : end;
+  }
+  return end;
+}
+
+/** Whether a byte continues a character. */
+function isInside(byte = 0): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
+/** How many bytes a character has that begins so. */
+function lengthOf(byte: number): number {
+  if (byte >= 0xf0) return 4;
+  if (byte >= 0xe0) return 3;
+  return byte >= 0xc0 ? 2 : 1;
+}

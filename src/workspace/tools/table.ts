@@ -1,0 +1,14 @@
+import { listFilesTool, readFileTool } from "./files.js";
+import { completeSessionTool, createSessionTool, saveOutputTool } from "./sessions.js";
+import type { WorkspaceTool } from "./tool.js";
+import { nextStepTool, preloadWorkflowTool } from "./workflows.js";
+/** All tools of a workspace, in the order in which an agent usually wants them. */
+export const WORKSPACE_TOOLS: readonly WorkspaceTool[] = [
+  preloadWorkflowTool,
+  readFileTool,
+  listFilesTool,
+  createSessionTool,
+  nextStepTool,
+  saveOutputTool,
+  completeSessionTool,
+];
