@@ -6,8 +6,7 @@
  * @packageDocumentation
  */
 export { AiSdkDecider, type AiSdkDeciderOptions, type AiSdkModel } from "./deciders/ai-sdk.js";
-export type { DeciderExchange, OnExchange } from "./deciders/exchange.js";
-export type { FailureReason } from "./deciders/failures.js";
+export type { DeciderExchange, FailureReason, OnExchange } from "./deciders/exchange.js";
 export type { GeminiEnvironment } from "./deciders/gemini.js";
 export { GeminiDecider, type GeminiDeciderOptions } from "./deciders/gemini.js";
 export {

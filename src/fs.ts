@@ -4,8 +4,7 @@
  * @packageDocumentation
  */
 
-export { FilePlans, type FilePlansOptions } from "./content/file-plans.js";
-export { FileTexts, type FileTextsOptions } from "./content/file-texts.js";
+export { FilePlans, type FilePlansOptions, FileTexts, type FileTextsOptions } from "./content/file-plans.js";
 export { FileContent, type FileContentOptions } from "./content/files.js";
 export { createProjectRoot, type ProjectRoot } from "./sandbox/open.js";
 export type { FileSystem } from "./storage/files/disk.js";

@@ -13,8 +13,7 @@ export {
   approvalMessage,
 } from "./approval/message.js";
 export { createApproverKeys, type SignRequest, signApproval } from "./approval/sign.js";
-export { MemoryContent, type MemoryContentOptions, type RegisteredWorkflow } from "./content/memory.js";
-export { MemoryPlans } from "./content/memory-plans.js";
+export { MemoryContent, type MemoryContentOptions, MemoryPlans, type RegisteredWorkflow } from "./content/memory.js";
 export {
   type AnyPhasegateError,
   type ErrorCode,
@@ -23,12 +22,11 @@ export {
   PhasegateError,
   type SourcePosition,
 } from "./errors.js";
-export { checkGate, type GateContext } from "./gate/check-gate.js";
+export { checkGate, conceal, type GateContext, verifierNames } from "./gate/check-gate.js";
 export { compileRules } from "./gate/gate-rules.js";
-export { conceal, verifierNames } from "./gate/reveal.js";
 export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rule-set.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
-export type { AuditReport, Receipt } from "./log/audit.js";
+export type { AuditReport, Receipt } from "./log/commit.js";
 export type { SessionAudit } from "./phased/approval/audit.js";
 export type { ApprovalRequest, AwaitedApproval, Denial } from "./phased/approval/awaited.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/decide.js";
@@ -60,10 +58,10 @@ export type {
   PersonsDecision,
   SessionNotification,
 } from "./phased/notifications.js";
+export type { LivingStatus, Retention } from "./phased/options.js";
 export { type AgentSync, DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
 export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskStanding } from "./phased/plan/view.js";
-export type { LivingStatus, Retention } from "./phased/retention.js";
 export { Session } from "./phased/session.js";
 export type { StartedPlan, StartRequest, StartResult } from "./phased/start.js";
 export type { Actor } from "./phased/state/commands.js";
@@ -85,17 +83,21 @@ export type {
   TaskState,
 } from "./plan/plan.js";
 export { type TickOptions, tickTask } from "./plan/tick.js";
-export type { Clock } from "./ports/clock.js";
+export type { Clock, TargetGuard } from "./ports/clock.js";
 export type {
   Content,
   ContentPart,
   ContentProvider,
   PhasePart,
+  PlanSource,
+  PlanText,
+  SourceParser,
+  SourceText,
   TemplatePart,
+  TextSource,
+  TickRequest,
   WorkflowListing,
 } from "./ports/content-provider.js";
-export type { PlanSource, PlanText } from "./ports/plan-source.js";
-export type { SourceParser, TickRequest } from "./ports/source-parser.js";
 export type {
   Commit,
   Page,
@@ -107,8 +109,6 @@ export type {
   SessionSummary,
   StorageAdapter,
 } from "./ports/storage-adapter.js";
-export type { TargetGuard } from "./ports/target-guard.js";
-export type { SourceText, TextSource } from "./ports/text-source.js";
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
 export type { OperationMetrics } from "./runtime/metrics.js";
 export { MemoryStorage } from "./storage/memory/storage.js";

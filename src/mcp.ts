@@ -5,11 +5,12 @@
  * @packageDocumentation
  */
 
-export { registerRoutedTools } from "./mcp/routed-tools.js";
-export type { WorkflowPoll } from "./mcp/workflow-tool.js";
+export type { WorkflowPoll } from "./mcp/tools.js";
 export {
   type RegisterWorkflowToolOptions,
+  registerRoutedTools,
+  registerWorkflowPrompt,
   registerWorkflowTool,
+  registerWorkspaceTools,
   type WorkflowRegistration,
-} from "./mcp/workflow-tool.js";
-export { registerWorkflowPrompt, registerWorkspaceTools } from "./mcp/workspace-tools.js";
+} from "./mcp/tools.js";

@@ -4,6 +4,14 @@
  * @packageDocumentation
  */
 
-export type { PostgresPlace, PostgresStorageOptions } from "./storage/postgres/options.js";
+export type {
+  PgClient,
+  PgNotice,
+  PgPool,
+  PgPoolClient,
+  PgQuery,
+  PgRow,
+  PostgresPlace,
+  PostgresStorageOptions,
+} from "./storage/postgres/options.js";
 export { PostgresStorage } from "./storage/postgres/storage.js";
-export type { PgClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./storage/postgres/types.js";

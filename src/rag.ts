@@ -6,10 +6,10 @@
  */
 
 export type { Chunk, Retriever, SearchQuery } from "./ports/retriever.js";
+export type { Embed } from "./search/chunk-index.js";
 export { RagContent, type RagContentOptions, type RefreshableRetriever } from "./search/rag-content.js";
 export { OramaRetriever, type OramaRetrieverOptions } from "./search/retriever.js";
 export type { SearchProblem, SyncReport } from "./search/sync.js";
-export type { Embed } from "./search/vectors.js";
 export {
   createSearchTool,
   type SearchAnswer,

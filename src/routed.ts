@@ -6,13 +6,11 @@ export { createHttpApi, type HttpApi, type HttpApiOptions } from "./http/api.js"
 export { type OpenApiNode, type OpenApiOptions, openApiDocument } from "./http/routes.js";
 export type { Current, Recorded } from "./log/commit.js";
 export type { SessionKind } from "./phased/log-check.js";
-export type { RoutedListing, RoutedSource } from "./ports/routed-source.js";
+export type { RoutedListing, RoutedSource, TextSource } from "./ports/content-provider.js";
 export type { StepDecider } from "./ports/step-decider.js";
-export type { TextSource } from "./ports/text-source.js";
 export type { RoutedAudit } from "./routed/approval-guard.js";
 export type { RoutedApproval } from "./routed/approvals.js";
 export type { RoutedMove } from "./routed/commands.js";
-export { decisionJsonSchema, type ReadAnswer, readDecision, readDecisionText } from "./routed/decision/answer.js";
 export {
   buildDecisionPrompt,
   type DecisionPrompt,
@@ -27,6 +25,7 @@ export type {
   RoutedStatus,
   StepReport,
 } from "./routed/decision/request.js";
+export { decisionJsonSchema, type ReadAnswer, readDecision, readDecisionText } from "./routed/decision/request.js";
 export { createRoutedEngine, RoutedEngine } from "./routed/engine.js";
 export type {
   InstanceNotification,

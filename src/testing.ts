@@ -14,9 +14,14 @@ export {
   brokenContent,
   brokenStorage,
 } from "./testing/broken.js";
-export { FakeClock } from "./testing/clock.js";
-export { type CommitParts, commitChain, makeCommit, nextCommit } from "./testing/commits.js";
-export { type ContentContractOptions, contentContract, runContentContract } from "./testing/content-contract.js";
+export { type CommitParts, commitChain, FakeClock, makeCommit, nextCommit } from "./testing/commits.js";
+export {
+  type ContentContractOptions,
+  contentContract,
+  type PlanContractOptions,
+  planContract,
+  runContentContract,
+} from "./testing/content-contract.js";
 export type { ContractCase } from "./testing/contract.js";
 export { ContractError, type ContractReport, type ContractResult, type ContractRun } from "./testing/contract.js";
 export { FaultyStorage, type StorageFault, type StorageMethod } from "./testing/faulty-storage.js";
@@ -27,7 +32,6 @@ export {
   type ModelServerRequest,
   startModelServer,
 } from "./testing/model-server.js";
-export { type PlanContractOptions, planContract } from "./testing/plan-contract.js";
 export {
   type AgentAnswer,
   type AgentCall,

@@ -5,7 +5,6 @@
  */
 
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
-export type { AllowedHost } from "./verifiers/allowed-hosts.js";
 export type { AllowedCommands } from "./verifiers/command.js";
 export {
   createVerifiers,
@@ -13,4 +12,5 @@ export {
   type VerifierName,
   type VerifiersOptions,
 } from "./verifiers/create-verifiers.js";
+export type { AllowedHost } from "./verifiers/http-ok.js";
 export type { JsonObject, JsonValue } from "./workflow/json.js";

@@ -6,8 +6,7 @@
  */
 
 export type { ErrorCode } from "./errors.js";
-export type { AuditReport, Receipt } from "./log/audit.js";
-export type { Current, Recorded } from "./log/commit.js";
+export type { AuditReport, Current, Receipt, Recorded } from "./log/commit.js";
 export type { SessionKind } from "./phased/log-check.js";
 export type { WatchQuery } from "./phased/watch.js";
 export type { Clock } from "./ports/clock.js";
@@ -15,8 +14,7 @@ export type { OperationMetrics } from "./runtime/metrics.js";
 export type { Listener } from "./runtime/notifier.js";
 export { type AiTool, type PassedSchema, workspaceTools } from "./workspace/ai-tools.js";
 export type { Bundle, BundleAgent, BundleWorkflow, ReadBundle } from "./workspace/bundles/bundle.js";
-export { readBundle } from "./workspace/bundles/bundle.js";
-export { type DiscoveredBundles, discoverBundles, type FoundBundle } from "./workspace/bundles/discover.js";
+export { type DiscoveredBundles, discoverBundles, type FoundBundle, readBundle } from "./workspace/bundles/bundle.js";
 export { createWorkspace } from "./workspace/create-workspace.js";
 export {
   INSTRUCTION_SECTIONS,
@@ -41,12 +39,16 @@ export type { RecordedEvent, RecordedHead, SessionInputs, WorkspaceAct } from ".
 export { RECORDED_SESSIONS } from "./workspace/session/machine.js";
 export type { Manifest, ManifestOutput } from "./workspace/session/manifest.js";
 export type { RecordedCommit, RecordedEntry } from "./workspace/session/recorder.js";
-export type { GivenStep } from "./workspace/steps/give-step.js";
-export type { StepRefusal } from "./workspace/steps/judge-step.js";
+export type { GivenStep, StepRefusal } from "./workspace/steps/give-step.js";
 export type { FileRead, FilesListed } from "./workspace/tools/files.js";
-export type { OutputSaved, SessionCompleted, SessionOpened } from "./workspace/tools/sessions.js";
+export type {
+  OutputSaved,
+  SessionCompleted,
+  SessionOpened,
+  StepAnswered,
+  WorkflowPreloaded,
+} from "./workspace/tools/sessions.js";
 export type { ToolFailure, ToolListing, ToolResult, ToolSuccess } from "./workspace/tools/tool.js";
-export type { StepAnswered, WorkflowPreloaded } from "./workspace/tools/workflows.js";
 export type {
   ConnectOptions,
   Workspace,

@@ -1,8 +1,10 @@
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Command } from "commander";
 import { readPrivateKey } from "../approval/keys.js";
 import type { ApprovalSignature } from "../approval/message.js";
-import { signApproval } from "../approval/sign.js";
-import { checksOf } from "../gate/reveal.js";
+import { createApproverKeys, signApproval } from "../approval/sign.js";
+import { checksOf } from "../gate/check-gate.js";
 import type { ApprovalResult } from "../phased/approval/decide.js";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
@@ -27,7 +29,7 @@ interface DecideOptions extends TrustOptions {
   readonly evidenceHash?: string;
 }
 
-const HELP = `
+const APPROVE_HELP = `
 Shows what is asked and the evidence that it is about, asks, and signs the answer with your private
 key. Without a terminal to ask at it needs --yes together with --evidence-hash: the hash of the evidence
 that you have seen elsewhere. The server that goes on with the session must know the same approvers.`;
@@ -54,7 +56,7 @@ export function decideCommand(decision: Decision): (terminal: Terminal, setExitC
       .option("--yes", "don't ask; only together with --evidence-hash")
       .option("--evidence-hash <hash>", "the evidence that is meant; any other is refused", notEmpty)
       .addOption(logLevelOption())
-      .addHelpText("after", HELP)
+      .addHelpText("after", APPROVE_HELP)
       .action(async (sessionId: string, options: DecideOptions) => {
         setExitCode(await decide(decision, sessionId, options, terminal));
       });
@@ -230,4 +232,54 @@ function unrecorded(result: ApprovalResult, verifiers: Readonly<Record<string, u
     `Phase ${next.number} is compared with how it began, and without --project nothing has looked at that: its gate`,
     "refuses the first try for this reason, and retry_phase then records how the phase begins.",
   ];
+}
+
+const KEYGEN_HELP = `
+The private key is PKCS #8 in PEM, readable by you alone; the public one is printed. A folder that isn't
+there yet is made, for you alone. Keep the private key where no agent that you run can read it: another
+account, another machine.
+
+Example:
+  phasegate keygen --out ~/.keys/ann.pem
+  phasegate serve --workflows workflows --state .phasegate --approver ann=ed25519:…`;
+
+/** `phasegate keygen`. */
+export function keygenCommand(terminal: Terminal, setExitCode: SetExitCode): Command {
+  return new Command("keygen")
+    .summary("make an approver's pair of keys")
+    .description("Makes an approver's pair of Ed25519 keys: writes the private one, prints the public one.")
+    .requiredOption("--out <file>", "where the private key is written; a file that is there is left alone", notEmpty)
+    .addOption(logLevelOption())
+    .addHelpText("after", KEYGEN_HELP)
+    .action(async ({ out }: { readonly out: string }) => {
+      const { publicKey, privateKey } = await createApproverKeys();
+      await writeNew(out, privateKey);
+      print(terminal, publicKey);
+      setExitCode(EXIT.ok);
+    });
+}
+
+/** The mode is there from the first byte on, and nothing that was there is lost. */
+async function writeNew(file: string, text: string): Promise<void> {
+  await makeFolder(dirname(file));
+  const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {
+    const exists = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+    const message = exists ? `${file} is there already, and is left as it is` : `${file} can't be written`;
+    const hint = exists ? "Name a file that isn't there yet." : "Name a file in a folder that you may write to.";
+    throw new CommandFailure(message, EXIT.environment, hint, { cause });
+  });
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** For its owner alone, as what goes into it; one that is there stays as it is. */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    const hint = "Name a file in a folder that you may write to.";
+    throw new CommandFailure(`the folder ${folder} can't be made`, EXIT.environment, hint, { cause });
+  });
 }

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { Command, Option } from "commander";
 import * as z from "zod";
-import type { Receipt } from "../log/audit.js";
+import type { Receipt } from "../log/commit.js";
 import type { SessionAudit } from "../phased/approval/audit.js";
 import type { ApprovedPass } from "../phased/approval/ledger.js";
 import type { RoutedAudit } from "../routed/approval-guard.js";

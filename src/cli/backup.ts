@@ -11,7 +11,7 @@ import { CommandFailure, EXIT, type ExitCode, type SetExitCode } from "./exit-co
 import { logLevelOption, notEmpty, stateOption } from "./options.js";
 import { openState } from "./state.js";
 import { counted, print, printable, type Terminal } from "./terminal.js";
-import { KINDS } from "./transfer/lines.js";
+import { KINDS } from "./transfer-lines.js";
 import { hashKeyOption, KEY_HINT, readHashKey } from "./trust.js";
 
 interface BackupOptions {

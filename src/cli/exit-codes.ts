@@ -1,5 +1,5 @@
+import { createRequire } from "node:module";
 import { type AnyPhasegateError, isPhasegateError } from "../errors.js";
-
 /** What the bin's exit codes mean; `--help` prints them. */
 export const EXIT = {
   /** Done, or served until the end. */
@@ -52,4 +52,11 @@ function codeOf({ code }: AnyPhasegateError): ExitCode {
     default:
       return EXIT.environment;
   }
+}
+
+/** The version of this package, by its own name: the path to its package.json differs from build to build. */
+export function packageVersion(): string {
+  const manifest: unknown = createRequire(import.meta.url)("phasegate/package.json");
+  const found = typeof manifest === "object" && manifest !== null && "version" in manifest ? manifest.version : "";
+  return String(found);
 }

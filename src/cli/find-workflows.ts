@@ -1,10 +1,10 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { FileTexts } from "../content/file-texts.js";
+import { FileTexts } from "../content/file-plans.js";
 import { workflowNames } from "../content/files.js";
 import { WorkflowFolder } from "../content/workflow-folder.js";
 import { isPhasegateError } from "../errors.js";
-import { checksOf } from "../gate/reveal.js";
+import { checksOf } from "../gate/check-gate.js";
 import { openWall } from "../sandbox/open.js";
 import type { Wall } from "../sandbox/sandbox.js";
 import { VERIFIER_NAMES } from "../verifiers/create-verifiers.js";

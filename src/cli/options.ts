@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { InvalidArgumentError, Option } from "commander";
 import type { SessionChoice } from "../phased/log-copy.js";
-import { LIVING, type LivingStatus } from "../phased/retention.js";
+import { LIVING, type LivingStatus } from "../phased/options.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
 /** The levels of the log, most of all first. */

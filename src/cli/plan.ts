@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { Command, Option } from "commander";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
-import { DIALECT_NAMES } from "../plan/dialects.js";
+import { DIALECT_NAMES } from "../plan/drafts.js";
 import { planMermaid, planOrder } from "../plan/order.js";
 import { PLAN_MAX, type PlanItem, type PlanReading, type PlanTask, planError } from "../plan/plan.js";
 import type { SourceParser } from "../plan/source-parser.js";

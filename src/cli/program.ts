@@ -1,22 +1,18 @@
 import { Command } from "commander";
-import { decideCommand } from "./approve.js";
+import { decideCommand, keygenCommand } from "./approve.js";
 import { auditCommand } from "./audit.js";
 import { backupCommand, restoreCommand } from "./backup.js";
-import { compactCommand } from "./compact.js";
-import type { SetExitCode } from "./exit-codes.js";
+import { packageVersion, type SetExitCode } from "./exit-codes.js";
 import { exportCommand } from "./export.js";
-import { gateCommand } from "./gate.js";
 import { importCommand } from "./import.js";
-import { keygenCommand } from "./keygen.js";
+import { compactCommand, repairCommand } from "./maintain.js";
 import { planCommand } from "./plan.js";
-import { repairCommand } from "./repair.js";
 import { serveCommand } from "./serve-command.js";
 import { sessionsCommand } from "./sessions.js";
 import { showCommand } from "./show.js";
 import { type Terminal, withoutPasswords } from "./terminal.js";
 import { testStorageCommand } from "./test-storage.js";
-import { validateCommand } from "./validate.js";
-import { packageVersion } from "./version.js";
+import { gateCommand, validateCommand } from "./validate.js";
 
 const EXIT_CODES = `
 Exit codes:

@@ -3,16 +3,19 @@ import { resolve } from "node:path";
 import process from "node:process";
 import type { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
-import { FilePlans } from "../content/file-plans.js";
-import { FileTexts } from "../content/file-texts.js";
+import { FilePlans, FileTexts } from "../content/file-plans.js";
 import { FileContent } from "../content/files.js";
 import type { OnExchange } from "../deciders/exchange.js";
 import { GeminiDecider } from "../deciders/gemini.js";
 import { LinearDecider } from "../deciders/linear.js";
 import { SamplingDecider, type SamplingServer } from "../deciders/sampling.js";
-import { registerRoutedTools } from "../mcp/routed-tools.js";
-import { registerWorkflowTool, type WorkflowRegistration } from "../mcp/workflow-tool.js";
-import { registerWorkflowPrompt, registerWorkspaceTools } from "../mcp/workspace-tools.js";
+import {
+  registerRoutedTools,
+  registerWorkflowPrompt,
+  registerWorkflowTool,
+  registerWorkspaceTools,
+  type WorkflowRegistration,
+} from "../mcp/tools.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import type { EngineOptions } from "../phased/options.js";
 import type { StepDecider } from "../ports/step-decider.js";

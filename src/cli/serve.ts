@@ -2,8 +2,8 @@ import process from "node:process";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { Logger } from "pino";
 import { serveOverStdio } from "../mcp/stdio.js";
-import type { WorkflowRegistration } from "../mcp/workflow-tool.js";
-import { EXIT, type ExitCode } from "./exit-codes.js";
+import type { WorkflowRegistration } from "../mcp/tools.js";
+import { EXIT, type ExitCode, packageVersion } from "./exit-codes.js";
 import { type Logs, openLogs } from "./log.js";
 import { requireFolder } from "./options.js";
 import { serveHttp } from "./serve-http.js";
@@ -19,7 +19,6 @@ import {
 } from "./serve-products.js";
 import { openState } from "./state.js";
 import type { Terminal } from "./terminal.js";
-import { packageVersion } from "./version.js";
 
 /** A message carries evidence, and JSON may write a character in six bytes. */
 const MESSAGE_BYTES = 32 * 1024 * 1024;

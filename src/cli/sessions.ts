@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { type BrokenSession, checkedPage, type LookAt } from "../phased/lists.js";
-import { LIVING } from "../phased/retention.js";
+import { LIVING } from "../phased/options.js";
 import type { SessionSize, SessionStatus, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { EXIT, type SetExitCode } from "./exit-codes.js";
 import { jsonOption, logLevelOption, stateOption, wholeNumber } from "./options.js";

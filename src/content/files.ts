@@ -5,7 +5,7 @@ import type { Wall } from "../sandbox/sandbox.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
-import { TimedReads } from "../workflow/files/timed-reads.js";
+import { TimedReads } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/kept-back.js";
 import { isWorkflowType, parseRelativePath } from "../workflow/names.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";

@@ -1,5 +1,5 @@
 import { isPhasegateError } from "../errors.js";
-import type { SourceText } from "../ports/text-source.js";
+import type { SourceText } from "../ports/content-provider.js";
 import type { Wall, WallEntry } from "../sandbox/sandbox.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";

@@ -4,7 +4,7 @@ import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
 import type { JsonObject } from "../workflow/json.js";
-import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./failures.js";
+import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./exchange.js";
 import {
   decideByModel,
   invalidOption,

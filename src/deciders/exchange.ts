@@ -1,5 +1,5 @@
+import { type ErrorDetails, PhasegateError } from "../errors.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
-import type { FailureReason } from "./failures.js";
 /**
  * One request to a model and what came of it, for a log of AI interactions. Known keys, and whatever looks like one, are
  * taken out of all texts. What agents have reported stands in them: such a log is as confidential as the store.
@@ -61,4 +61,180 @@ function formsOf(secret: string): string[] {
   const bytes = new TextEncoder().encode(secret);
   const base64 = btoa(String.fromCharCode(...bytes)).replaceAll("=", "");
   return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64];
+}
+
+/** Whether asking later may help. */
+const PASSES: Readonly<Record<FailureReason, boolean>> = {
+  timeout: true,
+  network: true,
+  rate_limit: true,
+  invalid_response: true,
+  aborted: true,
+  http: false,
+  safety: false,
+  unavailable: false,
+};
+
+const KEPT = "The report is kept: retry goes on with it.";
+
+/** The error for a question that got no answer. Its words are ours: a provider's may hold a key. */
+export function deciderFailed(
+  label: string,
+  failure: RequestFailure,
+  { requests, timeoutMs }: { readonly requests: number; readonly timeoutMs: number },
+): PhasegateError<"DECIDER_FAILED"> {
+  const { reason, facts } = failure;
+  const { status } = facts;
+  const retryable = facts.retryable ?? (PASSES[reason] || (status !== undefined && status >= 500));
+  const times = requests > 1 ? `, asked ${requests} times` : "";
+  return new PhasegateError("DECIDER_FAILED", `${said(label, failure, timeoutMs)}${times}`, {
+    remedy: `${advice(failure)}${KEPT}`,
+    details: { reason, ...(status === undefined ? {} : { status }), retryable, requests },
+  });
+}
+
+function said(label: string, { reason, facts }: RequestFailure, timeoutMs: number): string {
+  const { status, code, problem, retryAfterMs } = facts;
+  const named = code === undefined ? "" : ` (${code})`;
+  switch (reason) {
+    case "timeout":
+      return `${label} had not answered after ${timeoutMs} ms`;
+    case "network":
+      return `${label} can't be reached, or the connection broke${named}`;
+    case "http":
+      return `the request to ${label} was answered with HTTP ${status}`;
+    case "rate_limit":
+      return `${label} limits its rate (HTTP ${status})${retryAfterMs === undefined ? "" : `, for ${Math.ceil(retryAfterMs / 1000)} s`}`;
+    case "safety":
+      return `${label} would not answer${named}`;
+    case "invalid_response":
+      return `the answer of ${label} can't be used: ${problem ?? "it was no JSON"}`;
+    case "aborted":
+      return `the question to ${label} was taken back`;
+    case "unavailable":
+      return `${label} can't be asked${named}`;
+  }
+}
+
+function advice({ reason, facts: { status = 0 } }: RequestFailure): string {
+  if (reason === "safety") return "Look at what the report and the steps say. ";
+  if (reason === "timeout") return "Give a larger timeoutMs, if that is how long the model takes. ";
+  if (reason === "unavailable") return "Look at how the client of the model is set up. ";
+  if (reason !== "http" || status >= 500) return "";
+  if (status === 401 || status === 403) return "Look at the key, and at what it may do. ";
+  if (status === 404) return "Look at the name of the model. ";
+  return "onExchange shows what the provider says. ";
+}
+
+/** In what way asking a model failed. */
+export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
+
+interface FailureFacts {
+  /** A code or a name, never a text of the provider's: it may end in a log. */
+  readonly code?: string | undefined;
+  readonly status?: number | undefined;
+  /** How long the provider asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** What was wrong with an answer that did come. */
+  readonly problem?: string | undefined;
+  /** What the provider says. It may repeat a key: it is for the exchange alone, once that is redacted. */
+  readonly says?: string | undefined;
+  /** Whether asking later may help, where the reason doesn't tell. */
+  readonly retryable?: boolean | undefined;
+}
+
+/**
+ * Why one request gave no answer that can be read. Holds nothing of the client's own error: its message, body or
+ * headers may hold a key.
+ */
+export class RequestFailure extends Error {
+  readonly reason: FailureReason;
+  readonly facts: FailureFacts;
+
+  constructor(reason: FailureReason, facts: FailureFacts = {}) {
+    super(reason);
+    this.reason = reason;
+    this.facts = facts;
+  }
+}
+
+/** A failure for an HTTP status that is no success. */
+export function httpFailure(status: number, facts: Omit<FailureFacts, "status"> = {}): RequestFailure {
+  return new RequestFailure(status === 429 ? "rate_limit" : "http", { ...facts, status });
+}
+
+/** A failure for an error that no HTTP answer belongs to, by its shape: what it says is not taken along. */
+export function failureOf(error: unknown): RequestFailure {
+  if (error instanceof RequestFailure) return error;
+  const names = chain(error);
+  const code = names.find((name) => /^E[A-Z_]{3,40}$|^UND_ERR_[A-Z_]{1,40}$/.test(name));
+  // What fetch rejects with, at first or in the middle of a body, is a TypeError.
+  if (code !== undefined || names.includes("TypeError")) return new RequestFailure("network", { code });
+  if (names.includes("SyntaxError")) return new RequestFailure("invalid_response", { problem: "it was no JSON" });
+  return new RequestFailure("unavailable", { code: names.find((name) => /^[A-Za-z]\w{1,60}$/.test(name)) });
+}
+
+/** Names and codes of an error and of its causes. */
+function chain(error: unknown): string[] {
+  const names: string[] = [];
+  let at = error;
+  for (let depth = 0; depth < 5 && typeof at === "object" && at !== null; depth += 1) {
+    if ("code" in at && typeof at.code === "string") names.push(at.code);
+    if ("name" in at && typeof at.name === "string") names.push(at.name);
+    at = "cause" in at ? at.cause : undefined;
+  }
+  return names;
+}
+
+/** What a limited rate is waited for, where the provider doesn't say how long. */
+const UNSAID_MS = 1000;
+
+/** How long to wait before the one retry, in milliseconds; undefined where there is none. */
+export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: number): number | undefined {
+  const { status = 0, retryAfterMs } = facts;
+  switch (reason) {
+    case "timeout":
+    case "network":
+    case "invalid_response":
+      return 0;
+    case "http":
+      return status >= 500 ? within(retryAfterMs ?? 0, maxRetryAfterMs) : undefined;
+    case "rate_limit":
+      return within(retryAfterMs ?? Math.min(UNSAID_MS, maxRetryAfterMs), maxRetryAfterMs);
+    default:
+      return undefined;
+  }
+}
+
+/** Who is asked again before the time counts the request against the limit: better not at all. */
+function within(milliseconds: number, most: number): number | undefined {
+  return milliseconds <= most ? milliseconds : undefined;
+}
+
+/** The header `Retry-After`, in seconds or as a date, in milliseconds from now. */
+export function readRetryAfter(value: string | null | undefined): number | undefined {
+  const text = value?.trim() ?? "";
+  if (text === "") return undefined;
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** How long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
+export function readRetryInfo(body: string): number | undefined {
+  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
+  return delay === undefined ? undefined : Number(delay) * 1000;
+}
+
+/** Loads a client that hosts with another decider need not have. Throws `DECIDER_FAILED` where it isn't installed. */
+export async function loadPackage<T>(name: string, version: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new PhasegateError("DECIDER_FAILED", `this decider needs ${name}, which can't be loaded`, {
+      remedy: `Install it beside phasegate: npm install ${name}@${version}. The report is kept: retry goes on with it.`,
+      details: { reason: "unavailable", retryable: false, requests: 0 },
+      cause: error,
+    });
+  }
 }

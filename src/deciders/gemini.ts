@@ -3,7 +3,7 @@ import { PhasegateError } from "../errors.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { DecisionPrompt } from "../routed/decision/prompt.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
-import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./failures.js";
+import { failureOf, httpFailure, loadPackage, RequestFailure, readRetryAfter, readRetryInfo } from "./exchange.js";
 import {
   decideByModel,
   invalidOption,

@@ -1,9 +1,21 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { readDecisionText } from "../routed/decision/answer.js";
 import { buildDecisionPrompt, type DecisionPrompt } from "../routed/decision/prompt.js";
-import type { DeciderAnswer, DecisionRequest, DecisionUsage } from "../routed/decision/request.js";
-import { type DeciderExchange, type OnExchange, redactor, redactShapes } from "./exchange.js";
-import { deciderFailed, failureOf, RequestFailure, retryDelay } from "./failures.js";
+import {
+  type DeciderAnswer,
+  type DecisionRequest,
+  type DecisionUsage,
+  readDecisionText,
+} from "../routed/decision/request.js";
+import {
+  type DeciderExchange,
+  deciderFailed,
+  failureOf,
+  type OnExchange,
+  RequestFailure,
+  redactor,
+  redactShapes,
+  retryDelay,
+} from "./exchange.js";
 
 /** What one request came to: an answer, or a failure with what came all the same. */
 type Attempt =

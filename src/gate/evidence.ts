@@ -1,5 +1,5 @@
 import { PhasegateError } from "../errors.js";
-import type { JsonObject, JsonValue } from "../workflow/json.js";
+import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { RESERVED, shown } from "../workflow/names.js";
 /** Evidence that was looked through, with about how many characters of JSON it is. */
 export interface SafeEvidence {
@@ -175,4 +175,71 @@ function kindOf(value: unknown): string {
   if (typeof value !== "object") return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
   const name = value.constructor?.name ?? "Object";
   return name === "Object" ? "a foreign object" : `a ${name}`;
+}
+
+/**
+ * What a JSON Schema says of what is wanted, for a refusal: in words, and as a value that would do as far
+ * as the schema tells. Refinements in code don't show in it, so an author's own example goes before.
+ */
+
+/** How deep a value is made up. */
+const DEPTH_MAX = 4;
+
+/** The schema of what lies at a path. */
+export function schemaAt(schema: JsonObject | undefined, path: readonly PropertyKey[]): JsonObject | undefined {
+  let current: JsonValue | undefined = schema;
+  for (const key of path) {
+    if (!isJsonObject(current)) return undefined;
+    current = typeof key === "number" ? current.items : child(current.properties, String(key));
+  }
+  return isJsonObject(current) ? current : undefined;
+}
+
+/** What a schema wants, in a few words. */
+export function expectedBy(schema: JsonObject): string | undefined {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.map((value) => JSON.stringify(value)).join(", ")}`;
+  if (typeof schema.type !== "string") return undefined;
+  const bounds = ["minimum", "maximum", "minLength", "maxLength", "minItems", "pattern", "format"]
+    .filter((bound) => schema[bound] !== undefined)
+    .map((bound) => `${bound} ${String(schema[bound])}`);
+  return [schema.type, ...bounds].join(", ");
+}
+
+/** A value that a schema takes, as far as it tells; undefined where it says too little. */
+export function exampleBy(schema: JsonObject, depth = 0): JsonValue | undefined {
+  if (schema.const !== undefined) return schema.const;
+  if (schema.default !== undefined) return schema.default;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  switch (schema.type) {
+    case "boolean":
+      return true;
+    case "integer":
+    case "number":
+      return typeof schema.minimum === "number" ? schema.minimum : 1;
+    case "string":
+      return "…".padEnd(typeof schema.minLength === "number" ? Math.min(schema.minLength, 80) : 1, "…");
+    case "array":
+      return [];
+    case "object":
+      return depth < DEPTH_MAX ? objectBy(schema, depth) : {};
+    default:
+      return undefined;
+  }
+}
+
+/** The required properties of an object, made up. */
+function objectBy(schema: JsonObject, depth: number): JsonObject {
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const object: JsonObject = {};
+  for (const name of required) {
+    const property = child(schema.properties, String(name));
+    const value = isJsonObject(property) ? exampleBy(property, depth + 1) : undefined;
+    if (value !== undefined) object[String(name)] = value;
+  }
+  return object;
+}
+
+function child(properties: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }

@@ -8,9 +8,9 @@ import type {
   PlanGate,
   RuleDefinition,
 } from "../workflow/structure.js";
+import { revealOf } from "./check-gate.js";
+import { exampleBy } from "./evidence.js";
 import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./plan-gate.js";
-import { revealOf } from "./reveal.js";
-import { exampleBy } from "./schema-hints.js";
 
 const TYPES: Record<FieldType, JsonObject> = {
   boolean: { type: "boolean" },

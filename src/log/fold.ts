@@ -1,7 +1,6 @@
 import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
-import type { Receipt } from "./audit.js";
-import type { Current, Recorded } from "./commit.js";
+import type { Current, Receipt, Recorded } from "./commit.js";
 import type { Kernel } from "./log.js";
 
 /** What a log has come to, and up to which of its commits. */

@@ -3,8 +3,9 @@ import type { Clock } from "../ports/clock.js";
 import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
-import { type AuditReport, audit, type Receipt } from "./audit.js";
 import {
+  type AuditReport,
+  audit,
   type CommitBody,
   type Current,
   checkPayload,
@@ -14,14 +15,14 @@ import {
   freeze,
   type Made,
   type Newest,
+  type Receipt,
   type Recorded,
   readCommit,
   recordedOf,
   summaryOf,
   tampered,
 } from "./commit.js";
-import { addKey, findKey, type KeyedRequest } from "./idempotency.js";
-import type { Machine } from "./machine.js";
+import { addKey, findKey, type KeyedRequest, type Machine } from "./machine.js";
 /** A command with the large texts that its events name by digest. */
 export interface Prepared<Command> {
   readonly command: Command;

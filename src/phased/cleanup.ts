@@ -4,7 +4,7 @@ import { isSessionId, type SessionId } from "../workflow/names.js";
 import { reportFailure } from "./announce.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
-import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./retention.js";
+import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
 /** Which sessions a cleanup deletes. */
 export interface CleanupRequest {
   /** Only sessions without a commit for this long, in milliseconds. The engine's `retention` if not given, else 7 days. */

@@ -1,6 +1,6 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { type KeyedRequest, keyedRequest } from "../log/idempotency.js";
 import type { Prepare } from "../log/log.js";
+import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { reportFailure } from "./announce.js";
@@ -8,9 +8,8 @@ import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { PhasedCommand, PhasedSession } from "./pinned.js";
 import { loadPlanned } from "./plan/load-planned.js";
-import type { SessionCommand } from "./state/commands.js";
+import { phaseOutOfRange, type SessionCommand } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
-import { phaseOutOfRange } from "./state/refusals.js";
 import { begunBy, withBegun } from "./verify/snapshots.js";
 /**
  * Loads a session by the id that a caller gave, as far as this host believes its log, once what is due in its plan is

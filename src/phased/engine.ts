@@ -1,4 +1,4 @@
-import type { Receipt } from "../log/audit.js";
+import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
 import type { OperationMetrics } from "../runtime/metrics.js";

@@ -1,5 +1,5 @@
+import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
-import { revealOf } from "../gate/reveal.js";
 import { hasRules, type RuleSurroundings, rulesOf } from "../gate/rule-set.js";
 import type { Problem } from "../gate/verdict.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
@@ -10,9 +10,9 @@ import { loadArtifacts } from "./artifacts.js";
 import { requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
+import { exhausted } from "./state/commands.js";
 import type { EventOf, EvidenceRef, SessionEvent, Verification } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
-import { exhausted } from "./state/refusals.js";
 /** What every answer of a gate says. */
 export interface GateAnswer {
   readonly sessionId: SessionId;

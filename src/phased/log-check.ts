@@ -1,6 +1,5 @@
 import { type ErrorCode, isPhasegateError } from "../errors.js";
-import { type Receipt, shortened } from "../log/audit.js";
-import { checkPayload, checkSummary, readCommit, tampered } from "../log/commit.js";
+import { checkPayload, checkSummary, type Receipt, readCommit, shortened, tampered } from "../log/commit.js";
 import type { Machine } from "../log/machine.js";
 import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
 import type { SessionId } from "../workflow/names.js";

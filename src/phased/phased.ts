@@ -18,7 +18,7 @@ import { cleanup } from "./cleanup.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
-import type { EngineContext } from "./engine-context.js";
+import { type EngineContext, WorkflowList } from "./engine-context.js";
 import { isBelieved, listSessions } from "./lists.js";
 import type { Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
@@ -28,7 +28,6 @@ import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import { Beginnings } from "./verify/snapshots.js";
 import { startOptions, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
-import { WorkflowList } from "./workflow-list.js";
 /** What can be done with sessions. */
 export const phased = {
   auditSession,

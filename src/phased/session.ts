@@ -1,5 +1,5 @@
 import { checkEvidenceSafety } from "../gate/evidence.js";
-import type { Receipt } from "../log/audit.js";
+import type { Receipt } from "../log/commit.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { SessionAudit } from "./approval/audit.js";

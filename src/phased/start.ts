@@ -1,7 +1,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
-import { type KeyedRequest, keyedRequest } from "../log/idempotency.js";
 import type { Prepared } from "../log/log.js";
+import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { JsonObject } from "../workflow/json.js";

@@ -13,10 +13,10 @@ import { requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
 import { loadPlanned } from "./plan/load-planned.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
+import { exhausted, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import { inRanges, type Ranges } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
-import { exhausted, readingRefusal } from "./state/refusals.js";
 /** A text with what could be read out of it. */
 export interface TextView {
   readonly content: Content;

@@ -2,7 +2,7 @@
  * Which headings begin a phase. Plans name their phases more than once: in an overview, in summaries, in
  * lists of dependencies and risks. The heading that counts is the one below which the tasks are.
  */
-import type { Dialect } from "./dialects.js";
+import type { Dialect } from "./drafts.js";
 import type { Row } from "./rows.js";
 import {
   fieldOf,

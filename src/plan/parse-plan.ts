@@ -1,5 +1,5 @@
 /** Reads a tasks.md as a plan. Pure: text in, plan and diagnostics out. */
-import { chooseDialect } from "./dialects.js";
+import { chooseDialect } from "./drafts.js";
 import { finishPlan, readDurations, reportUnplaced } from "./finish.js";
 import { readWaves } from "./order.js";
 import { outlineOf } from "./outline.js";

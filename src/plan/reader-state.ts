@@ -1,7 +1,6 @@
 /** What the reader of a plan knows while it walks: where it is, and which list it is in. */
 
-import type { Dialect } from "./dialects.js";
-import { type ItemBlock, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
+import { type Dialect, type ItemBlock, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { Outline, PhaseStart } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
 import type { Row } from "./rows.js";

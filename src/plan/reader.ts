@@ -2,7 +2,7 @@
  * Walks the rows of a plan and puts each where it belongs. A label or a gate's heading opens a block, and the
  * list that follows is its own; everything else follows from how deep a row is nested.
  */
-import type { Dialect } from "./dialects.js";
+import type { Dialect } from "./drafts.js";
 import type { Outline } from "./outline.js";
 import { openGateOf, openOther, readItem, readLabel, readText } from "./reader-lines.js";
 import { ReaderState, startPhase, startTask } from "./reader-state.js";

@@ -1,5 +1,5 @@
 /** The parsers of plans that come with the library, by name. */
-import { DIALECT_NAMES } from "./dialects.js";
+import { DIALECT_NAMES } from "./drafts.js";
 import { parsePlan } from "./parse-plan.js";
 import type { Plan } from "./plan.js";
 import type { SourceParser, TickRequest } from "./source-parser.js";

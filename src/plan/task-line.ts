@@ -1,6 +1,6 @@
 /** What the line that names a task says: its name, and what dialects write beside it. */
 
-import { codeParts } from "../workflow/inline-text.js";
+import { codeParts } from "../workflow/from-markdown.js";
 import { type TaskIds, taskTitle } from "./titles.js";
 
 /** A task's line, taken apart. */

@@ -1,4 +1,4 @@
-import { withoutAtEnd } from "../workflow/inline-text.js";
+import { withoutAtEnd } from "../workflow/from-markdown.js";
 /** What titles and items of plans look like: phases, tasks, gates. */
 
 /** The number or letter of a phase as it is written, and its name. */

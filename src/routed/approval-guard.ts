@@ -1,6 +1,6 @@
 import { hashEvidence } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import type { AuditReport, Receipt } from "../log/audit.js";
+import type { AuditReport, Receipt } from "../log/commit.js";
 import { authenticate } from "../phased/approval/authenticate.js";
 import { ApprovalGuard, type ApprovalReading } from "../phased/approval/guard.js";
 import type { ApprovalOptions } from "../phased/options.js";

@@ -1,11 +1,11 @@
 import type { ApprovalSignature } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
-import { keyedRequest } from "../log/idempotency.js";
+import { keyedRequest } from "../log/machine.js";
 import { authenticate } from "../phased/approval/authenticate.js";
 import { visibleText } from "../workflow/field-types.js";
 import { parseSessionId } from "../workflow/names.js";
 import { executeOn } from "./believed.js";
-import type { RoutedContext } from "./context.js";
+import type { RoutedContext } from "./options.js";
 import type { RoutedSession } from "./session.js";
 import type { RoutedCommand } from "./state/commands.js";
 import type { RoutedKeyed, RoutedView } from "./types.js";

@@ -1,11 +1,11 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
-import type { KeyedRequest } from "../log/idempotency.js";
 import type { Prepared } from "../log/log.js";
+import type { KeyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { notBelieved } from "./approval-guard.js";
-import type { RoutedContext } from "./context.js";
+import type { RoutedContext } from "./options.js";
 import type { RoutedCommit, RoutedSession } from "./session.js";
 import type { RoutedCommand } from "./state/commands.js";
 import type { RoutedEvent, RoutedHead } from "./state/events.js";

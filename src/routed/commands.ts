@@ -1,8 +1,8 @@
-import { keyedRequest } from "../log/idempotency.js";
+import { keyedRequest } from "../log/machine.js";
 import { parseSessionId } from "../workflow/names.js";
 import { executeOn, requireInstance } from "./believed.js";
-import type { RoutedContext } from "./context.js";
 import { beginStep } from "./judge.js";
+import type { RoutedContext } from "./options.js";
 import type { RoutedCommit, RoutedSession } from "./session.js";
 import { answerAfter, settle } from "./settle.js";
 import type { RoutedCommand } from "./state/commands.js";

@@ -8,7 +8,7 @@ import { verifyEvidence } from "../phased/verify/verify.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate } from "../workflow/structure.js";
-import type { RoutedContext } from "./context.js";
+import type { RoutedContext } from "./options.js";
 import type { RoutedSession } from "./session.js";
 import { type PinnedStep, type RoutedStructure, stepOf } from "./state/events.js";
 /** What a step's gate says to a report. */

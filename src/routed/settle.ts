@@ -2,9 +2,9 @@ import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateErro
 import { singleLine } from "../workflow/report.js";
 import { FINISH, matchName, type RoutedDefinition, type RoutedStep } from "../workflow/routed-definition.js";
 import { askDecider, type Decided } from "./ask-decider.js";
-import type { RoutedContext } from "./context.js";
 import type { DecisionRequest, StepReport } from "./decision/request.js";
 import { beginStep } from "./judge.js";
+import type { RoutedContext } from "./options.js";
 import type { RoutedCommit, RoutedSession } from "./session.js";
 import { allowedNext, type PendingDecision, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
 import type { RoutedEntry } from "./state/history.js";

@@ -1,12 +1,12 @@
 import { PhasegateError } from "../errors.js";
-import { type KeyedRequest, keyedRequest } from "../log/idempotency.js";
+import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { requireVerifiers } from "../phased/verify/verify-context.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
-import type { RoutedContext } from "./context.js";
 import { beginStep } from "./judge.js";
+import type { RoutedContext } from "./options.js";
 import type { RoutedCommit } from "./session.js";
 import { answerAfter, settle } from "./settle.js";
 import { type RoutedStructure, structureOf } from "./state/events.js";

@@ -1,8 +1,8 @@
 import { FINISH } from "../workflow/routed-definition.js";
 import { questionIn } from "./approval-guard.js";
 import { believed, isStillThere, requireInstance } from "./believed.js";
-import type { RoutedContext } from "./context.js";
 import type { RoutedStatus } from "./decision/request.js";
+import type { RoutedContext } from "./options.js";
 import type { RoutedSession } from "./session.js";
 import { instructionsOf, loadTexts } from "./settle.js";
 import { type RoutedHead, stepOf } from "./state/events.js";

@@ -5,8 +5,7 @@ import { nearest, shown } from "../workflow/names.js";
 import type { FieldType } from "../workflow/structure.js";
 import { PATTERN_MAX, PATTERN_STEPS_MAX } from "./cost.js";
 import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
-import { literalText, memberOf, nodesOf } from "./tree.js";
-import { TYPE_SIZE_MAX, typeSize } from "./type-size.js";
+import { literalText, memberOf, nodesOf, TYPE_SIZE_MAX, typeSize } from "./tree.js";
 /**
  * What rules see of evidence: the fields that a gate declares, and none that was not handed in. A class of its
  * own, so that the language knows its fields and their types.

@@ -2,10 +2,10 @@ import { type Dirent, lstatSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseRelativePath } from "../workflow/names.js";
+import { signatureOf } from "./read.js";
 import { isMissing, notFound, pathRefused } from "./refusals.js";
 import { type Resolve, resolveInside } from "./resolve.js";
 import type { WallEntry, WallTree } from "./sandbox.js";
-import { signatureOf } from "./signature.js";
 
 /** What a folder below a real root holds, and the folder's own real path. */
 interface FolderListing {

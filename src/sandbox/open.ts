@@ -4,13 +4,12 @@ import { isPhasegateError } from "../errors.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { makeFolder, makeFolders } from "./folders.js";
 import { listFolder, listNames, walkFolder } from "./list.js";
-import { type CheckedFile, openChecked, readBounded, readPart, signFile } from "./read.js";
+import { type CheckedFile, openChecked, readBounded, readPart, signatureOf, signFile } from "./read.js";
 import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./refusals.js";
 import { replaceFile } from "./replace.js";
 import { isLink, onceInTurn, type Refuse, resolveInside, resolveUnless } from "./resolve.js";
 import type { Wall } from "./sandbox.js";
 import { saveFile } from "./save.js";
-import { signatureOf } from "./signature.js";
 
 const MAX_ENTRIES = 10_000;
 const MAX_DEPTH = 16;

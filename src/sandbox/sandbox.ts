@@ -1,5 +1,5 @@
+import type { FileSignature } from "./read.js";
 import type { Saved } from "./save.js";
-import type { FileSignature } from "./signature.js";
 /** What a folder holds under a name. */
 export interface WallEntry {
   /** Relative to the root, with `/`. */

@@ -7,10 +7,10 @@ import { type BigIntStats, lstatSync, renameSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { holdFolder, makeFolders } from "./folders.js";
+import { isSameFile } from "./read.js";
 import { pathRefused, tooLarge } from "./refusals.js";
 import { sha256, sweepBeside, temporaryName, writeBeside } from "./replace.js";
 import { resolveInside } from "./resolve.js";
-import { isSameFile } from "./signature.js";
 /** What to save. */
 export interface Saving {
   readonly text: string;

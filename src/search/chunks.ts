@@ -1,5 +1,5 @@
 import type { Nodes, RootContent } from "mdast";
-import { plainText } from "../workflow/inline-text.js";
+import { plainText } from "../workflow/from-markdown.js";
 import { blocksOf, endOfSection, linesOfParagraph } from "../workflow/markdown-blocks.js";
 
 /** A piece of a text: whole lines of it, so that all pieces in order are the text again. */

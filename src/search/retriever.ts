@@ -2,12 +2,11 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { codeOf } from "../sandbox/refusals.js";
-import { ChunkIndex } from "./chunk-index.js";
+import { ChunkIndex, type Embed, embedTexts } from "./chunk-index.js";
 import { type FoundIndex, INDEX_FILE, readIndexFile, writeIndexFile } from "./index-file.js";
 import { SourceFiles } from "./source-files.js";
 import { type SearchProblem, type SyncReport, syncIndex } from "./sync.js";
 import { loadOrama, type OramaModule } from "./text-index.js";
-import { type Embed, embedTexts } from "./vectors.js";
 /** What is searched, and how. */
 export interface OramaRetrieverOptions {
   /**

@@ -1,7 +1,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { openWall } from "../sandbox/open.js";
+import type { FileSignature } from "../sandbox/read.js";
 import type { Wall, WallEntry } from "../sandbox/sandbox.js";
-import type { FileSignature } from "../sandbox/signature.js";
 import { METADATA_FILE, readWorkflow } from "../workflow/files/read-workflow.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";

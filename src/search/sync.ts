@@ -2,11 +2,10 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isPhasegateError } from "../errors.js";
 import { FILE_MAX, withoutMark } from "../workflow/files/workflow-files.js";
-import type { ChunkIndex, PreparedFile } from "./chunk-index.js";
+import { type ChunkIndex, type Embed, embedTexts, type PreparedFile } from "./chunk-index.js";
 import { chunkMarkdown } from "./chunks.js";
 import type { FileRecord } from "./index-file.js";
 import { type FilePlace, type FrontMatter, readFrontMatter, SETTLED, type SourceFile } from "./source-files.js";
-import { type Embed, embedTexts } from "./vectors.js";
 /** Why a file isn't found, or why the index isn't kept. */
 export interface SearchProblem {
   /** The file, relative to its root; the index's own name where that is meant. */

@@ -1,3 +1,4 @@
+import type { Clock } from "../ports/clock.js";
 import type { Commit, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import { digest } from "../workflow/json.js";
 import { parseSessionId } from "../workflow/names.js";
@@ -87,4 +88,23 @@ export function randomFrom(seed: number): () => number {
 /** One of several, by the next number. */
 export function pick<T>(random: () => number, from: readonly [T, ...T[]]): T {
   return from[Math.floor(random() * from.length)] ?? from[0];
+}
+
+/** A clock that stands still until it is told to go on: sessions in tests begin and age when you say so. */
+export class FakeClock implements Clock {
+  #now: number;
+
+  /** `start` is an ISO 8601 time; the first of January 2026 if not given. */
+  constructor(start = "2026-01-01T00:00:00.000Z") {
+    this.#now = Date.parse(start);
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  /** Goes on by so many milliseconds. */
+  advance(milliseconds: number): void {
+    this.#now += milliseconds;
+  }
 }

@@ -4,7 +4,7 @@ import { PhasegateError } from "../errors.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { Wall } from "../sandbox/sandbox.js";
 import { visibleText } from "../workflow/field-types.js";
-import { codeParts, headingName, plainText } from "../workflow/inline-text.js";
+import { codeParts, headingName, plainText } from "../workflow/from-markdown.js";
 import { blocksOf, endOfSection } from "../workflow/markdown-blocks.js";
 import { defineVerifier, textParam } from "./define-verifier.js";
 import { checkHowOften, howOftenParams, isOftenEnough } from "./lines.js";

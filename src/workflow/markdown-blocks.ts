@@ -1,7 +1,6 @@
 import type { List, Paragraph, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
-import { fromMarkdown, hasTooManyLines } from "./from-markdown.js";
-import { plainText } from "./inline-text.js";
+import { fromMarkdown, hasTooManyLines, plainText } from "./from-markdown.js";
 /** A heading and what stands below it, up to the next heading of any depth. */
 export interface Section {
   /** 0 for what stands before the first heading. */

@@ -5,7 +5,7 @@
 
 import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
-import { headingName, plainText, withoutLeadingMarks, withoutTrailingMarks } from "./inline-text.js";
+import { headingName, plainText, withoutLeadingMarks, withoutTrailingMarks } from "./from-markdown.js";
 import { endOfSection, itemsOf, linesOfParagraph, proseOf, type Section, sectionsOf } from "./markdown-blocks.js";
 /** What could be read out of a text. */
 export interface MarkdownFacts {

@@ -13,13 +13,17 @@ import { Roots } from "./roots/roots.js";
 import { isSessionFolder, SessionFolders } from "./session/folders.js";
 import { SessionCounts, SessionKeeper } from "./session/keeper.js";
 import { recordedMachine, type WorkspaceAct } from "./session/machine.js";
-import { type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
-import { noSession } from "./session/refusals.js";
+import { noSession, type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
 import { listFilesTool, readFileTool } from "./tools/files.js";
-import { completeSessionTool, createSessionTool, saveOutputTool } from "./tools/sessions.js";
+import {
+  completeSessionTool,
+  createSessionTool,
+  nextStepTool,
+  preloadWorkflowTool,
+  saveOutputTool,
+} from "./tools/sessions.js";
 import { WORKSPACE_TOOLS } from "./tools/table.js";
 import type { ToolFailure, ToolResult, ToolSuccess, WorkspaceTool } from "./tools/tool.js";
-import { nextStepTool, preloadWorkflowTool } from "./tools/workflows.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
 /**
  * Opens a workspace. Its roots stay where they lead now. Throws `INVALID_INPUT` for a folder that isn't there, for roots

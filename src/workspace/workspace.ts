@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { AuditReport, Receipt } from "../log/audit.js";
+import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
 import type { OperationMetrics } from "../runtime/metrics.js";
 import type { WorkspaceListener, WorkspaceNotificationName } from "./options.js";
@@ -11,13 +11,16 @@ import type { FileRead, FilesListed, listFilesTool, readFileTool } from "./tools
 import type {
   completeSessionTool,
   createSessionTool,
+  nextStepTool,
   OutputSaved,
+  preloadWorkflowTool,
   SessionCompleted,
   SessionOpened,
+  StepAnswered,
   saveOutputTool,
+  WorkflowPreloaded,
 } from "./tools/sessions.js";
 import type { ToolFailure, ToolListing, ToolResult } from "./tools/tool.js";
-import type { nextStepTool, preloadWorkflowTool, StepAnswered, WorkflowPreloaded } from "./tools/workflows.js";
 
 /** What a tool takes. */
 type Takes<T extends { readonly input: z.ZodObject }> = z.input<T["input"]>;

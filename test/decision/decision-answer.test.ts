@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decisionJsonSchema, readDecision, readDecisionText } from "../../src/routed/decision/answer.js";
+import { decisionJsonSchema, readDecision, readDecisionText } from "../../src/routed/decision/request.js";
 
 const ANSWER = {
   next_step_name: "Sow",

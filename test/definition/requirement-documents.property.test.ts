@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
-import { gateFileText } from "../../src/workflow/infer/gate-file-text.js";
+import { gateFileText } from "../../src/workflow/infer/document-gate.js";
 import type { FieldType } from "../../src/workflow/structure.js";
 import { metadata, phase, texts } from "./workflow-texts.js";
 

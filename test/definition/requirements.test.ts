@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
-import { findRequirements, readRequirements } from "../../src/workflow/infer/document-gate.js";
-import { gateFileText } from "../../src/workflow/infer/gate-file-text.js";
+import { findRequirements, gateFileText, readRequirements } from "../../src/workflow/infer/document-gate.js";
 import { metadata, phase, read, texts } from "./workflow-texts.js";
 
 const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });

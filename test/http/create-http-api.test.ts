@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { FileTexts } from "../../src/content/file-texts.js";
+import { FileTexts } from "../../src/content/file-plans.js";
 import { PhasegateError } from "../../src/errors.js";
 import { ROUTES } from "../../src/http/routes.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";

@@ -3,7 +3,7 @@ import { PhasegateError } from "../../src/errors.js";
 import { Kernel, type KernelOptions, type Prepared } from "../../src/log/log.js";
 import type { Machine } from "../../src/log/machine.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
-import { FakeClock } from "../../src/testing/clock.js";
+import { FakeClock } from "../../src/testing/commits.js";
 import { parseSessionId } from "../../src/workflow/names.js";
 
 /** The smallest machine with something to refuse: a counter that has no number below zero. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { addKey, findKey, KEYS_MAX, type Keys, keyedRequest, keysSchema } from "../../src/log/idempotency.js";
+import { addKey, findKey, KEYS_MAX, type Keys, keyedRequest, keysSchema } from "../../src/log/machine.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { wrapStorage } from "../../src/testing/broken.js";
 import { adding, count, doing, ID, makeKernel } from "./counter.js";

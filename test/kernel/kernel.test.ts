@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { PhasegateError } from "../../src/errors.js";
-import { keyedRequest } from "../../src/log/idempotency.js";
+import { keyedRequest } from "../../src/log/machine.js";
 import type { Commit, StorageAdapter } from "../../src/ports/storage-adapter.js";
 import { MemoryStorage } from "../../src/storage/memory/storage.js";
 import { digest } from "../../src/workflow/json.js";

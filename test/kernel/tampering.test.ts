@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import type { Receipt } from "../../src/log/audit.js";
-import { commitHash, readBody } from "../../src/log/commit.js";
+import { commitHash, type Receipt, readBody } from "../../src/log/commit.js";
 import type { Commit } from "../../src/ports/storage-adapter.js";
 import { AlteredStorage } from "./altered-storage.js";
 import { adding, count, counter, doing, ID, makeKernel, OTHER_ID } from "./counter.js";

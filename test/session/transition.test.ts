@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { applyEvent } from "../../src/phased/state/apply-event.js";
-import type { SessionCommand } from "../../src/phased/state/commands.js";
-import { allowedCommands, readingRefusal, submissionRefusal } from "../../src/phased/state/refusals.js";
+import {
+  allowedCommands,
+  readingRefusal,
+  type SessionCommand,
+  submissionRefusal,
+} from "../../src/phased/state/commands.js";
 import { transition } from "../../src/phased/state/transition.js";
 import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
 

@@ -2,9 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FilePlans } from "../../src/content/file-plans.js";
-import { MemoryPlans } from "../../src/content/memory-plans.js";
-import type { PlanSource } from "../../src/ports/plan-source.js";
-import { planContract } from "../../src/testing/plan-contract.js";
+import { MemoryPlans } from "../../src/content/memory.js";
+import type { PlanSource } from "../../src/ports/content-provider.js";
+import { planContract } from "../../src/testing/content-contract.js";
 import { digest } from "../../src/workflow/json.js";
 import { temporaryFolder } from "../walls/temporary-folder.js";
 

@@ -1,7 +1,7 @@
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { TargetGuard } from "../../src/ports/target-guard.js";
+import type { TargetGuard } from "../../src/ports/clock.js";
 import { createProjectRoot } from "../../src/sandbox/open.js";
 import { temporaryFolder } from "./temporary-folder.js";
 

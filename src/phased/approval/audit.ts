@@ -1,4 +1,4 @@
-import type { AuditReport, Receipt } from "../../log/audit.js";
+import type { AuditReport, Receipt } from "../../log/commit.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { EngineContext } from "../engine-context.js";
 import { type ApprovedPass, addToLedger, type Ledger } from "./ledger.js";

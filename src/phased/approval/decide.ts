@@ -1,6 +1,6 @@
 import type { ApprovalSignature } from "../../approval/message.js";
 import { PhasegateError } from "../../errors.js";
-import { keyedRequest } from "../../log/idempotency.js";
+import { keyedRequest } from "../../log/machine.js";
 import { visibleText } from "../../workflow/field-types.js";
 import { parseSessionId, shown } from "../../workflow/names.js";
 import { readEvents } from "../artifacts.js";

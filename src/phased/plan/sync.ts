@@ -1,12 +1,11 @@
-import { keyedRequest } from "../../log/idempotency.js";
+import { keyedRequest } from "../../log/machine.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { notBelieved } from "../approval/ledger.js";
 import { checkWorkflow, execute, loadSession, sessionNotFound, sessionNow } from "../context.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
-import type { Actor } from "../state/commands.js";
+import { type Actor, invalidTransition } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
-import { invalidTransition } from "../state/refusals.js";
 import { type Standing, standingOf } from "../views.js";
 import { changesByKind } from "./compare.js";
 import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";

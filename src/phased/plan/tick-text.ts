@@ -3,7 +3,7 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanTask } from "../../plan/plan.js";
 import { isTicked } from "../../plan/task-line.js";
-import type { SourceParser } from "../../ports/source-parser.js";
+import type { SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { matchTasks, type TaskMatches } from "./match.js";
 /** A task as a session has it pinned, with the phases that were pinned with it. */

@@ -8,10 +8,17 @@ import type {
   PhaseDefinition,
   WorkflowStructure,
 } from "../../workflow/structure.js";
-import { begunOf, type CommandOf, type TransitionContext } from "./commands.js";
+import {
+  begunOf,
+  type CommandOf,
+  invalidTransition,
+  notCurrent,
+  submissionRefusal,
+  type TransitionContext,
+  tooLong,
+} from "./commands.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
-import { invalidTransition, notCurrent, submissionRefusal, tooLong } from "./refusals.js";
 /** Evidence with its verdict: the gate is passed, a person is asked, or the attempt has failed. */
 export function completePhase(
   head: SessionHead,

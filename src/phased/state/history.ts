@@ -1,4 +1,4 @@
-import { revealOf } from "../../gate/reveal.js";
+import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";

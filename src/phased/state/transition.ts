@@ -1,7 +1,17 @@
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { applyEvent } from "./apply-event.js";
-import { begunOf, type CommandOf, type SessionCommand, type TransitionContext } from "./commands.js";
+import {
+  begunOf,
+  type CommandOf,
+  exhausted,
+  invalidTransition,
+  notCurrent,
+  rollbackTargets,
+  type SessionCommand,
+  type TransitionContext,
+  tooLong,
+} from "./commands.js";
 import {
   completePhase,
   type Decided,
@@ -14,7 +24,6 @@ import {
 import { type EventOf, inRanges, type SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
-import { exhausted, invalidTransition, notCurrent, rollbackTargets, tooLong } from "./refusals.js";
 
 /** What a transition gives: what happened and where the session stands then, or why nothing did. */
 type Transition =

@@ -1,6 +1,6 @@
 import { isPhasegateError } from "../../errors.js";
+import { checksOf } from "../../gate/check-gate.js";
 import { fillParams } from "../../gate/fill-params.js";
-import { checksOf } from "../../gate/reveal.js";
 import { LogFold } from "../../log/fold.js";
 import type { Kernel, Prepared } from "../../log/log.js";
 import type { Payload } from "../../ports/storage-adapter.js";

@@ -1,5 +1,5 @@
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { checksOf } from "../../gate/reveal.js";
+import { checksOf } from "../../gate/check-gate.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
 import { nearest, type SessionId, shown } from "../../workflow/names.js";
 import type { GateDefinition, VerifyDefinition } from "../../workflow/structure.js";

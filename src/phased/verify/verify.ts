@@ -1,4 +1,4 @@
-import { checksOf } from "../../gate/reveal.js";
+import { checksOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";

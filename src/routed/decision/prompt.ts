@@ -3,8 +3,7 @@ import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
 import { singleLine } from "../../workflow/report.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
-import { decisionJsonSchema } from "./answer.js";
-import type { DecisionRequest, RoutedHistoryEntry } from "./request.js";
+import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
 /** How large a prompt may be. */
 export interface PromptOptions {
   /** In tokens, counted as characters / 4. Default 100,000. */

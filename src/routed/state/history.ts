@@ -1,4 +1,4 @@
-import { revealOf } from "../../gate/reveal.js";
+import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Verification } from "../../phased/state/events.js";
 import type { JsonObject } from "../../workflow/json.js";

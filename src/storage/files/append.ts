@@ -1,14 +1,13 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { checkCommit, invalidCommit } from "../common/commit-check.js";
-import { encodeCommit, isPayloadHash } from "./commit-file.js";
+import { checkCommit, invalidCommit } from "../common/session-query.js";
+import { encodeCommit, isPayloadHash, packOf } from "./commit-file.js";
 import type { SessionCompactor } from "./compact.js";
 import { ignore } from "./disk.js";
 import { conflict, isMissing, isOutcomeUnknown, outcomeUnknown } from "./failures.js";
 import type { SessionPlace } from "./layout.js";
 import { activeMarker, allMarker, type Marker } from "./markers.js";
-import { packOf } from "./pack.js";
 import type { StoreParts } from "./parts.js";
 import { sweepTemporary } from "./tidy.js";
 

@@ -1,10 +1,9 @@
 import { dirname, join } from "node:path";
 import type { SessionId } from "../../workflow/names.js";
-import { parseCommit } from "./commit-file.js";
+import { PackIndex, parseCommit } from "./commit-file.js";
 import { orMissing, TEMPORARY, temporaryName } from "./disk.js";
 import { isMissing, tampered } from "./failures.js";
 import { type SessionPlace, sessionOf } from "./layout.js";
-import { PackIndex } from "./pack.js";
 import type { StoreParts } from "./parts.js";
 
 /** What the names of packs that are being written begin with. */

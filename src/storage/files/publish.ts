@@ -1,6 +1,8 @@
 import { join } from "node:path";
+import { PhasegateError } from "../../errors.js";
 import { type Disk, type Publisher, temporaryName } from "./disk.js";
-import { errnoOf, isMissing, outcomeUnknown } from "./failures.js";
+import { errnoOf, isMissing, oddityOf, outcomeUnknown, storageFailed } from "./failures.js";
+import type { StoreLayout } from "./layout.js";
 /**
  * A staged file is linked to its version; then the temporary name goes away. A file with two names is not for long:
  * tools that keep hard links would take what one of them stands for later for what the other one stands for.
@@ -67,7 +69,7 @@ export class LinkPublisher implements Publisher {
  * For file systems without hard links: a staged folder that holds the commit is renamed to its version, which fails
  * if there is one, as a folder that isn't empty can't be replaced.
  */
-export class RenamePublisher implements Publisher {
+class RenamePublisher implements Publisher {
   readonly way = "rename";
   readonly #disk: Disk;
 
@@ -116,4 +118,131 @@ export class RenamePublisher implements Publisher {
   async discard(staged: string): Promise<void> {
     await this.#disk.dropFolder(staged);
   }
+}
+
+const FORMAT = 1;
+const NO_LINKS: ReadonlySet<string | undefined> = new Set([
+  "EPERM",
+  "EACCES",
+  "EINVAL",
+  "ENOSYS",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+]);
+
+/** What is known of a store when it is opened. */
+interface OpenedFormat {
+  readonly publisher: Publisher;
+  /** Whether the folder is another one than that which `format.json` was written in: the store was copied. */
+  readonly isCopy: boolean;
+}
+
+/**
+ * Finds out how commits are published in this store: as its `format.json` says, or, in a new store, by hard links if
+ * the file system has them. What was chosen once stays, as it decides where a version is.
+ */
+export async function openFormat(disk: Disk, layout: StoreLayout): Promise<OpenedFormat> {
+  const format = await readFormat(disk, layout);
+  const publisher = await choosePublisher(disk, layout, format?.publish);
+  const isNew = format === undefined && (await disk.names(layout.top("sessions"))).length === 0;
+  if (isNew) await writeFormat(disk, layout, publisher);
+  return { publisher, isCopy: !isNew && format?.folder !== (await disk.fileNumber(layout.root)) };
+}
+
+async function choosePublisher(disk: Disk, layout: StoreLayout, chosen: Publisher["way"] | undefined) {
+  if (chosen === "rename") return new RenamePublisher(disk);
+  const links = await hasLinks(disk, layout.top("trash"));
+  if (chosen === "link" && !links) throw noWay("The store was made with hard links, and this file system has none");
+  if (chosen === undefined && !links) await checkRename(disk, layout.top("trash"));
+  return links ? new LinkPublisher(disk) : new RenamePublisher(disk);
+}
+
+/** What `format.json` says: how commits are published, and the number of the folder that it was written in. */
+interface Format {
+  readonly publish: Publisher["way"];
+  readonly folder: unknown;
+}
+
+async function readFormat(disk: Disk, layout: StoreLayout): Promise<Format | undefined> {
+  const data = await disk.read(layout.format()).catch(orDamaged);
+  if (data === undefined) return undefined;
+  const { format, publish, folder } = parse(data.toString("utf8"));
+  if (format > FORMAT) throw tooNew(format);
+  if (format === FORMAT && (publish === "link" || publish === "rename")) return { publish, folder };
+  throw damaged();
+}
+
+/** Something else may lie in its place, as a link to a device. */
+function orDamaged(error: unknown): never {
+  throw oddityOf(error) === undefined ? error : damaged();
+}
+
+function damaged(): PhasegateError {
+  return storageFailed("open", "format.json is damaged", "Restore format.json from a backup of the session folder.");
+}
+
+function parse(text: string): { format: number; publish: unknown; folder: unknown } {
+  try {
+    const { format, publish, folder } = JSON.parse(text);
+    return { format: Number(format), publish, folder };
+  } catch {
+    return { format: 0, publish: undefined, folder: undefined };
+  }
+}
+
+/** Writes down what this store is, in which folder. Processes that start at once write the same. */
+export async function writeFormat(disk: Disk, layout: StoreLayout, { way }: Publisher): Promise<void> {
+  const staged = join(layout.root, temporaryName());
+  const folder = await disk.fileNumber(layout.root);
+  await disk.writeNew(staged, `${JSON.stringify({ format: FORMAT, publish: way, folder })}\n`);
+  await disk.replace(staged, layout.format());
+  await disk.syncFolder(layout.root);
+}
+
+/** Sessions that were compacted before 0.1.0 lie in a folder of their own, which this version does not read. */
+export async function refuseOldLayout(disk: Disk, layout: StoreLayout): Promise<void> {
+  if ((await disk.names(join(layout.root, "compacted"))).length === 0) return;
+  const remedy = "Export the sessions with the version that has compacted them, and import them into another folder.";
+  throw storageFailed("open", "the folder has sessions that a version before 0.1.0 has compacted", remedy);
+}
+
+async function hasLinks(disk: Disk, folder: string): Promise<boolean> {
+  const from = join(folder, temporaryName());
+  const to = join(folder, temporaryName());
+  await disk.touch(from);
+  try {
+    await disk.fs.link(from, to);
+    return true;
+  } catch (error) {
+    if (NO_LINKS.has(errnoOf(error))) return false;
+    throw error;
+  } finally {
+    await Promise.all([disk.drop(from), disk.drop(to)]);
+  }
+}
+
+/** Whether a rename leaves alone a folder that isn't empty: that is what the other way rests on. */
+async function checkRename(disk: Disk, folder: string): Promise<void> {
+  const [from, to] = [join(folder, temporaryName()), join(folder, temporaryName())];
+  for (const path of [from, to]) {
+    await disk.makeFolder(path);
+    await disk.touch(join(path, "file"));
+  }
+  const replaced = await disk.fs.rename(from, to).then(
+    () => true,
+    () => false,
+  );
+  await Promise.all([disk.dropFolder(from), disk.dropFolder(to)]);
+  if (replaced) throw noWay("This file system has no hard links, and a rename replaces folders");
+}
+
+function noWay(cause: string): PhasegateError {
+  return storageFailed("open", cause, "Keep the sessions on a local disk with a file system that has hard links.");
+}
+
+function tooNew(found: number): PhasegateError {
+  return new PhasegateError("FORMAT_TOO_NEW", `The session folder has format ${found}, and ${FORMAT} is supported`, {
+    remedy: "Update phasegate, or use another session folder.",
+    details: { found, supported: FORMAT },
+  });
 }

@@ -2,11 +2,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { type CommitHeader, parseCommit, parseHeader } from "./commit-file.js";
+import { type CommitHeader, PackedLogs, parseCommit, parseHeader } from "./commit-file.js";
 import { type Disk, ignore, orMissing, type Publisher, temporaryName } from "./disk.js";
 import { asDamage } from "./failures.js";
 import type { Background, SessionPlace, StoreLayout } from "./layout.js";
-import { PackedLogs } from "./pack.js";
 
 /** A version that was seen on the disk. Versions never change, so what is known of one stays true. */
 interface KnownVersion {

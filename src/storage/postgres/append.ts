@@ -1,8 +1,7 @@
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
-import { checkCommit, invalidCommit } from "../common/commit-check.js";
-import { isIsoTime } from "../common/session-query.js";
-import { type Connections, withStandby } from "./connections.js";
+import { checkCommit, invalidCommit, isIsoTime } from "../common/session-query.js";
+import { type Asking, type Connections, withStandby } from "./connections.js";
 import {
   asStorageFailure,
   conflict,
@@ -14,9 +13,8 @@ import {
   notWritten,
   outcomeUnknown,
 } from "./failures.js";
-import type { Asking } from "./retry.js";
+import type { PgQuery } from "./options.js";
 import { decodeText, encodeText, type Statements, valuesOf } from "./rows.js";
-import type { PgQuery } from "./types.js";
 
 /** What came of a commit that was sent: `unconfirmed` where the server did not wait for its standbys. */
 type Sent = "written" | "unconfirmed" | "refused";

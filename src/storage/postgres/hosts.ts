@@ -1,6 +1,6 @@
 import type { Connections, PoolConnections } from "./connections.js";
 import { isExhausted, isLost, isReadOnly, NotConnected, unusable, WrongRole } from "./failures.js";
-import type { PgClient, PgListeningClient } from "./types.js";
+import type { PgClient, PgListeningClient } from "./options.js";
 /** What a server must be for a connection to it to be used, as libpq names it. */
 export type WantedRole = "any" | "read-write" | "read-only" | "primary" | "standby";
 

@@ -1,8 +1,8 @@
 import type { Page, SessionQuery, SessionStatus, SessionSummary } from "../../ports/storage-adapter.js";
 import { decodeCursor, pageLimit, pageOf } from "../common/session-query.js";
-import type { Asking } from "./retry.js";
+import type { Asking } from "./connections.js";
+import type { PgQuery } from "./options.js";
 import { decodeText, encodeText, readSummary } from "./rows.js";
-import type { PgQuery } from "./types.js";
 
 /** Behind every session id that begins with what stands before it. */
 const LAST_CHARACTER = "\u{10ffff}";

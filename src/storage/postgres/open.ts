@@ -1,8 +1,7 @@
 import { ClientConnections, type Connections, loadPg, PoolConnections } from "./connections.js";
 import { WrongRole } from "./failures.js";
 import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
-import type { PostgresPlace, PostgresSettings } from "./options.js";
-import type { PgClient } from "./types.js";
+import type { PgClient, PostgresPlace, PostgresSettings } from "./options.js";
 
 /** How much longer than a statement may take its answer may be on the way. */
 const ANSWER_GRACE_MS = 5000;

@@ -1,9 +1,8 @@
 import type { SessionId } from "../../workflow/names.js";
-import { withStandby } from "./connections.js";
+import { type Asking, withStandby } from "./connections.js";
 import { NotReplicated, notWritten } from "./failures.js";
-import type { Asking } from "./retry.js";
+import type { PgClient } from "./options.js";
 import { inTransaction } from "./schema.js";
-import type { PgClient } from "./types.js";
 /**
  * Forgets sessions. Their row stays, emptied, so that the id is used up. A tombstone commit stays for an hour, seen by
  * nobody but who watches: else they would not learn that the session was deleted.

@@ -2,7 +2,7 @@ import { PhasegateError } from "../../errors.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
 import { isSummary } from "../common/session-query.js";
-import type { PgQuery } from "./types.js";
+import type { PgQuery } from "./options.js";
 /** What a statement that reads commits gives. Numbers that may be large come as texts. */
 export interface CommitRow extends Record<string, unknown> {
   readonly session_id: string;

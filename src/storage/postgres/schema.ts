@@ -1,6 +1,6 @@
 import { PhasegateError } from "../../errors.js";
 import { notWritten, unusable } from "./failures.js";
-import type { PgClient } from "./types.js";
+import type { PgClient } from "./options.js";
 
 /** 13 is the first with 64-bit transaction numbers, which `watch` rests on. */
 const OLDEST_SERVER = 130_000;

@@ -9,17 +9,15 @@ import type {
 import type { SessionId } from "../../workflow/names.js";
 import { damagedIn } from "../common/session-query.js";
 import { CommitAppender, checkRowCommit } from "./append.js";
-import { type Connections, withStandby } from "./connections.js";
+import { Asking, type Connections, withStandby } from "./connections.js";
 import { asStorageFailure, NotReplicated } from "./failures.js";
-import { CommitFeed, type FeedPosition, readLog } from "./feed.js";
 import { SessionLister } from "./list.js";
 import { openConnections } from "./open.js";
 import { type PostgresSettings, type PostgresStorageOptions, readOptions } from "./options.js";
 import { SessionRemover } from "./remove.js";
-import { Asking } from "./retry.js";
 import { type CommitRow, commitOf, createStatements, decodeText, encodeText, type Statements } from "./rows.js";
 import { type PreparedSchema, prepareSchema } from "./schema.js";
-import { Channel, watchCommits } from "./watch.js";
+import { Channel, CommitFeed, type FeedPosition, readLog, watchCommits } from "./watch.js";
 /**
  * Sessions in PostgreSQL 13 or newer, for any number of hosts on one database. A commit is one statement, which succeeds
  * only if the newest commit is still the one that it follows; nothing is locked between statements.

@@ -2,8 +2,7 @@ import type { SQLInputValue } from "node:sqlite";
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
 import { decodeCursor, pageLimit, pageOf } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
-import { numberIn, storedText, summaryIn, textIn } from "./rows.js";
-import type { TableNames } from "./tables.js";
+import { numberIn, storedText, summaryIn, type TableNames, textIn } from "./rows.js";
 
 /** What leaves fewer sessions than this is sorted; from then on an index that has the order is walked. */
 const FEW = 1000;

@@ -5,9 +5,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { PhasegateError } from "../../errors.js";
 import { Connection, knownFile, OpenFile } from "./connection.js";
 import { asStorageFailure, storageFailed } from "./failures.js";
-import { numberIn, textIn } from "./rows.js";
+import { numberIn, type TableNames, textIn } from "./rows.js";
 import { databaseVersion, MIGRATIONS, migrate } from "./schema.js";
-import type { TableNames } from "./tables.js";
 
 const IN_MEMORY = ":memory:";
 /** What the log beside the database is cut back to after a burst, in bytes. */

@@ -3,8 +3,7 @@ import type { Commit, SessionStatus } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { Connection } from "./connection.js";
 import { notWritten } from "./failures.js";
-import { readableText } from "./rows.js";
-import type { TableNames } from "./tables.js";
+import { readableText, type TableNames } from "./rows.js";
 
 const STATUSES: Readonly<Record<Exclude<SessionStatus, "deleted">, string>> = {
   active: "RUNNING",

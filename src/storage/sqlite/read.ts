@@ -1,8 +1,7 @@
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { Connection } from "./connection.js";
-import { bytesIn, commitIn, numberIn, selectCommits, storedText, unpackPayload } from "./rows.js";
-import type { TableNames } from "./tables.js";
+import { bytesIn, commitIn, numberIn, selectCommits, storedText, type TableNames, unpackPayload } from "./rows.js";
 
 /** So many commits are read at once: nothing is held open between two of them, which would keep the log growing. */
 const READ_AHEAD = 8;

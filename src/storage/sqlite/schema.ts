@@ -2,8 +2,7 @@ import { PhasegateError } from "../../errors.js";
 import type { Connection } from "./connection.js";
 import { isLocked, storageFailed } from "./failures.js";
 import { Projections, type SummaryBefore } from "./projections.js";
-import { commitIn, numberIn, selectCommits } from "./rows.js";
-import { logTables, projectionTables, type TableNames } from "./tables.js";
+import { commitIn, logTables, numberIn, projectionTables, selectCommits, type TableNames } from "./rows.js";
 
 /** Brings a database from one version to the next. */
 type Migration = (connection: Connection, names: TableNames) => void;

@@ -9,17 +9,14 @@ import type {
   StorageAdapter,
 } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
-import { checkCommit } from "../common/commit-check.js";
-import { damagedIn } from "../common/session-query.js";
-import { CommitWriter } from "./append.js";
+import { checkCommit, damagedIn } from "../common/session-query.js";
+import { CommitWriter, SessionRemover } from "./append.js";
 import type { Connection } from "./connection.js";
 import { asStorageFailure } from "./failures.js";
 import { SessionLister } from "./list.js";
 import { openDatabase } from "./open.js";
 import { CommitReader, KnownSessions } from "./read.js";
-import { SessionRemover } from "./remove.js";
-import { numberIn, packPayloads, textIn } from "./rows.js";
-import { type TableNames, tableNames } from "./tables.js";
+import { numberIn, packPayloads, type TableNames, tableNames, textIn } from "./rows.js";
 import { CommitFeed } from "./watch.js";
 /** How to open a {@link SqliteStorage}. */
 export interface SqliteStorageOptions {

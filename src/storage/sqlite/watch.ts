@@ -4,8 +4,7 @@ import type { SessionId } from "../../workflow/names.js";
 import { matchesQuery } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
 import { asStorageFailure, isLocked } from "./failures.js";
-import { COMMIT_COLUMNS, commitIn, numberIn, type Row, selectCommits } from "./rows.js";
-import type { TableNames } from "./tables.js";
+import { COMMIT_COLUMNS, commitIn, numberIn, type Row, selectCommits, type TableNames } from "./rows.js";
 
 /** So many commits are read at once. */
 const BATCH = 64;

@@ -1,5 +1,5 @@
+import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
-import { conceal } from "../../gate/reveal.js";
 import type { AwaitedApproval } from "../../phased/approval/awaited.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject } from "../../workflow/json.js";

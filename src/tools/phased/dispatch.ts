@@ -8,13 +8,11 @@ import { compact, type WireObject } from "../wire-object.js";
 import { isAction, parametersOf, type Request } from "./actions.js";
 import { complete } from "./complete.js";
 import { errorAnswer } from "./errors.js";
-import { listSessions, listWorkflows } from "./lists.js";
+import { deleteSession, getErrors, getHistory, getMetrics, listSessions, listWorkflows, pause } from "./lists.js";
 import { type BadRequest, isBadRequest, parseRequest } from "./parse-request.js";
-import { getPhase, getTask, resume, retryPhase, rollback, start } from "./phases.js";
+import { getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";
 import { syncPlan } from "./plan.js";
-import { deleteSession, getErrors, getHistory, getMetrics, pause } from "./sessions.js";
 import { phaseContent } from "./shapes.js";
-import { getSession, getState } from "./state.js";
 /** Carries out a call, and counts it. Never rejects: whatever is wrong is an answer. */
 export async function measured(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = performance.now();

@@ -1,5 +1,5 @@
+import { revealOf } from "../../gate/check-gate.js";
 import { evidenceNames } from "../../gate/format.js";
-import { revealOf } from "../../gate/reveal.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";

@@ -1,7 +1,7 @@
 /** How the engine's views look on the wire: seed 000's names and nesting. */
 
+import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
-import { conceal, revealOf } from "../../gate/reveal.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { AwaitedApproval, Denial } from "../../phased/approval/awaited.js";
 import type { UnapprovedPass } from "../../phased/approval/ledger.js";

@@ -1,7 +1,7 @@
 import type * as z from "zod";
+import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
-import { conceal, revealOf } from "../../gate/reveal.js";
-import type { RoutedListing } from "../../ports/routed-source.js";
+import type { RoutedListing } from "../../ports/content-provider.js";
 import type { RoutedDecision, RoutedEntry } from "../../routed/state/history.js";
 import type {
   GateRefusal,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
-import type { RoutedListing, RoutedSource } from "../../ports/routed-source.js";
+import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";
 import { fieldGateSchema } from "../gate-definition.js";
 import { canonicalJson, revisionOf } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";

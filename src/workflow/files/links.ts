@@ -3,7 +3,7 @@
  * time that grows with the square of the text.
  */
 import { decodeString } from "micromark-util-decode-string";
-import { codeSpans } from "../inline-text.js";
+import { codeSpans } from "../from-markdown.js";
 /** A link in a text. */
 export interface Link {
   /** What it shows, as it is written. */

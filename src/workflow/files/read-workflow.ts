@@ -16,9 +16,8 @@ import {
   type WorkflowDefinition,
   type WorkflowStructure,
 } from "../structure.js";
-import { firstPhase, readDynamic } from "./dynamic-phases.js";
 import { checkCounts, readClaims, readFacts } from "./metadata.js";
-import { readPhases } from "./phases.js";
+import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
 /** The file that makes a folder a workflow. */
 export const METADATA_FILE = "metadata.json";

@@ -1,7 +1,7 @@
 import type { RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
-import { headingName } from "../inline-text.js";
+import { headingName } from "../from-markdown.js";
 import { blocksOf } from "../markdown-blocks.js";
 import type { Report } from "../report.js";
 import { definitionsIn, linksIn, referenceName, type Targets } from "./links.js";

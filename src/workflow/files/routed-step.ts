@@ -1,6 +1,6 @@
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
-import { headingName, plainText } from "../inline-text.js";
+import { headingName, plainText } from "../from-markdown.js";
 import { isJsonObject } from "../json.js";
 import { blocksOf } from "../markdown-blocks.js";
 import { nearest, shown } from "../names.js";
@@ -8,7 +8,7 @@ import { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { RoutedStep } from "../routed-definition.js";
 import { refuseMisspelt, splitFrontMatter } from "../yaml.js";
-import { readGateObject } from "./gate-file.js";
+import { readGateObject } from "./choose-gate.js";
 import { type ExpandedText, expandIncludes, type IncludeOptions, resolvePath } from "./routed-includes.js";
 import type { IndexEntry } from "./routed-index.js";
 import { withoutMark } from "./workflow-files.js";

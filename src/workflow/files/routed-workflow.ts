@@ -1,6 +1,5 @@
 import { PhasegateError } from "../../errors.js";
-import type { RoutedListing, RoutedSource } from "../../ports/routed-source.js";
-import type { TextSource } from "../../ports/text-source.js";
+import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
 import { type Diagnostic, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
 import type { DiagnosticCode } from "../diagnostic-codes.js";
 import { canonicalJson, revisionOf } from "../json.js";
@@ -11,8 +10,7 @@ import { checkNames, checkReferences, checkWays } from "./routed-checks.js";
 import { expandIncludes, newBudget } from "./routed-includes.js";
 import { type IndexEntry, readIndex } from "./routed-index.js";
 import { type FoundStep, readStep, type StepOptions, stepPath } from "./routed-step.js";
-import { TimedReads } from "./timed-reads.js";
-import { FILE_MAX, withoutMark } from "./workflow-files.js";
+import { FILE_MAX, TimedReads, withoutMark } from "./workflow-files.js";
 
 /** How many paths below a workflow's folder are looked at. */
 const PATHS_MAX = 10_000;

@@ -1,6 +1,6 @@
 /** The names that a sentence asks for, each with the words that are about it. */
 import { TYPE_WORDS } from "../field-types.js";
-import { withoutAtEnd } from "../inline-text.js";
+import { withoutAtEnd } from "../from-markdown.js";
 import { type Mark, type MarkedText, withoutCode } from "./inline-marks.js";
 import { isOptional, nameFrom } from "./requirement.js";
 import { isKnownValidator } from "./validators.js";

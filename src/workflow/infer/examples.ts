@@ -7,7 +7,7 @@ import { parsePython } from "../../rules/python-parser.js";
 import { PythonFault, type PythonNode } from "../../rules/python-tokens.js";
 import type { RuleCompiler } from "../../rules/rule-types.js";
 import { isOfType, visibleText } from "../field-types.js";
-import { headingName } from "../inline-text.js";
+import { headingName } from "../from-markdown.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { type Section, sectionsOf } from "../markdown-blocks.js";
 import { shown } from "../names.js";

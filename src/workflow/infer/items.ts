@@ -1,13 +1,12 @@
 /** Items of lists: claims with a checkbox, values with a name before them, and sentences that ask. */
 
 import type { RootContent } from "mdast";
-import { withoutAtEnd } from "../inline-text.js";
+import { withoutAtEnd } from "../from-markdown.js";
 import { lookedAt, type Section } from "../markdown-blocks.js";
 import { type Finding, type Requirement, unclear } from "../requirement.js";
 import { namesIn } from "./asked-names.js";
 import { partOf } from "./inline-marks.js";
-import type { Reading } from "./reading.js";
-import { describe, isOptional, nameFrom } from "./requirement.js";
+import { describe, isOptional, nameFrom, type Reading } from "./requirement.js";
 import {
   askingOf,
   isTooLong,

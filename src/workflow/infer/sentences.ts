@@ -4,8 +4,7 @@ import type { Paragraph } from "mdast";
 import { type Finding, isFault, type Place, unclear } from "../requirement.js";
 import { type AskedNames, namesIn } from "./asked-names.js";
 import { type MarkedText, partOf, readMarks, withoutCode } from "./inline-marks.js";
-import type { Reading } from "./reading.js";
-import { describe } from "./requirement.js";
+import { describe, type Reading } from "./requirement.js";
 import { valued } from "./types.js";
 
 const MARKED = "Put the name in code marks: You must provide `function_count`, a number greater than 0.";

@@ -1,10 +1,9 @@
 /** Tables of evidence: a requirement in each row. */
-import { plainText } from "../inline-text.js";
+import { plainText } from "../from-markdown.js";
 import { nearest, RESERVED } from "../names.js";
 import { type Finding, type Place, type Requirement, type RequirementFault, unclear } from "../requirement.js";
 import { readMarks } from "./inline-marks.js";
-import type { Reading } from "./reading.js";
-import { describe, isOptional, nameFrom } from "./requirement.js";
+import { describe, isOptional, nameFrom, type Reading } from "./requirement.js";
 import type { NumberedLine } from "./sentences.js";
 import { type FoundType, TABLE_TYPES, typeFor, typeNamed } from "./types.js";
 import { cellValidators, proseValidators, validatorHint } from "./validators.js";

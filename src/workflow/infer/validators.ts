@@ -1,7 +1,7 @@
 /** Validators by what a cell holds, or by what a sentence says. */
 
 import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
-import { codeParts, plainText } from "../inline-text.js";
+import { codeParts, plainText } from "../from-markdown.js";
 import { nearest } from "../names.js";
 import type { FieldType } from "../structure.js";
 import { decoded } from "./inline-marks.js";

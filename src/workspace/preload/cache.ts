@@ -1,8 +1,8 @@
 import { isPhasegateError } from "../../errors.js";
-import type { FileSignature } from "../../sandbox/signature.js";
+import type { FileSignature } from "../../sandbox/read.js";
 import type { Location } from "../roots/paths.js";
 import type { Roots } from "../roots/roots.js";
-import type { FileSource, WholeText } from "./source.js";
+import type { FileSource, WholeText } from "./parts.js";
 /** What was seen at a place: an answer, or why there is none. */
 export interface Seen<T> {
   readonly location: Location;

@@ -1,8 +1,7 @@
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { nearest, shown } from "../../workflow/names.js";
 import type { Location } from "../roots/paths.js";
-import { folderOf, inFolder, nameOf } from "./parts.js";
-import type { FileSource, FoundWorkflow } from "./source.js";
+import { type FileSource, type FoundWorkflow, folderOf, inFolder, nameOf } from "./parts.js";
 
 /** The files that make a folder a workflow, the newest shape first. */
 const FIRST_FILES = ["SKILL.md", "workflow.md", "workflow.yaml", "workflow.yml"];

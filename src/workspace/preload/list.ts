@@ -2,9 +2,8 @@ import { isJsonObject, type JsonValue } from "../../workflow/json.js";
 import { createReport } from "../../workflow/report.js";
 import { readYaml, splitFrontMatter } from "../../workflow/yaml.js";
 import { allWorkflows } from "./find.js";
-import { folderOf, nameOf } from "./parts.js";
+import { type FoundWorkflow, folderOf, nameOf, readWhole } from "./parts.js";
 import type { SkillPlaces } from "./skills.js";
-import { type FoundWorkflow, readWhole } from "./source.js";
 /** A workflow of a workspace. */
 export interface WorkflowSummary {
   /** What `preload_workflow` takes. */

@@ -6,6 +6,9 @@ import { loadCustomization } from "./customization.js";
 import { findWorkflow } from "./find.js";
 import { loadWorkflow } from "./load-workflow.js";
 import {
+  type FileSource,
+  type FolderEntry,
+  type FoundWorkflow,
   folderOf,
   joinParts,
   type LoadContext,
@@ -13,10 +16,11 @@ import {
   loadEngine,
   missingPart,
   type Parts,
+  readWhole,
+  type WholeText,
   warned,
 } from "./parts.js";
 import { type OpenedSkill, openSkill, type SkillPlaces } from "./skills.js";
-import { type FileSource, type FolderEntry, type FoundWorkflow, readWhole, type WholeText } from "./source.js";
 
 /** How many files one call reads, and how many bytes of them: files name each other, each as many as it likes. */
 const FILES_MAX = 500;

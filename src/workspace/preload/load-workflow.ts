@@ -1,11 +1,11 @@
 /** Workflows as BMAD wrote them up to its version 6: a workflow.yaml that names its files. */
 
 import { isPhasegateError, PhasegateError } from "../../errors.js";
-import { codeParts } from "../../workflow/inline-text.js";
+import { codeParts } from "../../workflow/from-markdown.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { Location } from "../roots/paths.js";
 import { remember } from "./cache.js";
-import { componentsOf } from "./components.js";
+import { componentsOf } from "./customization.js";
 import { createVariables, type Mapping, readMapping, replaceTexts, type Variables } from "./mapping.js";
 import {
   filePart,
@@ -16,9 +16,9 @@ import {
   nameOf,
   type Parts,
   readPart,
+  readWhole,
   warned,
 } from "./parts.js";
-import { readWhole } from "./source.js";
 
 /** How many files of those that a workflow.yaml names are loaded. */
 const NAMED_MAX = 200;

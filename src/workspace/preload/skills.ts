@@ -11,8 +11,18 @@ import type { Location } from "../roots/paths.js";
 import { isStepFolder, type StepEntry, stepIndex } from "../steps/step-index.js";
 import { keptSource } from "./cache.js";
 import { findWorkflow } from "./find.js";
-import { filePart, folderOf, inFolder, joinParts, nameOf, type Parts, warned } from "./parts.js";
-import { type FileSource, type FoundWorkflow, readWhole } from "./source.js";
+import {
+  type FileSource,
+  type FoundWorkflow,
+  filePart,
+  folderOf,
+  inFolder,
+  joinParts,
+  nameOf,
+  type Parts,
+  readWhole,
+  warned,
+} from "./parts.js";
 /** A skill, opened: its own texts, and what steps it has. */
 export interface OpenedSkill {
   readonly name: string;

@@ -3,10 +3,10 @@ import { posix } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Clock } from "../../ports/clock.js";
+import type { FileSignature } from "../../sandbox/read.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Wall } from "../../sandbox/sandbox.js";
 import type { Saved } from "../../sandbox/save.js";
-import type { FileSignature } from "../../sandbox/signature.js";
 import type { WorkspaceLimits } from "../options.js";
 import {
   changeManifest,
@@ -20,7 +20,7 @@ import {
   withStep,
   writeManifest,
 } from "./manifest.js";
-import { isOver, noSession, quotaReached } from "./refusals.js";
+import { isOver, noSession, quotaReached } from "./recorder.js";
 /** What a session is begun with. */
 export type SessionFacts = Pick<Manifest, "workflow" | "agent" | "inputs" | "steps">;
 

@@ -3,8 +3,7 @@ import type { WorkspaceNotifications } from "../options.js";
 import type { SessionFacts, SessionFolders } from "./folders.js";
 import type { WorkspaceAct } from "./machine.js";
 import type { Manifest } from "./manifest.js";
-import type { Recorder } from "./recorder.js";
-import { notRecorded } from "./refusals.js";
+import { notRecorded, type Recorder } from "./recorder.js";
 
 /** What {@link SessionKeeper} is made of. */
 interface KeeperOptions {

@@ -4,7 +4,7 @@ import { PhasegateError } from "../../errors.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Wall } from "../../sandbox/sandbox.js";
 import { sessionInputsSchema } from "./machine.js";
-import { brokenManifest } from "./refusals.js";
+import { brokenManifest } from "./recorder.js";
 /** The name of a manifest in its session's folder. */
 export const MANIFEST = "manifest.json";
 

@@ -6,8 +6,16 @@ import type { FieldGate } from "../../workflow/structure.js";
 import type { Connection } from "../connection.js";
 import { findWorkflow } from "../preload/find.js";
 import { type OpenedSkill, openSkill, skillPlaces } from "../preload/skills.js";
-import { type GivenStep, giveStep, memoryOf, readEntry, type SteppedSkill, stepAt } from "./give-step.js";
-import { judgeStep, type StepRefusal } from "./judge-step.js";
+import {
+  type GivenStep,
+  giveStep,
+  judgeStep,
+  memoryOf,
+  readEntry,
+  type SteppedSkill,
+  type StepRefusal,
+  stepAt,
+} from "./give-step.js";
 import { entryOf, firstSteps, type StepEntry, stepsAfter, stepsBetween } from "./step-index.js";
 
 /** How often a gate may be failed before a person must help. */

@@ -1,7 +1,12 @@
 import { listFilesTool, readFileTool } from "./files.js";
-import { completeSessionTool, createSessionTool, saveOutputTool } from "./sessions.js";
+import {
+  completeSessionTool,
+  createSessionTool,
+  nextStepTool,
+  preloadWorkflowTool,
+  saveOutputTool,
+} from "./sessions.js";
 import type { WorkspaceTool } from "./tool.js";
-import { nextStepTool, preloadWorkflowTool } from "./workflows.js";
 /** All tools of a workspace, in the order in which an agent usually wants them. */
 export const WORKSPACE_TOOLS: readonly WorkspaceTool[] = [
   preloadWorkflowTool,

@@ -1,6 +1,6 @@
 import { LinearDecider, ScriptedDecider } from "phasegate/ai";
 import { describe, expect, it } from "vitest";
-import { loadPackage } from "../../../src/deciders/failures.js";
+import { loadPackage } from "../../../src/deciders/exchange.js";
 import type { DecisionRequest } from "../../../src/routed/decision/request.js";
 import { request } from "../../decision/requests.js";
 import { failure } from "../../support/failure.js";

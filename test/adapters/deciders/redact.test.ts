@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redactor, redactShapes } from "../../../src/deciders/exchange.js";
-import { failureOf, readRetryAfter, retryDelay } from "../../../src/deciders/failures.js";
+import { failureOf, readRetryAfter, redactor, redactShapes, retryDelay } from "../../../src/deciders/exchange.js";
 
 describe("redactor", () => {
   it("takes a secret out in every form that it is written in", () => {
@@ -49,7 +48,7 @@ describe("what asks for a wait", () => {
   });
 
   it("is waited for within bounds; a second where nothing is said", async () => {
-    const { httpFailure, RequestFailure } = await import("../../../src/deciders/failures.js");
+    const { httpFailure, RequestFailure } = await import("../../../src/deciders/exchange.js");
     expect(retryDelay(httpFailure(429), 10_000)).toBe(1000);
     expect(retryDelay(httpFailure(429), 300)).toBe(300);
     expect(retryDelay(httpFailure(429, { retryAfterMs: 9000 }), 10_000)).toBe(9000);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { positionAfter } from "../../../src/storage/postgres/feed.js";
+import { positionAfter } from "../../../src/storage/postgres/watch.js";
 
 describe("positionAfter", () => {
   it("keeps a snapshot whose last commit was seen", () => {

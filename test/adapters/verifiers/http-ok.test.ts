@@ -2,8 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AllowedHost, JsonObject } from "phasegate/verify";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { isPublicAddress, readHosts } from "../../../src/verifiers/allowed-hosts.js";
-import { httpOk } from "../../../src/verifiers/http-ok.js";
+import { httpOk, isPublicAddress, readHosts } from "../../../src/verifiers/http-ok.js";
 import { aProject, refused } from "./a-project.js";
 
 /** A server on this machine; its port, and the hosts that it was asked by. */

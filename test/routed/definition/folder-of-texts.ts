@@ -1,4 +1,4 @@
-import type { TextSource } from "../../../src/ports/text-source.js";
+import type { TextSource } from "../../../src/ports/content-provider.js";
 
 /** Texts by their paths: a source that a test can edit. */
 export class FolderOfTexts implements TextSource {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RoutedSource } from "../../../src/ports/routed-source.js";
+import type { RoutedSource } from "../../../src/ports/content-provider.js";
 import { defineRoutedWorkflow, routedWorkflows } from "../../../src/workflow/files/define-routed-workflow.js";
 import { RoutedFolders } from "../../../src/workflow/files/routed-workflow.js";
 import { FolderOfTexts, gardenTexts, stepText } from "../definition/folder-of-texts.js";

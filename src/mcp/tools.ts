@@ -1,10 +1,13 @@
-import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { CallToolResult, McpServer, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { NotificationName } from "../phased/notifications.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
+import type { RoutedEngine } from "../routed/engine.js";
+import type { RoutedQuestion } from "../routed/types.js";
 import type { WorkflowResponse } from "../tools/context.js";
 import { charactersFor } from "../tools/paging.js";
-import type { Action } from "../tools/phased/actions.js";
+import type { Action, ObjectSchema } from "../tools/phased/actions.js";
 import {
   createWorkflowTool,
   DEFAULT_TOKENS,
@@ -12,10 +15,14 @@ import {
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "../tools/phased/workflow-tool.js";
+import { READING, type RoutedTool, type RoutedToolAnswer } from "../tools/routed/face.js";
+import { createRoutedTools, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
+import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
+import { publishedInput } from "../workspace/tools/tool.js";
+import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { ElicitedApproval } from "./elicit-approval.js";
 import { registerSessionResources, registerWorkflowResources } from "./resources.js";
-import { passThroughSchema } from "./workspace-tools.js";
 /** How a host wants workflows on its MCP server. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {
   /** Whether workflows and sessions are resources too; true if not given. */
@@ -169,7 +176,7 @@ function letProcessEnd(timer: unknown): void {
 }
 
 /** What changes no session. */
-const READING: ReadonlySet<Action> = new Set([
+const WORKFLOW_READING: ReadonlySet<Action> = new Set([
   "list_workflows",
   "get_phase",
   "get_task",
@@ -183,7 +190,7 @@ const READING: ReadonlySet<Action> = new Set([
 
 /** What a client may show of a tool with these actions, or ask its user about, before it is called. */
 function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
-  const readOnly = actions.every((action) => READING.has(action));
+  const readOnly = actions.every((action) => WORKFLOW_READING.has(action));
   return {
     title: "Phase-gated workflows",
     readOnlyHint: readOnly,
@@ -191,5 +198,147 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
     destructiveHint: actions.includes("delete_session"),
     idempotentHint: readOnly,
     openWorldHint: false,
+  };
+}
+
+/**
+ * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): seed 003's
+ * five, and suspend, cancel, retry and history beside them; or one for all. The tools that were registered come back.
+ */
+export function registerRoutedTools(
+  server: McpServer,
+  engine: RoutedEngine,
+  options: RoutedToolsOptions = {},
+): readonly RoutedTool[] {
+  const tools = createRoutedTools(engine, options);
+  for (const tool of tools) registerTool(server, tool);
+  return tools;
+}
+
+function registerTool(server: McpServer, tool: RoutedTool): void {
+  const { name, title, description, inputSchema, outputSchema } = tool;
+  server.registerTool(
+    name,
+    {
+      title,
+      description,
+      inputSchema: passThroughSchema(inputSchema),
+      outputSchema: passThroughSchema(outputSchema),
+      annotations: annotations(tool),
+    },
+    async (input, ctx) => {
+      const person = new ElicitedApproval(server, ctx);
+      const answered = await tool.dispatch(input, {
+        askPerson: (question) => person.ask({ ...question, warnings: [], about: aboutOf(question) }),
+      });
+      return person.question() ?? resultOf(answered);
+    },
+  );
+}
+
+function aboutOf({ step, workflowType, sessionId }: RoutedQuestion): string {
+  return `The step ${step} of ${workflowType}, instance ${sessionId}`;
+}
+
+/** Structured, and as text for clients that know no other. */
+function resultOf({ body, isError }: RoutedToolAnswer): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
+}
+
+function annotations({ title, calls }: RoutedTool): ToolAnnotations {
+  const readOnly = calls.every((call) => READING.has(call));
+  return {
+    title,
+    readOnlyHint: readOnly,
+    // Only what is cancelled can't be gone on with.
+    destructiveHint: calls.includes("cancel"),
+    idempotentHint: readOnly,
+    openWorldHint: false,
+  };
+}
+
+/** What all answers share; short, since each tool says it. */
+const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
+
+/**
+ * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
+ * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
+ * connection, so its client may write the sessions that it has begun, and no others. The connection comes back.
+ */
+export function registerWorkspaceTools(
+  server: McpServer,
+  workspace: Pick<Workspace, "connect">,
+  options: ConnectOptions = {},
+): WorkspaceConnection {
+  const connection = workspace.connect(options);
+  for (const tool of connection.tools) {
+    const { name, title, description, readOnly } = tool;
+    server.registerTool(
+      name,
+      {
+        title,
+        description,
+        inputSchema: passThroughSchema(publishedInput(tool)),
+        outputSchema: passThroughSchema(ANSWER),
+        annotations: {
+          readOnlyHint: readOnly,
+          // An output that is saved again takes the place of the old one; the others only add. Of reading it is never asked.
+          ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
+          openWorldHint: false,
+        },
+      },
+      async (input) => {
+        const result = await connection.call(name, input);
+        return {
+          content: [{ type: "text", text: JSON.stringify(result) }],
+          structuredContent: { ...result },
+          isError: !result.success,
+        };
+      },
+    );
+  }
+  return connection;
+}
+
+/**
+ * Registers the prompt `run_workflow` with a host's own MCP server: what `workflowInstructions` says, with the workflows
+ * that there are now, and the one that the user wants. Sections can be dropped or replaced.
+ */
+export function registerWorkflowPrompt(
+  server: McpServer,
+  workspace: Pick<Workspace, "workflows" | "variables">,
+  options: Pick<InstructionsContext, "sections"> = {},
+): void {
+  const workflow = z.string().optional().describe("The workflow's name");
+  server.registerPrompt(
+    "run_workflow",
+    {
+      title: "Run a workflow",
+      description: "How a workflow is run with the tools of this server",
+      argsSchema: z.object({ workflow }),
+    },
+    async ({ workflow: wanted }) => {
+      const { variables } = workspace;
+      const text = workflowInstructions({ ...options, variables, workflows: await workspace.workflows() });
+      const task = wanted === undefined ? "Ask me which workflow to run." : `Run the workflow ${wanted} now.`;
+      return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
+    },
+  );
+}
+
+/**
+ * A Standard Schema that publishes a JSON Schema and lets everything through. The server would answer
+ * a wrong call with its validator's words; `dispatch` knows the action that was meant, and says what
+ * to write instead.
+ */
+function passThroughSchema(schema: ObjectSchema): StandardSchemaWithJSON {
+  const published = () => ({ ...schema });
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "phasegate",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: published, output: published },
+    },
   };
 }

@@ -5,13 +5,13 @@
  * UTF-8 has no place for.
  */
 import * as z from "zod";
-import { PhasegateError } from "../../errors.js";
-import type { SessionKind } from "../../phased/log-check.js";
-import { type Commit, SESSION_STATUSES, type SessionSummary } from "../../ports/storage-adapter.js";
-import { ROUTED_SESSIONS } from "../../routed/state/machine.js";
-import { isSessionId, type SessionId } from "../../workflow/names.js";
-import { RECORDED_SESSIONS } from "../../workspace/session/machine.js";
-import { CommandFailure, EXIT } from "../exit-codes.js";
+import { PhasegateError } from "../errors.js";
+import type { SessionKind } from "../phased/log-check.js";
+import { type Commit, SESSION_STATUSES, type SessionSummary } from "../ports/storage-adapter.js";
+import { ROUTED_SESSIONS } from "../routed/state/machine.js";
+import { isSessionId, type SessionId } from "../workflow/names.js";
+import { RECORDED_SESSIONS } from "../workspace/session/machine.js";
+import { CommandFailure, EXIT } from "./exit-codes.js";
 
 /** The version of the format. A change that an older version can't read needs a new one, and a reader for this one. */
 const LINES_FORMAT = 1;
