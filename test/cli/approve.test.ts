@@ -2,7 +2,7 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createVerifiers } from "phasegate/verify";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { run } from "./run-cli.js";
 import { waitingSession } from "./waiting-session.js";
 

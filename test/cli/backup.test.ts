@@ -2,9 +2,9 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FileStorage } from "phasegate/fs";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { livedIn } from "../support/house.js";
 import { makeEngine } from "../support/make-engine.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
 
 async function aState() {

@@ -1,7 +1,7 @@
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { run } from "./run-cli.js";
 import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
 

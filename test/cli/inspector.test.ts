@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { BIN } from "./bin.js";
 import { GARDENS } from "./routed-folders.js";
 import { SMALL, writeFiles } from "./workflow-folders.js";

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { Plan } from "../../src/plan/plan.js";
-import { CORPUS, skipReason } from "../definition/corpus-workflow.js";
 import type { Answer } from "../mcp/connect-in-memory.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 import { connectToBin } from "./serve-client.js";
 
 const WORKFLOW = "spec_execution_v1";

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { RotatingFile } from "../../src/cli/log.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 async function logIn(maxBytes: number, kept: number) {
   const folder = join(await temporaryFolder(), "logs");

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import * as z from "zod";
-import { CORPUS as PHASED } from "../definition/corpus-workflow.js";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
+import { CORPUS as PHASED } from "../workflow/corpus-workflow.js";
 import { connectToBin } from "./serve-client.js";
 
 const FOLDER = join(PHASED, "../../orchestrator");

@@ -4,9 +4,9 @@ import { ScriptedDecider } from "phasegate/ai";
 import { FileStorage } from "phasegate/fs";
 import { createRoutedEngine } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { people } from "../support/approvals.js";
 import { DEPTH_GATE, gardenWith } from "../support/gated-garden.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
 
 const DUG = { report: { status: "success", details: { depth: 20 } } } as const;

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { serveHttp as serveInProcess } from "../../src/cli/serve-http.js";
 import { routed, Script } from "../routed/engine/garden.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { GARDENS } from "./routed-folders.js";
 import { serveHttp } from "./serve-http.js";
 import { writeFiles } from "./workflow-folders.js";

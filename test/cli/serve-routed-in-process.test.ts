@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { runCli } from "../../src/cli/run.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { GARDENS } from "./routed-folders.js";
 import { run } from "./run-cli.js";
 import { writeFiles } from "./workflow-folders.js";

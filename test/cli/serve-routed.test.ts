@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startModelServer } from "../../src/testing/model-server.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { runBin } from "./bin.js";
 import { CORPUS, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
 import { serveHttp } from "./serve-http.js";

@@ -2,7 +2,7 @@ import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Answer, answerOf } from "../mcp/connect-in-memory.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { makeWorkspace } from "../workspace/make-workspace.js";
 import { run } from "./run-cli.js";
 import { connectToBin } from "./serve-client.js";

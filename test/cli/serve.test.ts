@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, symlink } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Answer } from "../mcp/connect-in-memory.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { BIN, runBin } from "./bin.js";
 import { connectToBin } from "./serve-client.js";
 import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";

@@ -3,8 +3,8 @@ import { createEngine, type Engine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import { FakeClock } from "phasegate/testing";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { built, twoPhases } from "../support/workflows.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
 
 /** A state folder, and what a host has done in it. */

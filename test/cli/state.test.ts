@@ -6,9 +6,9 @@ import { FileStorage } from "phasegate/fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { openState } from "../../src/cli/state.js";
 import { withoutPasswords } from "../../src/cli/terminal.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { livedIn } from "../support/house.js";
 import { emptyDatabase } from "../support/postgres.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 import { run } from "./run-cli.js";
 
 afterEach(() => {

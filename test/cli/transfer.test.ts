@@ -9,9 +9,9 @@ import { exportLines, writeToFile } from "../../src/cli/export.js";
 import { checkLines, importBlock } from "../../src/cli/import.js";
 import { commitHash } from "../../src/log/commit.js";
 import { wrapStorage } from "../../src/testing/broken.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { livedIn, logOf } from "../support/house.js";
 import { makeEngine } from "../support/make-engine.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 import { piped } from "./piped.js";
 import { run } from "./run-cli.js";
 

@@ -1,7 +1,7 @@
 import { symlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { run } from "./run-cli.js";
 import { FAULTY, SMALL, writeFiles } from "./workflow-folders.js";
 

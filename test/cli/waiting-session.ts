@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { createEngine, MemoryContent } from "phasegate";
 import { FileStorage } from "phasegate/fs";
 import type { Verifier } from "phasegate/verify";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { askingFiles, people } from "../support/approvals.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 import { writeFiles } from "./workflow-folders.js";
 
 /** A state folder with a session that waits for Ann or Bob, and the files that a person and a server need. */

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { CORPUS, skipReason } from "../definition/corpus-workflow.js";
 import type { Answer } from "../mcp/connect-in-memory.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 import { runBin } from "./bin.js";
 import { connectToBin } from "./serve-client.js";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe } from "vitest";
 import { FileStorage } from "../../src/storage/files/storage.js";
-import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { temporaryRoots } from "../storage/files/temporary-root.js";
 import { contentionTests } from "./contention.js";
 
 describe("FileStorage", () => {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { temporaryRoots } from "../storage/files/temporary-root.js";
 import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";

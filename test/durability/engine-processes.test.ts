@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { temporaryRoots } from "../storage/files/temporary-root.js";
 import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { FilePlans } from "../../src/content/file-plans.js";
 import { createEngine } from "../../src/phased/engine.js";
 import { FileStorage } from "../../src/storage/files/storage.js";
-import { temporaryRoots } from "../adapters/fs/temporary-root.js";
+import { temporaryRoots } from "../storage/files/temporary-root.js";
 import { workersOf } from "../support/worker-process.js";
 import { claimOf, planned, THREE_PHASES, tickedIds } from "./planned-workflow.js";
 

@@ -12,7 +12,7 @@ import { checkLines, importBlock } from "../../src/cli/import.js";
 import type { RoutedEngineOptions } from "../../src/routed/options.js";
 import { ROUTED_SCHEMA } from "../../src/routed/state/events.js";
 import { routed, Script } from "../routed/engine/garden.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const SAMPLES = "test/samples";
 const names = (await readdir(SAMPLES)).sort();

@@ -10,8 +10,8 @@ import { describe, expect, it } from "vitest";
 import { exportLines } from "../../src/cli/export.js";
 import { checkLines, importBlock } from "../../src/cli/import.js";
 import { phasedMachine } from "../../src/phased/pinned.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { makeEngine } from "../support/make-engine.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 
 const SAMPLES = "test/samples";
 const names = (await readdir(SAMPLES)).sort();

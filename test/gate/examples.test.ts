@@ -5,7 +5,7 @@ import { formatDiagnostic } from "../../src/workflow/diagnostic.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { FIELD_TYPES, type FieldType } from "../../src/workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
-import { texts } from "../definition/workflow-texts.js";
+import { texts } from "../workflow/workflow-texts.js";
 import { complaints } from "./rules.js";
 
 const FILE = "phases/1/gate-definition.yaml";

@@ -460,7 +460,7 @@ describe("definition errors", () => {
     const text =
       'evidence_schema:\n  x:\n    type: int\n    validator: "valu > 3"\ncross_field_validation:\n  - rule: "evidence.z > 1"\n';
     const { readWorkflow } = await import("../../src/workflow/files/read-workflow.js");
-    const { texts } = await import("../definition/workflow-texts.js");
+    const { texts } = await import("../workflow/workflow-texts.js");
     const { diagnostics } = await readWorkflow("garden_v1", texts({ "phases/1/gate-definition.yaml": text }));
     const errors = diagnostics.filter(({ severity }) => severity === "error");
     expect(errors.map(({ file, line, column, code }) => `${file}:${line}:${column} ${code}`)).toEqual([

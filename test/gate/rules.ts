@@ -3,7 +3,7 @@ import { compileRules } from "../../src/gate/gate-rules.js";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import type { JsonObject } from "../../src/workflow/json.js";
 import type { FieldGate } from "../../src/workflow/structure.js";
-import { texts } from "../definition/workflow-texts.js";
+import { texts } from "../workflow/workflow-texts.js";
 
 /** The gate that a gate file's text is; throws what is wrong with it. */
 export async function gateOf(text: string): Promise<FieldGate> {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const DEMO = fileURLToPath(new URL("../../examples/demo/run.ts", import.meta.url));
 

@@ -14,13 +14,13 @@ interface Row {
   readonly name: string;
 }
 
-/** The rows of the page's tables that name a test; a file without a folder lies in `lies/`. */
+/** The rows of the page's tables that name a test; a file without a folder lies in `adversarial/`. */
 function rowsOf(page: string): Row[] {
   return page.split("\n").flatMap((line) => {
     const [, lie, stop, test] = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
     const [file, name] = test?.split(" › ") ?? [];
     if (lie === undefined || stop === undefined || file === undefined || name === undefined) return [];
-    return [{ lie, stop, file: file.includes("/") ? file : `lies/${file}`, name }];
+    return [{ lie, stop, file: file.includes("/") ? file : `adversarial/${file}`, name }];
   });
 }
 
@@ -65,9 +65,9 @@ describe("the list of attacks", () => {
     expect(missingIn(rows)).toEqual([]);
   });
 
-  it("names every lie that is told in test/lies, where it isn't an honest agent's test", () => {
-    const files = readdirSync(join(TESTS, "lies")).filter((file) => file.endsWith(".test.ts"));
-    const told = files.flatMap((file) => testsIn(`lies/${file}`).map((name) => `lies/${file} › ${name}`));
+  it("names every lie that is told in test/adversarial, where it isn't an honest agent's test", () => {
+    const files = readdirSync(join(TESTS, "adversarial")).filter((file) => file.endsWith(".test.ts"));
+    const told = files.flatMap((file) => testsIn(`adversarial/${file}`).map((name) => `adversarial/${file} › ${name}`));
     const named = new Set(rows.map(({ file, name }) => `${file} › ${name}`));
     const left = told.filter((test) => !named.has(test) && !/honest agent/.test(test));
     expect(left).toEqual([]);

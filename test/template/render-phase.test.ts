@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { phaseValues, renderPhase, renderTask, taskValues } from "../../src/template/phase.js";
 import { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../../src/workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition } from "../../src/workflow/structure.js";
-import { CORPUS, skipReason } from "../definition/corpus-workflow.js";
+import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
 
 const REASON = skipReason("spec_execution_v1");
 

@@ -8,7 +8,7 @@ import { contentContract, runContentContract } from "../../src/testing/content-c
 import { ContractError } from "../../src/testing/contract.js";
 import { defineWorkflow } from "../../src/workflow/define-workflow.js";
 import { FAULTY, SMALL, writeFiles } from "../cli/workflow-folders.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const inCode = defineWorkflow({
   type: "in_code",

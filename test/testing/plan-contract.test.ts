@@ -6,7 +6,7 @@ import { MemoryPlans } from "../../src/content/memory.js";
 import type { PlanSource } from "../../src/ports/content-provider.js";
 import { planContract } from "../../src/testing/content-contract.js";
 import { digest } from "../../src/workflow/json.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 type Plans = Readonly<Record<string, string>>;
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { workersOf } from "../support/worker-process.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
 import { makeWorkspace } from "./make-workspace.js";
 import { VERSIONS } from "./versions.js";
 

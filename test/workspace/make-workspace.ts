@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "phasegate/workspace";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 /** A workspace in a folder of its own: a project with a bundle and a core in it, and an output folder beside it. */
 export interface MadeWorkspace {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { openWall } from "../../src/sandbox/open.js";
 import { checkedOutput } from "../../src/workspace/session/folders.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { write } from "./make-workspace.js";
 
 const ID = "2026-01-02-030405";

@@ -5,7 +5,7 @@ import { FileStorage } from "phasegate/fs";
 import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/workspace";
 import { beforeEach, describe, expect, it } from "vitest";
 import { recordedMachine } from "../../src/workspace/session/machine.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { type MadeWorkspace, makeWorkspace, write } from "./make-workspace.js";
 
 let storage: MemoryStorage;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { openFolders, placesOf } from "../../src/workspace/roots/folders.js";
 import { Roots } from "../../src/workspace/roots/roots.js";
-import { temporaryFolder } from "../walls/temporary-folder.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
 
 const SESSION = "2025-10-11-143022";
 let base: string;

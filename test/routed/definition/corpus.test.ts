@@ -3,7 +3,7 @@ import { join, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { readRoutedWorkflow } from "../../../src/workflow/files/routed-workflow.js";
-import { CORPUS as PHASED } from "../../definition/corpus-workflow.js";
+import { CORPUS as PHASED } from "../../workflow/corpus-workflow.js";
 import { FolderOfTexts } from "./folder-of-texts.js";
 
 const CORPUS = join(PHASED, "../../orchestrator");

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { temporaryRoots } from "../../adapters/fs/temporary-root.js";
+import { temporaryRoots } from "../../storage/files/temporary-root.js";
 import { newSchema, postgresUrl } from "../../support/postgres.js";
 import { workersOf } from "../../support/worker-process.js";
 import { routed, Script } from "./garden.js";

@@ -3,8 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import type { StorageAdapter } from "phasegate";
 import { PostgresStorage } from "phasegate/postgres";
 import { SqliteStorage } from "phasegate/sqlite";
+import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.js";
-import { temporaryFolder } from "../../walls/temporary-folder.js";
 
 /** A database that nobody else uses. */
 export interface Place {

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { type Worker, workersOf } from "../../support/worker-process.js";
-import { temporaryFolder } from "../../walls/temporary-folder.js";
 import { PLACES } from "./place.js";
 import { SCENARIOS } from "./scenarios.js";
 import { stage } from "./stage.js";

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FileTexts } from "phasegate/fs";
 import { RoutedFolders } from "phasegate/routed";
-import { temporaryFolder } from "../../walls/temporary-folder.js";
+import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { stepText } from "../definition/folder-of-texts.js";
 
 /** A workflow that branches, and one that is broken, as files. */

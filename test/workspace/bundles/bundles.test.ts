@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { discoverBundles, readBundle } from "phasegate/workspace";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "../../walls/temporary-folder.js";
+import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { write } from "../make-workspace.js";
 
 const OFFICE = fileURLToPath(new URL("../bundle", import.meta.url));

@@ -2,7 +2,7 @@ import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "phasegate/workspace";
-import { temporaryFolder } from "../../walls/temporary-folder.js";
+import { temporaryFolder } from "../../sandbox/temporary-folder.js";
 import { write } from "../make-workspace.js";
 
 /** A copy of the office bundle and its core, in a project of its own. */

@@ -1,0 +1,21 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { temporaryRoots } from "../storage/files/temporary-root.js";
+import { workersOf } from "../support/worker-process.js";
+
+const TIMES = process.env.PHASEGATE_LONG === "1" ? 1000 : 150;
+const LINES = ["a", "b", "c", "d"];
+
+const newRoot = temporaryRoots();
+const startWorker = workersOf(join(import.meta.dirname, "replace-worker.ts"));
+
+/** Each process replaces the whole file for its own line: whoever overwrites another's text takes its number back. */
+it("loses nothing of what several processes write into one file", { timeout: 300_000 }, async () => {
+  const root = await newRoot();
+  await writeFile(join(root, "tasks.md"), LINES.map((line) => `${line}:0\n`).join(""));
+  const workers = LINES.map((line) => startWorker(root, line, `${TIMES}`));
+  for (const { ended } of workers) expect(await ended).toEqual({ lines: [], exitCode: 0, errors: "" });
+  expect(await readFile(join(root, "tasks.md"), "utf8")).toBe(LINES.map((line) => `${line}:${TIMES}\n`).join(""));
+  expect(await readdir(root)).toEqual(["tasks.md"]);
+});

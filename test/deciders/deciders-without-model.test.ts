@@ -1,0 +1,81 @@
+import { LinearDecider, ScriptedDecider } from "phasegate/ai";
+import { describe, expect, it } from "vitest";
+import { loadPackage } from "../../src/deciders/exchange.js";
+import type { DecisionRequest } from "../../src/routed/decision/request.js";
+import { request } from "../routed/decision/requests.js";
+import { failure } from "../support/failure.js";
+
+const signal = new AbortController().signal;
+
+describe("LinearDecider", () => {
+  const next = async (parts: Partial<DecisionRequest>) => {
+    const { currentStep, ...rest } = request(parts);
+    const asked = parts.operation === "start" ? rest : { ...rest, ...(currentStep ? { currentStep } : {}) };
+    return (await new LinearDecider().decide(asked)).nextStep;
+  };
+
+  it("goes through the steps in their order, and finishes after the last", async () => {
+    expect(await next({ operation: "start" })).toBe("Dig");
+    expect(await next({ currentStep: "Dig" })).toBe("Sow");
+    expect(await next({ currentStep: "Sow" })).toBe("Water");
+    expect(await next({ currentStep: "Water" })).toBe("FINISH");
+  });
+
+  it("keeps to what may follow: ahead, else the end, else back", async () => {
+    expect(await next({ currentStep: "Dig", allowed: ["Dig", "Water", "FINISH"] })).toBe("Water");
+    expect(await next({ currentStep: "Sow", allowed: ["Dig", "FINISH"] })).toBe("FINISH");
+    expect(await next({ currentStep: "Water", allowed: ["Sow", "Dig"] })).toBe("Dig");
+    expect(await next({ operation: "start", allowed: ["Sow"] })).toBe("Sow");
+  });
+
+  it("leaves a client that comes back on its step, unless it has done it", async () => {
+    const back = { operation: "resume", currentStep: "Sow" } as const;
+    expect(await next({ ...back, assumedStep: "Dig", report: { status: "success" } })).toBe("Sow");
+    expect(await next({ ...back, assumedStep: "Sow", report: { status: "lost" } })).toBe("Sow");
+    expect(await next({ ...back, assumedStep: "Sow", report: { status: "success" } })).toBe("Water");
+    expect(await next({ ...back, assumedStep: "Dig", allowed: ["Water"] })).toBe("Water");
+  });
+});
+
+describe("ScriptedDecider", () => {
+  it("answers one after the other, and keeps what it was asked", async () => {
+    const script = new ScriptedDecider(["Sow", { nextStep: "Water", reasoning: "dry", contextUpdates: { dry: true } }]);
+    expect(await script.decide(request(), { signal })).toEqual({ nextStep: "Sow", contextUpdates: {} });
+    expect(await script.decide(request({ currentStep: "Sow" }), { signal })).toEqual({
+      nextStep: "Water",
+      reasoning: "dry",
+      contextUpdates: { dry: true },
+    });
+    expect(script.requests.map(({ currentStep }) => currentStep)).toEqual(["Dig", "Sow"]);
+  });
+
+  it("fails as it is told, and at its end", async () => {
+    const script = new ScriptedDecider([new Error("no weather")]);
+    await expect(script.decide(request(), { signal })).rejects.toThrow("no weather");
+    expect(await failure(script.decide(request(), { signal }))).toMatchObject({
+      code: "DECIDER_FAILED",
+      message: "the script has no answer for request 2",
+      details: { reason: "unavailable", retryable: false },
+    });
+  });
+
+  it("may be a function of what is asked", async () => {
+    const script = new ScriptedDecider(async ({ report }) => (report?.status === "success" ? "Sow" : "Dig"));
+    expect(await script.decide(request(), { signal })).toMatchObject({ nextStep: "Sow" });
+    expect(await script.decide(request({ report: { status: "failure" } }), { signal })).toMatchObject({
+      nextStep: "Dig",
+    });
+  });
+});
+
+it("says what to install where a client isn't there", async () => {
+  const cause = new Error("Cannot find package 'ai'");
+  const error = await failure(loadPackage("ai", "7", () => Promise.reject(cause)));
+  expect(error).toMatchObject({
+    code: "DECIDER_FAILED",
+    message: "this decider needs ai, which can't be loaded",
+    remedy: expect.stringContaining("npm install ai@7"),
+    details: { reason: "unavailable", retryable: false, requests: 0 },
+    cause,
+  });
+});

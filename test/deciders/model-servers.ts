@@ -1,0 +1,62 @@
+import { createGoogle } from "@ai-sdk/google";
+import { createOpenAI } from "@ai-sdk/openai";
+import {
+  AiSdkDecider,
+  type DeciderExchange,
+  GeminiDecider,
+  type ModelDeciderOptions,
+  type StepDecider,
+} from "phasegate/ai";
+import { type ModelServer, type ModelServerReplies, type ModelServerReply, startModelServer } from "phasegate/testing";
+import { onTestFinished } from "vitest";
+import type { DecisionRequest } from "../../src/routed/decision/request.js";
+import { request } from "../routed/decision/requests.js";
+/** A key that must turn up nowhere but in the requests' headers. Of no provider's shape: only who knows it finds it. */
+export const KEY = "planted+key/42=never:shown";
+
+/** A server with these replies, closed after the test. */
+export async function modelServer(replies: ModelServerReplies): Promise<ModelServer> {
+  const server = await startModelServer(replies);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A model's words for a next step. */
+export function decision(next: string, parts: Record<string, unknown> = {}): ModelServerReply {
+  const answer = { next_step_name: next, updated_context: [], status_suggestion: null, reasoning: null, ...parts };
+  return { text: JSON.stringify(answer) };
+}
+
+/** Every decider that speaks HTTP, made for a server: the same must hold of all. */
+export const CLIENTS: Readonly<Record<string, (url: string, options: ModelDeciderOptions) => StepDecider>> = {
+  "Gemini's client": (baseUrl, options) =>
+    new GeminiDecider({ apiKey: KEY, model: "gemini-test", baseUrl, ...options }),
+  "the AI SDK with OpenAI's responses": (url, options) =>
+    new AiSdkDecider({ model: openAi(url).responses("gpt-test"), secrets: [KEY], ...options }),
+  "the AI SDK with OpenAI's chat": (url, options) =>
+    new AiSdkDecider({ model: openAi(url).chat("gpt-test"), secrets: [KEY], ...options }),
+  "the AI SDK with Google": (url, options) =>
+    new AiSdkDecider({
+      model: createGoogle({ apiKey: KEY, baseURL: `${url}/v1beta` })("gemini-test"),
+      secrets: [KEY],
+      ...options,
+    }),
+};
+
+function openAi(url: string) {
+  return createOpenAI({ apiKey: KEY, baseURL: `${url}/v1` });
+}
+
+/** A decider on a server with these replies, and what its hook heard. */
+export async function decider(
+  make: (url: string, options: ModelDeciderOptions) => StepDecider,
+  replies: ModelServerReplies,
+  options: ModelDeciderOptions = {},
+) {
+  const server = await modelServer(replies);
+  const exchanges: DeciderExchange[] = [];
+  const made = make(server.url, { onExchange: (exchange) => exchanges.push(exchange), ...options });
+  const decide = (parts: Partial<DecisionRequest> = {}, signal = new AbortController().signal) =>
+    made.decide(request(parts), { signal });
+  return { server, exchanges, made, decide };
+}

@@ -1,0 +1,27 @@
+import type { Commit } from "../../src/ports/storage-adapter.js";
+import { MemoryStorage } from "../../src/storage/memory/storage.js";
+import type { SessionId } from "../../src/workflow/names.js";
+/** A storage behind which somebody has edited the log by hand. */
+export class AlteredStorage extends MemoryStorage {
+  /** What became of a session's commits. */
+  alter: ((commits: readonly Commit[]) => readonly Commit[]) | undefined;
+
+  /** Edits one commit. */
+  edit(version: number, parts: Partial<Commit>): void {
+    this.alter = (commits) => commits.map((commit) => (commit.version === version ? { ...commit, ...parts } : commit));
+  }
+
+  async #commits(id: SessionId): Promise<readonly Commit[]> {
+    const commits: Commit[] = [];
+    for await (const commit of super.log(id)) commits.push(commit);
+    return this.alter?.(commits) ?? commits;
+  }
+
+  override async read(id: SessionId): Promise<Commit | undefined> {
+    return (await this.#commits(id)).at(-1);
+  }
+
+  override async *log(id: SessionId, { after = 0, limit = 1e9 } = {}): AsyncGenerator<Commit> {
+    yield* (await this.#commits(id)).filter(({ version }) => version > after).slice(0, limit);
+  }
+}

@@ -1,0 +1,394 @@
+import { createApproverKeys, MemoryStorage, type NotificationName } from "phasegate";
+import { describe, expect, it } from "vitest";
+import { commitHash } from "../../../src/log/commit.js";
+import { AlteredStorage } from "../../log/altered-storage.js";
+import { makeAsking } from "../../support/approvals.js";
+import { failure } from "../../support/failure.js";
+
+type Asking = Awaited<ReturnType<typeof makeAsking>>;
+
+/** An approval that must be refused, with nothing changed, for that reason; the host hears of it. */
+async function expectForged(made: Asking, sessionId: string, request: Parameters<Asking["engine"]["approve"]>[1]) {
+  const { engine } = made;
+  const before = await engine.getState(sessionId);
+  const heard: unknown[] = [];
+  const stop = engine.on("security" satisfies NotificationName, (payload) => void heard.push(payload));
+  const refused = await failure(engine.approve(sessionId, request));
+  stop();
+  expect(refused.code).toBe("APPROVAL_REFUSED");
+  expect(heard).toMatchObject([{ operation: "approve", code: "APPROVAL_REFUSED" }]);
+  expect(await engine.getState(sessionId)).toEqual(before);
+  return refused.code === "APPROVAL_REFUSED" ? refused.details.reason : undefined;
+}
+
+describe("an approval is refused", () => {
+  it("that nobody has signed", async () => {
+    const made = await makeAsking();
+    const { sessionId, question } = await made.waiting();
+    const request = { by: "ann", evidenceHash: question.evidenceHash };
+    expect(await expectForged(made, sessionId, request)).toBe("unsigned");
+  });
+
+  it("that somebody else has signed in an approver's name", async () => {
+    const made = await makeAsking();
+    const { sessionId } = await made.waiting();
+    for (const { privateKey } of [made.keys.eve, made.keys.bob]) {
+      expect(await expectForged(made, sessionId, await made.signed(sessionId, { privateKey }))).toBe("signature");
+    }
+  });
+
+  it("by somebody whom the gate does not name, although the host knows them", async () => {
+    const made = await makeAsking();
+    const { sessionId } = await made.waiting();
+    const cat = { by: "cat", privateKey: made.keys.cat.privateKey };
+    expect(await expectForged(made, sessionId, await made.signed(sessionId, cat))).toBe("not_an_approver");
+    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.submit(sessionId, 2);
+    expect(await made.engine.approve(sessionId, await made.signed(sessionId, cat))).toMatchObject({ by: "cat" });
+  });
+
+  it("by somebody whom the host does not know, or by a name that objects have by themselves", async () => {
+    const made = await makeAsking();
+    const { sessionId } = await made.waiting();
+    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.submit(sessionId, 2);
+    for (const by of ["eve", "Ann", "ann ", "__proto__", "constructor", "toString"]) {
+      const word = await made.signed(sessionId, { by, privateKey: made.keys.eve.privateKey });
+      expect(await expectForged(made, sessionId, word), by).toBe("unknown_approver");
+    }
+  });
+
+  it("of other evidence than what waits", async () => {
+    const made = await makeAsking();
+    const { sessionId } = await made.waiting();
+    const word = await made.signed(sessionId);
+    for (const evidenceHash of ["", "0".repeat(64), word.evidenceHash.toUpperCase()]) {
+      expect(await expectForged(made, sessionId, { ...word, evidenceHash })).toBe("other_evidence");
+    }
+  });
+
+  it("whose evidence was changed after it was given", async () => {
+    const made = await makeAsking();
+    const { sessionId } = await made.waiting();
+    const word = await made.signed(sessionId);
+    await made.submit(sessionId, 1, { but: "this is not what was seen" });
+    expect(await expectForged(made, sessionId, word)).toBe("other_evidence");
+    const { evidenceHash } = await made.question(sessionId);
+    expect(await expectForged(made, sessionId, { ...word, evidenceHash })).toBe("signature");
+  });
+
+  it("that was given before, for the same evidence in the same phase, once the session had gone back", async () => {
+    const made = await makeAsking();
+    const { sessionId } = await made.waiting();
+    const first = await made.signed(sessionId);
+    await made.engine.approve(sessionId, first);
+    await made.submit(sessionId, 2);
+    const second = await made.signed(sessionId);
+    await made.engine.rollback(sessionId, { to: 1 });
+    await made.submit(sessionId);
+    expect(await expectForged(made, sessionId, first)).toBe("signature");
+    await made.engine.approve(sessionId, await made.signed(sessionId));
+    await made.submit(sessionId, 2);
+    for (const word of [first, second]) expect(await expectForged(made, sessionId, word)).toBe("signature");
+  });
+
+  it("that was given for another session with the same evidence", async () => {
+    const made = await makeAsking();
+    const [one, other] = [await made.waiting(), await made.waiting()];
+    expect(one.question.evidenceHash).toBe(other.question.evidenceHash);
+    expect(await expectForged(made, other.sessionId, await made.signed(one.sessionId))).toBe("signature");
+  });
+
+  it("that says something else than what was signed: another note, another time, a yes for a no", async () => {
+    const made = await makeAsking();
+    const { sessionId } = await made.waiting();
+    const word = await made.signed(sessionId, { note: "only behind a flag" });
+    const signedAt = "2026-01-01T00:00:00.000Z";
+    expect(await expectForged(made, sessionId, { ...word, note: "ship it" })).toBe("signature");
+    const { note: _, ...without } = word;
+    expect(await expectForged(made, sessionId, without)).toBe("signature");
+    expect(await expectForged(made, sessionId, { ...word, signature: { ...word.signature, signedAt } })).toBe(
+      "signature",
+    );
+    const no = await made.signed(sessionId, { decision: "deny", note: "no" });
+    expect(await expectForged(made, sessionId, no)).toBe("signature");
+  });
+
+  it("whose signature is none at all, also where the host takes unsigned ones", async () => {
+    const made = await makeAsking({ allowUnsignedApprovals: true });
+    const { sessionId } = await made.waiting();
+    const word = await made.signed(sessionId);
+    const { value, signedAt } = word.signature;
+    for (const forged of ["", "x", "A".repeat(86), `${value}A`, value.slice(0, -1), "ä".repeat(86)]) {
+      const signature = { signedAt, value: forged };
+      expect(await expectForged(made, sessionId, { ...word, signature }), forged).toBe("signature");
+    }
+  });
+
+  it("of a session that is paused, failed or complete, or waits for nobody", async () => {
+    const made = await makeAsking({ limits: { maxAttempts: 1 } });
+    const { engine, waiting, signed, start } = made;
+    const paused = await waiting();
+    const word = await signed(paused.sessionId);
+    await engine.pause(paused.sessionId);
+    const refused = await failure(engine.approve(paused.sessionId, word));
+    expect(refused).toMatchObject({ code: "INVALID_TRANSITION", details: { command: "approve", status: "paused" } });
+    await engine.resume(paused.sessionId);
+    expect(await engine.approve(paused.sessionId, word)).toMatchObject({ passed: true });
+
+    const failed = await waiting();
+    const late = await signed(failed.sessionId);
+    await engine.deny(failed.sessionId, {
+      ...(await signed(failed.sessionId, { decision: "deny", note: "no" })),
+      note: "no",
+    });
+    expect(await failure(engine.approve(failed.sessionId, late))).toMatchObject({
+      message: "ann has denied that already in phase 1",
+    });
+    const other = { ...late, evidenceHash: "x" };
+    expect(await failure(engine.approve(failed.sessionId, other))).toMatchObject({ details: { status: "failed" } });
+
+    await engine.overrideGate(failed.sessionId, { phase: 1, by: "host", reason: "seen" });
+    await engine.overrideGate(failed.sessionId, { phase: 2, by: "host", reason: "seen" });
+    await engine.completePhase(failed.sessionId, { phase: 3, evidence: {} });
+    expect(await failure(engine.approve(failed.sessionId, other))).toMatchObject({ details: { status: "completed" } });
+
+    const nobody = await failure(engine.approve(await start(), late));
+    expect(nobody).toMatchObject({ code: "APPROVAL_REFUSED", details: { reason: "not_waiting" } });
+    expect((await failure(engine.approve("nobody_at_all", late))).code).toBe("SESSION_NOT_FOUND");
+  });
+
+  it("without a name, or a no without a word", async () => {
+    const { engine, waiting } = await makeAsking();
+    const { sessionId, question } = await waiting();
+    const { evidenceHash } = question;
+    for (const by of ["", " ", "x".repeat(201)]) {
+      expect(await failure(engine.approve(sessionId, { by, evidenceHash }))).toMatchObject({
+        details: { field: "by" },
+      });
+    }
+    const silent = await failure(engine.deny(sessionId, { by: "ann", evidenceHash, note: " " }));
+    expect(silent).toMatchObject({ code: "INVALID_INPUT", details: { field: "note" } });
+  });
+});
+
+describe("of two who decide at once", () => {
+  it("one wins, and the other is told who it was", async () => {
+    const { engine, waiting, signed, keys } = await makeAsking();
+    const { sessionId } = await waiting();
+    const ann = await signed(sessionId);
+    const note = "not like this";
+    const bob = await signed(sessionId, { by: "bob", privateKey: keys.bob.privateKey, decision: "deny", note });
+    const outcomes = await Promise.allSettled([
+      engine.approve(sessionId, ann),
+      engine.deny(sessionId, { ...bob, note }),
+    ]);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    const lost = outcomes.find(({ status }) => status === "rejected");
+    expect(lost).toMatchObject({ reason: { code: "APPROVAL_REFUSED", details: { reason: "not_waiting" } } });
+    expect(String(lost?.status === "rejected" && lost.reason)).toMatch(/ann has approved|bob has denied/);
+    expect((await engine.getState(sessionId)).version).toBe(3);
+  });
+
+  it("a crash between commit and answer is mended by the same call, signed anew", async () => {
+    const { engine, waiting, signed } = await makeAsking();
+    const { sessionId, question } = await waiting();
+    const key = { idempotencyKey: "ann-approves" };
+    const { evidenceHash } = question;
+    const word = await signed(sessionId);
+    const first = await engine.approve(sessionId, { ...word, ...key });
+    const later = await signed(sessionId, { about: question, at: "2031-01-01T00:00:00.000Z" });
+    const again = await engine.approve(sessionId, { ...later, ...key });
+    expect(later.signature).not.toEqual(word.signature);
+    expect(again).toEqual({ ...first, replayed: true });
+    const other = await failure(engine.approve(sessionId, { by: "bob", evidenceHash, ...key }));
+    expect(other.code).toBe("IDEMPOTENCY_KEY_REUSED");
+  });
+
+  it("a submission repeated under its key gets its first answer, also after the yes", async () => {
+    const { engine, start, signed } = await makeAsking();
+    const sessionId = await start();
+    const request = { phase: 1, evidence: { tests_pass: true }, idempotencyKey: "k" };
+    const first = await engine.completePhase(sessionId, request);
+    await engine.approve(sessionId, await signed(sessionId));
+    expect(await engine.completePhase(sessionId, request)).toEqual({ ...first, replayed: true });
+  });
+});
+
+describe("unsigned approvals, where the host takes them", () => {
+  it("are recorded as what they are, by whom the gate names", async () => {
+    const { engine, waiting } = await makeAsking({ allowUnsignedApprovals: true });
+    const { sessionId, question } = await waiting();
+    const { evidenceHash, unsignedAllowed } = question;
+    expect(unsignedAllowed).toBe(true);
+    const stranger = await failure(engine.approve(sessionId, { by: "client user", evidenceHash }));
+    expect(stranger).toMatchObject({ details: { reason: "not_an_approver" } });
+    const answer = await engine.approve(sessionId, { by: "ann", evidenceHash });
+    expect(answer).toMatchObject({ passed: true, by: "ann", authenticated: false });
+    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ by: "ann", authenticated: false }]);
+  });
+});
+
+describe("an approval that another process has written", () => {
+  /** A session in its second phase, let through by an engine with its own idea of who Ann is. */
+  async function letThrough(mine: Partial<Parameters<typeof makeAsking>[0]> = {}) {
+    const storage = new MemoryStorage();
+    const theirs = await makeAsking({ storage, ...mine });
+    const { sessionId } = await theirs.waiting();
+    await theirs.engine.approve(sessionId, await theirs.signed(sessionId));
+    return { storage, sessionId, theirs };
+  }
+
+  it("with a key that it has made itself opens nothing here", async () => {
+    const { storage, sessionId } = await letThrough();
+    const { engine, submit } = await makeAsking({ storage });
+    const reasons = [
+      await failure(engine.getPhase(sessionId)),
+      await failure(engine.getPhase(sessionId, 1)),
+      await failure(submit(sessionId, 2)),
+      await failure(engine.retryPhase(sessionId, { phase: 2 })),
+    ];
+    for (const refused of reasons) {
+      expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason: "signature" } });
+    }
+    expect(reasons[0]?.message).toBe(
+      "phase 1 was passed on an approval by ann that this host does not believe (signature)",
+    );
+    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", distrust: "signature" }]);
+  });
+
+  it("is mended by going back and asking again", async () => {
+    const { storage, sessionId } = await letThrough();
+    const { engine, submit, signed } = await makeAsking({ storage });
+    expect(await engine.rollback(sessionId, { to: 1 })).toMatchObject({ phase: { currentPhase: 1 } });
+    await submit(sessionId);
+    expect(await engine.approve(sessionId, await signed(sessionId))).toMatchObject({ passed: true });
+    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+  });
+
+  it("a way back that ends behind it is refused before anything is changed", async () => {
+    const { storage, sessionId, theirs } = await letThrough();
+    await theirs.submit(sessionId, 2);
+    await theirs.engine.approve(sessionId, await theirs.signed(sessionId));
+    const { engine } = await makeAsking({ storage });
+    const { version } = await engine.getState(sessionId);
+    expect((await failure(engine.rollback(sessionId, { to: 2 }))).code).toBe("APPROVAL_REFUSED");
+    expect((await engine.getState(sessionId)).version).toBe(version);
+  });
+
+  it("counts where it was signed by somebody whom this host knows", async () => {
+    const { storage, sessionId, theirs } = await letThrough();
+    const { engine, submit } = await makeAsking({ storage, approvers: theirs.approvers });
+    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await submit(sessionId, 2)).toMatchObject({ awaiting: { phase: 2 } });
+    expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, by: "ann", authenticated: true }]);
+  });
+
+  it("that nobody has signed counts only where unsigned ones do", async () => {
+    const storage = new MemoryStorage();
+    const theirs = await makeAsking({ storage, allowUnsignedApprovals: true });
+    const { sessionId, question } = await theirs.waiting();
+    await theirs.engine.approve(sessionId, { by: "ann", evidenceHash: question.evidenceHash });
+    const { approvers } = theirs;
+    const strict = await makeAsking({ storage, approvers });
+    expect(await failure(strict.engine.getPhase(sessionId))).toMatchObject({ details: { reason: "unsigned" } });
+    const lenient = await makeAsking({ storage, approvers, allowUnsignedApprovals: true });
+    expect(await lenient.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+  });
+
+  it("is looked at once: later calls read what is new", async () => {
+    const { theirs, sessionId, storage } = await letThrough();
+    await theirs.engine.getPhase(sessionId);
+    const reads: unknown[] = [];
+    const log = storage.log.bind(storage);
+    storage.log = (id, options) => {
+      reads.push(options?.after);
+      return log(id, options);
+    };
+    await theirs.engine.getPhase(sessionId);
+    expect(reads).toEqual([]);
+    await theirs.engine.pause(sessionId);
+    await theirs.engine.resume(sessionId);
+    await theirs.engine.getPhase(sessionId);
+    expect(reads).not.toContain(undefined);
+    expect(reads).not.toContain(0);
+  });
+
+  it("is no business of sessions whose gates ask nobody, nor of a host's override", async () => {
+    const { storage, sessionId } = await letThrough();
+    const { engine, start } = await makeAsking({ storage });
+    await engine.rollback(sessionId, { to: 1 });
+    await engine.overrideGate(sessionId, { phase: 1, by: "host", reason: "seen" });
+    expect(await engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    expect(await engine.getPhase(await start())).toMatchObject({ currentPhase: 1 });
+  });
+});
+
+describe("a log that was edited by hand", () => {
+  it("does not pass where the host has a key, however well its hashes were made again", async () => {
+    const storage = new MemoryStorage();
+    const made = await makeAsking({ storage, hashKey: "of the host" });
+    const { sessionId } = await made.waiting();
+    const forger = await makeAsking({ storage, approvers: made.approvers });
+    const forged = { by: "ann", evidenceHash: "x", signature: { signedAt: "", value: "" } };
+    expect((await failure(forger.engine.approve(sessionId, forged))).code).toBe("TAMPERED");
+  });
+
+  /** Rewrites what a session's third commit says, which let it pass, and makes the hashes anew. */
+  async function rewritten(edit: (body: string) => string, hashKey?: string) {
+    const storage = new AlteredStorage();
+    const made = await makeAsking({ storage, ...(hashKey === undefined ? {} : { hashKey }) });
+    const { sessionId } = await made.waiting();
+    await made.engine.approve(sessionId, await made.signed(sessionId));
+    expect(await made.engine.getPhase(sessionId)).toMatchObject({ currentPhase: 2 });
+    storage.alter = (commits) =>
+      commits.map((commit) => {
+        if (commit.version !== 3) return commit;
+        const body = edit(commit.body);
+        expect(body).not.toBe(commit.body);
+        return { ...commit, body, hash: commitHash(commit.previousHash, body) };
+      });
+    return { ...made, sessionId };
+  }
+
+  const without = (body: string) => {
+    const parsed: { events: { type: string }[] } = JSON.parse(body);
+    return JSON.stringify({ ...parsed, events: parsed.events.filter(({ type }) => type !== "approved") });
+  };
+  const edits: readonly (readonly [string, (body: string) => string, string])[] = [
+    ["the yes was taken out", without, "unsigned"],
+    ["other evidence was put in its place", (body) => body.replace("tests_pass", "tests_none"), "other_evidence"],
+    [
+      "something else is handed on",
+      (body) => body.replace('"evidence":', '"output":{"inline":7},"evidence":'),
+      "other_evidence",
+    ],
+    ["the yes is to another commit", (body) => body.replace('"asked":2', '"asked":1'), "other_evidence"],
+    ["the yes is somebody else's", (body) => body.replace('"by":"ann"', '"by":"bob"'), "signature"],
+    ["the yes is nobody's", (body) => body.replace(/"signature":\{[^}]*\},?/, ""), "unsigned"],
+  ];
+  for (const [name, edit, reason] of edits) {
+    it(`is not believed where ${name}, with hashes made anew`, async () => {
+      const { engine, submit, sessionId } = await rewritten(edit);
+      for (const refused of [await failure(engine.getPhase(sessionId)), await failure(submit(sessionId, 2))]) {
+        expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason } });
+      }
+      expect((await engine.audit(sessionId)).approvals).toMatchObject([{ phase: 1, distrust: reason }]);
+    });
+
+    it(`is changed where ${name}, and the host has a key`, async () => {
+      const { engine, submit, sessionId } = await rewritten(edit, "of the host");
+      expect((await failure(submit(sessionId, 2))).code).toBe("TAMPERED");
+      expect(await engine.audit(sessionId)).toMatchObject({ intact: false, versions: 2, approvals: [] });
+    });
+  }
+});
+
+describe("keys", () => {
+  it("are another pair each time", async () => {
+    const [one, other] = await Promise.all([createApproverKeys(), createApproverKeys()]);
+    expect(one.publicKey).toMatch(/^ed25519:[A-Za-z0-9_-]{43}$/);
+    expect(one.publicKey).not.toBe(other.publicKey);
+    expect(one.privateKey).toMatch(/^-----BEGIN PRIVATE KEY-----\n[A-Za-z0-9+/=]{64}\n-----END PRIVATE KEY-----\n$/);
+  });
+});

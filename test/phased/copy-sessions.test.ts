@@ -1,0 +1,299 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type CopyProgress, copySessions, MemoryStorage, parseSessionId, type StorageAdapter } from "phasegate";
+import { FileStorage, type FileStorageOptions } from "phasegate/fs";
+import { commitChain, makeCommit } from "phasegate/testing";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { StoreLayout } from "../../src/storage/files/layout.js";
+import { AlteredStorage } from "../log/altered-storage.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { failure } from "../support/failure.js";
+import { livedIn, logOf } from "../support/house.js";
+import { makeEngine, startTwoPhases } from "../support/make-engine.js";
+
+async function openFiles(options: FileStorageOptions = {}) {
+  const storage = await FileStorage.open(await temporaryFolder(), options);
+  onTestFinished(() => storage.close());
+  return storage;
+}
+const HASH_KEY = "a key of the host, of more than 32 characters";
+
+/** The same as a storage, with something that happens before a commit is appended. */
+function hooked(storage: StorageAdapter, hook: (append: number) => Promise<void> | void): StorageAdapter {
+  let count = 0;
+  return {
+    ...{ capabilities: storage.capabilities, countActive: (upTo) => storage.countActive(upTo) },
+    ...{ read: (id) => storage.read(id), log: (id, options) => storage.log(id, options) },
+    ...{ payload: (id, hash) => storage.payload(id, hash), list: (query) => storage.list(query) },
+    remove: (id) => storage.remove(id),
+    append: async (commit) => {
+      count += 1;
+      await hook(count);
+      await storage.append(commit);
+    },
+  };
+}
+
+async function expectSame(from: StorageAdapter, to: StorageAdapter, ids: Iterable<string>): Promise<void> {
+  for (const id of ids) {
+    const log = await logOf(to, id);
+    expect(log.length).toBeGreaterThan(1);
+    expect(log).toEqual(await logOf(from, id));
+    expect(await makeEngine({ storage: to }).engine.audit(id)).toMatchObject({ intact: true, versions: log.length });
+  }
+  expect((await to.list({})).items).toEqual((await from.list({})).items);
+}
+
+describe("copySessions", () => {
+  it("copies logs and payloads to the letter, from files to memory and back to files", async () => {
+    const [files, memory, again] = [await openFiles(), new MemoryStorage(), await openFiles()];
+    const { ids } = await livedIn(files);
+    const report = await copySessions(files, memory);
+    expect(report).toMatchObject({ sessions: 4, commits: 14, refused: [], settled: true });
+    expect(report.bytes).toBeGreaterThan(300_000);
+    await expectSame(files, memory, Object.values(ids));
+    expect(await copySessions(memory, again)).toEqual(report);
+    await expectSame(files, again, Object.values(ids));
+    expect(JSON.stringify(await logOf(again, ids.large))).toContain("\\ud800");
+  });
+
+  it("leaves sessions that go on where they were, with their keys", async () => {
+    const [from, to] = [new MemoryStorage(), new MemoryStorage()];
+    const { ids, clock } = await livedIn(from);
+    await copySessions(from, to);
+    const { engine } = makeEngine({ storage: to, clock });
+    await engine.resume(ids.odd);
+    expect((await engine.getState(ids.odd)).head.status).toBe("active");
+    const again = { phase: 1, evidence: { summary: "added the parser", tests_pass: true }, idempotencyKey: "once" };
+    expect(await engine.completePhase(ids.done, again)).toMatchObject({ passed: true });
+    expect(await logOf(to, ids.done)).toHaveLength(3);
+  });
+
+  it("checks and copies HMAC chains with their key, and refuses them without it", async () => {
+    const [from, to] = [new MemoryStorage(), new MemoryStorage()];
+    const { ids } = await livedIn(from, { hashKey: HASH_KEY });
+    const blind = await copySessions(from, to);
+    expect(blind).toMatchObject({ sessions: 0, commits: 0, settled: true });
+    expect(new Set(blind.refused.map(({ reason }) => reason))).toEqual(new Set(["unreadable"]));
+    expect(await copySessions(from, to, { hashKey: HASH_KEY })).toMatchObject({ sessions: 4, refused: [] });
+    const bytes = new TextEncoder().encode(HASH_KEY);
+    expect(await copySessions(from, new MemoryStorage(), { hashKey: bytes })).toMatchObject({ sessions: 4 });
+    const { engine } = makeEngine({ storage: to, hashKey: HASH_KEY });
+    expect(await engine.audit(ids.odd)).toMatchObject({ intact: true });
+  });
+
+  it("goes on where it was interrupted, at any commit", async () => {
+    const from = new MemoryStorage();
+    const { ids } = await livedIn(from);
+    for (let at = 1; at <= 14; at += 1) {
+      const to = new MemoryStorage();
+      const cut = hooked(to, (count) => {
+        if (count === at) throw new Error("the power is gone");
+      });
+      await expect(copySessions(from, cut)).rejects.toThrow("the power is gone");
+      const control = new AbortController();
+      const aborting = hooked(to, () => control.abort());
+      const cutShort = copySessions(from, aborting, { signal: control.signal });
+      if (at < 14) await expect(cutShort).rejects.toMatchObject({ name: "AbortError" });
+      else await cutShort.catch(() => undefined);
+      expect((await copySessions(from, to)).commits).toBe(Math.max(0, 14 - at));
+      await expectSame(from, to, Object.values(ids));
+    }
+  });
+
+  it("is one result where two copy at once", async () => {
+    const from = new MemoryStorage();
+    const { ids } = await livedIn(from);
+    const to = await openFiles();
+    const [one, other] = await Promise.all([copySessions(from, to), copySessions(from, to)]);
+    expect(one.commits + other.commits).toBe(14);
+    expect([one.refused, other.refused]).toEqual([[], []]);
+    await expectSame(from, to, Object.values(ids));
+  });
+
+  it("refuses a session that differs, by its id, and copies the others", async () => {
+    const [from, to] = [new MemoryStorage(), new MemoryStorage()];
+    const { ids, engine } = await livedIn(from);
+    const { engine: other } = makeEngine({ storage: to });
+    await copySessions(from, to, { sessionIds: [ids.odd, ids.large] });
+    await engine.resume(ids.odd);
+    await other.pause(ids.large, { note: "here" });
+    await other.pause(ids.large).catch(() => undefined);
+    await engine.pause(ids.large, { note: "there" });
+    const { refused, sessions } = await copySessions(from, to);
+    expect(sessions).toBe(3);
+    expect(refused).toEqual([expect.objectContaining({ sessionId: ids.large, reason: "differs" })]);
+    expect(await copySessions(from, to, { sessionIds: [ids.large] })).toMatchObject({ sessions: 0, settled: true });
+  });
+
+  it("tells apart a target that has gone on, and one that has another log of more commits", async () => {
+    const [from, to] = [new MemoryStorage(), new MemoryStorage()];
+    const { ids, engine } = await livedIn(from);
+    await copySessions(from, to);
+    const { engine: other } = makeEngine({ storage: to });
+    await other.resume(ids.odd);
+    expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.odd, reason: "ahead" }]);
+    await other.pause(ids.odd);
+    await engine.rollback(ids.large, { to: 1 });
+    await engine.resume(ids.odd);
+    expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.odd, reason: "differs" }]);
+  });
+
+  it("refuses an id that was removed in the target: it is never used again", async () => {
+    const [from, to] = [new MemoryStorage(), new MemoryStorage()];
+    const { ids } = await livedIn(from);
+    await copySessions(from, to);
+    await makeEngine({ storage: to }).engine.deleteSession(ids.done);
+    expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.done, reason: "removed" }]);
+  });
+
+  it("copies a tombstone whose removal is not finished, which cleanup then finishes", async () => {
+    class Interrupted extends MemoryStorage {
+      override async remove(): Promise<void> {
+        throw new Error("killed");
+      }
+    }
+    const [from, to] = [new Interrupted(), new MemoryStorage()];
+    const { ids, engine } = await livedIn(from);
+    await engine.deleteSession(ids.done).catch(() => undefined);
+    await copySessions(from, to);
+    const { engine: there } = makeEngine({ storage: to });
+    expect(await failure(there.getState(ids.done))).toMatchObject({ code: "SESSION_NOT_FOUND" });
+    expect(await there.cleanup()).toEqual({ removed: [ids.done] });
+  });
+
+  it("catches up with what comes while it copies, and says when it never ends", async () => {
+    const [from, target] = [new MemoryStorage(), new MemoryStorage()];
+    const { engine, ids } = await livedIn(from);
+    let worked = 0;
+    const working = (most: number) =>
+      hooked(target, async () => {
+        if (worked >= most) return;
+        worked += 1;
+        await (worked % 2 === 1 ? engine.resume(ids.odd) : engine.pause(ids.odd));
+        if (worked === 1) await startTwoPhases(engine, "new");
+      });
+    expect(await copySessions(from, working(4))).toMatchObject({ sessions: 5, refused: [], settled: true });
+    expect(await logOf(target, ids.odd)).toEqual(await logOf(from, ids.odd));
+    await engine.start({ workflowType: "two_phases", target: "another" });
+    const busy = await copySessions(from, working(1000), { passes: 2 });
+    expect(busy).toMatchObject({ settled: false });
+  });
+
+  it("tells of a session that goes while it is copied", async () => {
+    const [from, target] = [new MemoryStorage(), new MemoryStorage()];
+    const { engine, ids } = await livedIn(from);
+    const to = hooked(target, async (count) => {
+      if (count === 5) await engine.deleteSession(ids.done);
+    });
+    expect((await copySessions(from, to)).refused).toMatchObject([{ sessionId: ids.done, reason: "not_found" }]);
+    expect((await copySessions(from, to, { sessionIds: ["nobody"] })).refused).toMatchObject([
+      { sessionId: "nobody", reason: "not_found" },
+    ]);
+    expect((await copySessions(from, to, { sessionIds: [ids.done] })).refused).toMatchObject([
+      { sessionId: ids.done, reason: "not_found" },
+    ]);
+  });
+
+  it("copies nothing from the place on where a log does not hold", async () => {
+    const edits: readonly [string, (storage: AlteredStorage) => void, number][] = [
+      ["body", (storage) => storage.edit(2, { body: "{}" }), 1],
+      ["summary", (storage) => (storage.alter = (all) => all.map((one) => withStatus(one, "completed"))), 0],
+      ["order", (storage) => (storage.alter = (all) => [...all.slice(0, 1), ...all.slice(2)]), 1],
+      ["format", (storage) => storage.edit(3, { schema: 99 }), 2],
+      ["kind", (storage) => (storage.alter = (all) => all.map((one) => withKind(one, "routed"))), 0],
+    ];
+    for (const [name, edit, copied] of edits) {
+      const [from, to] = [new AlteredStorage(), new MemoryStorage()];
+      const { ids } = await livedIn(from);
+      edit(from);
+      const { refused, commits } = await copySessions(from, to, { sessionIds: [ids.odd] });
+      expect([name, refused[0]?.reason]).toEqual([name, name === "kind" ? "unknown_kind" : "unreadable"]);
+      expect([name, commits, (await logOf(to, ids.odd)).length]).toEqual([name, 0, copied]);
+    }
+  });
+
+  it("refuses a session whose newest commits were cut off, as an audit does, and copies the others", async () => {
+    const root = await temporaryFolder();
+    const from = await FileStorage.open(root);
+    const { ids } = await livedIn(from);
+    const folder = new StoreLayout(root).session(parseSessionId(ids.odd));
+    const { version = 0 } = (await from.read(parseSessionId(ids.odd))) ?? {};
+    await from.close();
+    await rm(join(folder, `${version}.json`));
+    const cut = await FileStorage.open(root);
+    const reason = expect.stringContaining(`names commit ${version} as one of the session's, and it is missing`);
+    expect(await makeEngine({ storage: cut }).engine.audit(ids.odd)).toMatchObject({ intact: false, reason });
+    const to = new MemoryStorage();
+    const { refused, sessions } = await copySessions(cut, to);
+    expect(refused).toMatchObject([{ sessionId: ids.odd, reason: "unreadable", message: reason }]);
+    expect(sessions).toBe(3);
+    expect(await logOf(to, ids.odd)).toEqual([]);
+    await cut.close();
+  });
+
+  it("refuses a session with a payload that is missing or another one", async () => {
+    for (const text of [undefined, "other"]) {
+      class Lossy extends MemoryStorage {
+        override async payload(): Promise<string | undefined> {
+          return text;
+        }
+      }
+      const from = new Lossy();
+      const { ids } = await livedIn(from);
+      const { refused, sessions } = await copySessions(from, new MemoryStorage());
+      expect(sessions).toBe(3);
+      expect(refused).toMatchObject([{ sessionId: ids.large, reason: "unreadable", cause: { code: "TAMPERED" } }]);
+    }
+  });
+
+  it("refuses what the target takes not, and stops where the target fails", async () => {
+    const from = new MemoryStorage();
+    const { ids } = await livedIn(from);
+    const small = await openFiles({ maxCommitBytes: 50_000 });
+    expect((await copySessions(from, small)).refused).toMatchObject([
+      { sessionId: ids.large, reason: "not_taken", cause: { code: "TOO_LARGE" } },
+    ]);
+    const other = new MemoryStorage();
+    for (const commit of commitChain(2)) await other.append(commit);
+    expect((await copySessions(other, new MemoryStorage())).refused).toMatchObject([{ reason: "unreadable" }]);
+  });
+
+  it("copies those that are asked for, and tells how far it has come", async () => {
+    const from = new MemoryStorage();
+    const { ids } = await livedIn(from);
+    const told: CopyProgress[] = [];
+    const onProgress = (progress: CopyProgress) => void told.push(progress);
+    const to = new MemoryStorage();
+    await copySessions(from, to, { query: { status: ["completed", "failed"] }, onProgress });
+    expect((await to.list({})).items.map(({ sessionId }) => sessionId)).toEqual([ids.failed, ids.done]);
+    expect(told.map(({ pass, sessionId, sessions, commits }) => [pass, sessionId, sessions, commits])).toEqual([
+      [1, ids.failed, 1, 4],
+      [1, ids.done, 2, 7],
+      [2, ids.failed, 1, 7],
+      [2, ids.done, 2, 7],
+    ]);
+    expect(await failure(copySessions(from, to, { sessionIds: ["../x"] }))).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await to.read(parseSessionId(ids.odd))).toBeUndefined();
+  });
+
+  it("gives up where the target refuses for ever", async () => {
+    const from = new MemoryStorage();
+    const { ids } = await livedIn(from);
+    class Stubborn extends MemoryStorage {
+      override read = async () => makeCommit({ sessionId: ids.done });
+      override append = () => super.append(makeCommit({ version: 7 }));
+    }
+    expect((await copySessions(from, new Stubborn(), { sessionIds: [ids.done] })).refused).toHaveLength(1);
+  });
+});
+
+type One = Awaited<ReturnType<typeof logOf>>[number];
+
+function withStatus(commit: One, status: One["summary"]["status"]): One {
+  return { ...commit, summary: { ...commit.summary, status } };
+}
+
+function withKind(commit: One, kind: string): One {
+  return { ...commit, summary: { ...commit.summary, kind } };
+}

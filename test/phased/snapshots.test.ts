@@ -1,0 +1,231 @@
+import {
+  createEngine,
+  defineWorkflow,
+  type JsonValue,
+  MemoryContent,
+  MemoryStorage,
+  type StorageAdapter,
+} from "phasegate";
+import type { Verifier } from "phasegate/verify";
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import { makeProject, startVerified } from "../support/verified.js";
+
+const CHANGED =
+  "evidence_schema: {done: {type: boolean}}\nverify: {verifier: changed_since_phase_start, path: a.txt}\n";
+const OPEN = "checkpoint: {strict: true, allow_override: true}\nevidence_schema: {done: {type: boolean}}\n";
+const done = { done: true };
+
+/** A verifier that passes what began with what `at` gives, and shows what it was given. */
+function beginning(at: () => Promise<JsonValue>): Verifier & { readonly given: unknown[] } {
+  const given: unknown[] = [];
+  return {
+    given,
+    snapshot: at,
+    verify: async ({ snapshot }) => {
+      given.push(snapshot);
+      return { ok: true, message: "seen" };
+    },
+  };
+}
+
+const SNAP = "evidence_schema: {done: {type: boolean}}\nverify: snap\n";
+
+describe("what a phase begins with", () => {
+  it("is what stood there at the start", async () => {
+    const { verifiers, write } = await makeProject();
+    await write("a.txt", "before");
+    const { submit } = await startVerified([CHANGED, OPEN], { verifiers });
+    expect(await submit(done)).toMatchObject({ passed: false, verification: [{ ok: false, ran: "a.txt" }] });
+    await write("a.txt", "after");
+    expect(await submit(done)).toMatchObject({ passed: true });
+  });
+
+  it("is taken when a gate passes, and anew after a rollback", async () => {
+    const { verifiers, write } = await makeProject();
+    await write("a.txt", "one");
+    const { engine, sessionId, submit } = await startVerified([OPEN, CHANGED], { verifiers });
+    await write("a.txt", "two");
+    await submit(done);
+    expect(await submit(done, 2)).toMatchObject({ passed: false });
+    await write("a.txt", "three");
+    await engine.rollback(sessionId, { to: 1 });
+    await submit(done);
+    expect(await submit(done, 2)).toMatchObject({ passed: false });
+    await write("a.txt", "four");
+    expect(await submit(done, 2)).toMatchObject({ passed: true });
+  });
+
+  it("is all that it has ever begun with, also for an engine that was not there", async () => {
+    const { verifiers, write } = await makeProject();
+    const storage = new MemoryStorage();
+    await write("a.txt", "original");
+    const { engine, content, sessionId, submit } = await startVerified([OPEN, CHANGED], { verifiers, storage });
+    await submit(done);
+    await write("a.txt", "junk");
+    await engine.rollback(sessionId, { to: 1 });
+    await submit(done);
+    await write("a.txt", "original");
+    for (const each of [engine, createEngine({ storage, content, verifiers })]) {
+      const refused = await each.completePhase(sessionId, { phase: 2, evidence: done });
+      expect(refused).toMatchObject({ passed: false, verification: [{ ok: false, ran: "a.txt" }] });
+      expect(JSON.stringify(refused)).toContain("nothing new");
+    }
+    await write("a.txt", "better");
+    expect(await submit(done, 2)).toMatchObject({ passed: true });
+  });
+
+  it("is given to a verifier with what there was before, oldest first, of this phase alone", async () => {
+    let looks = 0;
+    const seen: unknown[] = [];
+    const snap: Verifier = {
+      snapshot: async () => {
+        looks += 1;
+        return looks;
+      },
+      verify: async ({ snapshot, earlierSnapshots }) => {
+        seen.push([snapshot, earlierSnapshots]);
+        return { ok: true, message: "seen" };
+      },
+    };
+    const { engine, sessionId, submit } = await startVerified([SNAP, SNAP, OPEN], { verifiers: { snap } });
+    for (const _ of [1, 2, 3]) {
+      await submit(done);
+      await submit(done, 2);
+      await engine.rollback(sessionId, { to: 1 });
+    }
+    expect(seen).toEqual([
+      [1, undefined],
+      [2, undefined],
+      [3, [1]],
+      [4, [2]],
+      [5, [1, 3]],
+      [6, [2, 4]],
+    ]);
+  });
+
+  it("is taken of the phase that a rollback leads to, an override and a skip", async () => {
+    const snap = beginning(async () => snap.given.length);
+    const { engine, sessionId, submit } = await startVerified([SNAP, OPEN, SNAP], { verifiers: { snap } });
+    await submit(done);
+    await engine.rollback(sessionId, { to: 1 });
+    await submit(done);
+    await engine.overrideGate(sessionId, { phase: 2, by: "ann", reason: "known" });
+    await submit(done, 3);
+    expect(snap.given).toEqual([0, 1, 2]);
+  });
+
+  it("is taken when a person's yes lets a session into it", async () => {
+    const snap = beginning(async () => "as it was");
+    const gate = "evidence_schema: {done: {type: boolean}}\napproval: {prompt: Good?}\n";
+    const { engine, sessionId, submit } = await startVerified([gate, SNAP], {
+      verifiers: { snap },
+      allowUnsignedApprovals: true,
+    });
+    await submit(done);
+    const asked = await engine.getApproval(sessionId);
+    await engine.approve(sessionId, { by: "ann", evidenceHash: asked?.evidenceHash ?? "" });
+    await submit(done, 2);
+    expect(snap.given).toEqual(["as it was"]);
+  });
+
+  it("stands beside the log where it is long, and is read from there by another engine", async () => {
+    const long = Array.from({ length: 10_000 }, (_, index) => `file ${index}`);
+    const snap = beginning(async () => long);
+    const storage: StorageAdapter = new MemoryStorage();
+    const { sessionId, content } = await startVerified([SNAP, OPEN], { verifiers: { snap }, storage });
+    const other = createEngine({ storage, content, verifiers: { snap } });
+    expect(await other.audit(sessionId)).toMatchObject({ intact: true });
+    expect((await storage.read(sessionId))?.body.length).toBeLessThan(10_000);
+    await other.completePhase(sessionId, { phase: 1, evidence: done });
+    expect(snap.given).toEqual([long]);
+  });
+
+  it.each<[string, () => Promise<JsonValue>, string]>([
+    ["a crash", () => Promise.reject(new Error("/home/secret")), "its verifier failed"],
+    ["what is not JSON", async () => JSON.parse("1", () => new Date(0)), "what it gave is not JSON"],
+    ["what is too long", async () => "x".repeat(5 * 2 ** 20), "it has 5242882 characters"],
+  ])("does not keep anybody out: %s is recorded, blocks the gate, and a retry looks anew", async (_, broken, words) => {
+    let isBroken = true;
+    const snap = beginning(() => (isBroken ? broken() : Promise.resolve("whole")));
+    const { engine, sessionId, submit } = await startVerified([SNAP, OPEN], { verifiers: { snap } });
+    const refused = await submit(done);
+    expect(refused).toMatchObject({ passed: false, problems: [{ problem: "unverified" }] });
+    expect(JSON.stringify(refused)).toContain(words);
+    expect(JSON.stringify(refused)).not.toContain("secret");
+    isBroken = false;
+    await engine.retryPhase(sessionId, { phase: 1, by: "agent" });
+    expect(await submit(done)).toMatchObject({ passed: true });
+    expect(snap.given).toEqual(["whole"]);
+  });
+
+  it("is not looked at again by a retry where it is there", async () => {
+    let looks = 0;
+    const snap = beginning(async () => {
+      looks += 1;
+      return looks;
+    });
+    const gate = `${SNAP}checkpoint: {strict: true}\n`;
+    const { engine, sessionId, submit } = await startVerified([gate, OPEN], { verifiers: { snap } });
+    await submit({ done: false });
+    await engine.retryPhase(sessionId, { phase: 1 });
+    await submit(done);
+    expect(snap.given).toEqual([1]);
+    expect(looks).toBe(1);
+  });
+
+  it("is told of to whoever lets a session in without the verifier, as `phasegate approve` may", async () => {
+    const snap = beginning(async () => "late");
+    const storage = new MemoryStorage();
+    const { sessionId, content, engine } = await startVerified([OPEN, SNAP], { verifiers: { snap }, storage });
+    await createEngine({ storage, content }).completePhase(sessionId, { phase: 1, evidence: done });
+    const refused = await engine.completePhase(sessionId, { phase: 2, evidence: done });
+    expect(JSON.stringify(refused)).toContain("nothing was recorded; retry_phase records it anew");
+    await engine.retryPhase(sessionId, { phase: 2, by: "agent" });
+    expect(await engine.completePhase(sessionId, { phase: 2, evidence: done })).toMatchObject({ passed: true });
+  });
+});
+
+describe("migrate", () => {
+  const schema = z.object({ done: z.boolean() });
+  const structure = (revision: string, verify: string[]) =>
+    defineWorkflow({
+      ...{ type: "moved", revision, name: "Moved", description: "Moves" },
+      phases: [
+        {
+          number: 1,
+          name: "One",
+          content: "# One",
+          gate: { evidence: schema, verify: verify.map((verifier) => ({ verifier })) },
+        },
+      ],
+    });
+
+  it("looks at what a new check begins with, and keeps what the others began with", async () => {
+    const first = beginning(async () => `first ${first.given.length}`);
+    const second = beginning(async () => "second");
+    const storage = new MemoryStorage();
+    const verifiers = { first, second };
+    const engine = createEngine({
+      storage,
+      content: new MemoryContent({ workflows: [structure("1", ["first"])] }),
+      verifiers,
+    });
+    const { sessionId } = await engine.start({ workflowType: "moved", target: "a" });
+    const content = new MemoryContent({ workflows: [structure("2", ["first", "second"])] });
+    const newer = createEngine({ storage, content, verifiers });
+    await newer.migrate(sessionId, { by: "ann" });
+    expect(await newer.completePhase(sessionId, { phase: 1, evidence: done })).toMatchObject({ passed: true });
+    expect([first.given, second.given]).toEqual([["first 0"], ["second"]]);
+  });
+
+  it("is refused where the host lacks a verifier of the new definition", async () => {
+    const storage = new MemoryStorage();
+    const engine = createEngine({ storage, content: new MemoryContent({ workflows: [structure("1", [])] }) });
+    const { sessionId } = await engine.start({ workflowType: "moved", target: "a" });
+    const content = new MemoryContent({ workflows: [structure("2", ["second"])] });
+    const newer = createEngine({ storage, content });
+    await expect(newer.migrate(sessionId, { by: "ann" })).rejects.toMatchObject({ code: "DEFINITION_INVALID" });
+    expect((await newer.getState(sessionId)).version).toBe(1);
+  });
+});

@@ -1,0 +1,215 @@
+import { describe, expect, it } from "vitest";
+import { approvalMessage, hashEvidence } from "../../../src/approval/message.js";
+import type { SessionCommand } from "../../../src/phased/state/commands.js";
+import { sessionHeadSchema } from "../../../src/phased/state/head.js";
+import { phaseHistory } from "../../../src/phased/state/history.js";
+import { HASH } from "./model.js";
+import { asking, phaseOf, Run, structureOf, submit, word } from "./run.js";
+
+const asks = structureOf([phaseOf(1, { gate: asking(true), skippable: true }), 2]);
+const OTHER = "cd".repeat(32);
+
+/** A session that waits for a person in its first phase. */
+function waiting(limits = {}): Run {
+  return Run.started(asks, limits).do(submit(1));
+}
+
+describe("a gate that asks a person", () => {
+  it("does not pass on complete evidence: it waits", () => {
+    const run = waiting();
+    expect(run.types(1)).toEqual(["approval_requested"]);
+    expect(run.log.at(-1)?.event).toMatchObject({ attempt: 1, prompt: "Is it good?", approvers: ["ann"] });
+    expect(run.state).toMatchObject({
+      status: "active",
+      phase: 1,
+      attempts: 0,
+      completed: [],
+      awaiting: { version: 2, evidenceHash: HASH },
+    });
+  });
+
+  it("passes on a person's yes, with the evidence that was seen", () => {
+    const run = waiting();
+    run.do(word(run, "approve"));
+    expect(run.types(3)).toEqual(["approved", "gate_passed", "phase_entered"]);
+    const [approved, passed] = run.log.slice(-3).map(({ event }) => event);
+    expect(approved).toEqual({
+      ...{ type: "approved", phase: 1, by: "ann", evidenceHash: HASH, asked: 2, authenticated: true },
+    });
+    expect(passed).toEqual({
+      type: "gate_passed",
+      phase: 1,
+      position: 0,
+      attempt: 1,
+      evidence: { inline: { phase: 1 } },
+    });
+    expect(run.state).toMatchObject({ phase: 2, completed: [[0, 0]] });
+    expect(run.state.awaiting).toBeUndefined();
+  });
+
+  it("records who it was, what was said and what proves it", () => {
+    const run = waiting();
+    const signature = { signedAt: "2026-01-01T00:00:00.000Z", value: "x" };
+    const command = word(run, "approve");
+    if (command.type !== "approve") throw new Error("no approval");
+    run.do({ ...command, note: "fine", signature, keyId: "k" });
+    expect(run.log.at(-3)?.event).toMatchObject({ note: "fine", signature, keyId: "k" });
+  });
+
+  it("counts a no as a failed attempt, whose problem is the person's note", () => {
+    const run = waiting();
+    run.do(word(run, "deny"));
+    expect(run.types(2)).toEqual(["denied", "gate_failed"]);
+    expect(run.log.at(-1)?.event).toMatchObject({
+      problems: [{ field: "", problem: "denied", message: "ann denied the approval: not yet" }],
+    });
+    expect(run.state).toMatchObject({ status: "active", phase: 1, attempts: 1, spent: [[0, 1]] });
+    expect(phaseHistory(run.log).map(({ attempt, status }) => [attempt, status])).toEqual([
+      [1, "failed"],
+      [2, "active"],
+    ]);
+    expect(run.refused(word(run, "approve"))).toMatchObject({
+      code: "APPROVAL_REFUSED",
+      details: { reason: "not_waiting" },
+    });
+  });
+
+  it("fails the session on the last attempt's no, and says where a no is not authenticated", () => {
+    const run = waiting({ maxAttempts: 1 });
+    const command = word(run, "deny");
+    if (command.type !== "deny") throw new Error("no denial");
+    run.do({ ...command, authenticated: false });
+    expect(run.types(3)).toEqual(["denied", "gate_failed", "failed"]);
+    expect(run.log.at(-2)?.event).toMatchObject({
+      problems: [{ message: "ann (not authenticated) denied the approval: not yet" }],
+    });
+    expect(run.state.status).toBe("failed");
+  });
+
+  it("keeps what a schema made of the evidence, and warnings, until the yes", () => {
+    const run = Run.started(asks);
+    const warning = { field: "a", problem: "invalid", message: "hm" } as const;
+    const [output, verdict] = [{ inline: 7 }, { passed: true, warnings: [warning] } as const];
+    run.do({ type: "completePhase", phase: 1, evidence: { inline: {} }, verdict, output, evidenceHash: HASH });
+    run.do(word(run, "approve"));
+    expect(run.log.at(-2)?.event).toMatchObject({ type: "gate_passed", output, warnings: [warning] });
+  });
+
+  it("may be a gate of fields as well", () => {
+    const gate = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" } as const;
+    const approval = { prompt: "Sure?" };
+    const run = Run.started(structureOf([phaseOf(1, { gate: { ...gate, fields: [], approval } })])).do(submit(1));
+    expect(run.log.at(-1)?.event).toMatchObject({ type: "approval_requested", prompt: "Sure?" });
+    run.do(word(run, "approve"));
+    expect(run.state.status).toBe("completed");
+  });
+
+  it("never opens without the hash that a yes is bound to", () => {
+    const { evidenceHash: _, ...unbound } = { evidenceHash: "", ...submit(1) };
+    expect(() => Run.started(asks).ask(unbound)).toThrow("bound to the hash");
+  });
+});
+
+describe("while a session waits", () => {
+  it("new evidence takes the place of what was asked: a yes to the old is refused", () => {
+    const run = waiting();
+    const old = word(run, "approve");
+    run.do({ ...submit(1), evidenceHash: OTHER });
+    expect(run.state.awaiting).toEqual({ version: 3, evidenceHash: OTHER });
+    const refused = run.refused(old);
+    expect(refused).toMatchObject({ code: "APPROVAL_REFUSED", details: { phase: 1, reason: "other_evidence" } });
+    run.do(word(run, "approve", OTHER));
+    expect(run.state.phase).toBe(2);
+  });
+
+  const takesBack: readonly (readonly [string, SessionCommand])[] = [
+    ["evidence that fails", submit(1, false)],
+    ["a migration", { type: "migrate", structure: { ...asks, revision: "r2" }, by: "ann" }],
+    ["an override", { type: "overrideGate", phase: 1, by: "ann", reason: "seen" }],
+    ["a skip", { type: "skipPhase", phase: 1, by: "ann", reason: "not needed" }],
+    ["a deletion", { type: "delete" }],
+  ];
+  for (const [name, command] of takesBack) {
+    it(`${name} takes the question back`, () => {
+      const run = waiting();
+      const yes = word(run, "approve");
+      run.do(command);
+      expect(run.state.awaiting).toBeUndefined();
+      run.refused(yes);
+    });
+  }
+
+  it("a retry takes it back, where an attempt had failed", () => {
+    const run = Run.started(asks).do(submit(1, false), submit(1));
+    run.do({ type: "retryPhase", phase: 1, resetEvidence: false, by: "agent" });
+    expect(run.state.awaiting).toBeUndefined();
+    expect(run.state.submission).toEqual({ version: 3, merge: true });
+    expect(waiting().refused({ type: "retryPhase", phase: 1, resetEvidence: false, by: "agent" }).code).toBe(
+      "INVALID_TRANSITION",
+    );
+  });
+
+  it("a rollback takes it back, and what is asked again is another question", () => {
+    const run = Run.started(structureOf([1, phaseOf(2, { gate: asking() })])).do(submit(1), submit(2));
+    run.do({ type: "rollback", to: 1, by: "agent" });
+    expect(run.state.awaiting).toBeUndefined();
+    run.do(submit(1), submit(2));
+    expect(run.state.awaiting?.version).toBe(6);
+  });
+
+  it("a pause leaves it, and nobody can answer before the session is taken up again", () => {
+    const run = waiting().do({ type: "pause", note: "lunch" });
+    expect(run.state.awaiting).toEqual({ version: 2, evidenceHash: HASH });
+    expect(run.refused(word(run, "approve"))).toMatchObject({
+      code: "INVALID_TRANSITION",
+      details: { command: "approve", status: "paused", allowed: ["resume", "delete"] },
+    });
+    run.do({ type: "resume" });
+    run.do(word(run, "approve"));
+    expect(run.state.phase).toBe(2);
+  });
+
+  it("a note that is too long is refused", () => {
+    const run = waiting();
+    const command = word(run, "deny");
+    if (command.type !== "deny") throw new Error("no denial");
+    expect(run.refused({ ...command, note: "n".repeat(2001) }).code).toBe("INVALID_INPUT");
+  });
+
+  it("heads that were written before there were approvals are still read", () => {
+    const { awaiting: _, ...before } = waiting().state;
+    expect(sessionHeadSchema.parse(JSON.parse(JSON.stringify(before)))).toEqual(before);
+  });
+});
+
+describe("what an approver signs", () => {
+  const question = {
+    ...{ sessionId: "s", workflowType: "w", revision: "1", phase: 2, evidenceHash: HASH, request: OTHER },
+  };
+  const answer = { decision: "approve", by: "ann", signedAt: "2026-01-01T00:00:00.000Z" } as const;
+
+  it("is this text, which is never to change", () => {
+    expect(approvalMessage(question, answer)).toBe(
+      `phasegate approval v1\n{"by":"ann","decision":"approve","evidenceHash":"${HASH}",` +
+        `"noteDigest":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","phase":2,` +
+        `"request":"${OTHER}","revision":"1","sessionId":"s","signedAt":"2026-01-01T00:00:00.000Z","workflowType":"w"}`,
+    );
+  });
+
+  it("is another text as soon as anything in it is another", () => {
+    const texts = [
+      approvalMessage(question, answer),
+      approvalMessage(question, { ...answer, decision: "deny" }),
+      approvalMessage(question, { ...answer, by: "bob" }),
+      approvalMessage(question, { ...answer, note: "but" }),
+      approvalMessage(question, { ...answer, signedAt: "2026-01-01T00:00:00.001Z" }),
+      ...Object.keys(question).map((key) => approvalMessage({ ...question, [key]: key === "phase" ? 3 : "x" }, answer)),
+    ];
+    expect(new Set(texts).size).toBe(11);
+  });
+
+  it("stands on the evidence, whatever the order of its keys", () => {
+    expect(hashEvidence({ a: 1, b: { c: [1, 2], d: null } })).toBe(hashEvidence({ b: { d: null, c: [1, 2] }, a: 1 }));
+    expect(hashEvidence({ a: 1 })).not.toBe(hashEvidence({ a: "1" }));
+  });
+});

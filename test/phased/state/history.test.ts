@@ -1,0 +1,244 @@
+import { describe, expect, it } from "vitest";
+import type { SessionEvent } from "../../../src/phased/state/events.js";
+import {
+  artifactNames,
+  artifacts,
+  gateFailures,
+  phaseHistory,
+  type RecordedEvent,
+  secondsBetween,
+} from "../../../src/phased/state/history.js";
+import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
+
+const gate = { kind: "open", allowOverride: true } as const;
+const structure = structureOf([1, 2, 3].map((number) => phaseOf(number, { skippable: true, gate })));
+const retry = { type: "retryPhase", resetEvidence: false, by: "agent" } as const;
+const host = { by: "ann", reason: "because" } as const;
+
+/** Phase, attempt and status of every try. */
+const tries = (run: Run) => phaseHistory(run.log).map(({ phase, attempt, status }) => `${phase}.${attempt} ${status}`);
+
+/** How often phases are compared while the history of so many rollbacks is read. */
+function comparisonsOf(rollbacks: number): number {
+  let compared = 0;
+  class Counted extends Number {
+    override valueOf(): number {
+      compared += 1;
+      return super.valueOf();
+    }
+  }
+  // To the compiler it is a number: what comes out of JSON may be one.
+  const counted = (number: number): number => Object.assign(JSON.parse("{}"), { number: new Counted(number) }).number;
+  const log: RecordedEvent[] = [];
+  const add = (event: SessionEvent) => log.push({ event, at: "2026-01-01T00:00:00.000Z", version: log.length + 1 });
+  const [one, two] = [counted(1), counted(2)];
+  for (let round = 0; round < rollbacks; round += 1) {
+    add({ type: "phase_entered", phase: one, position: 0 });
+    add({ type: "gate_passed", phase: one, position: 0, attempt: 1, evidence: { inline: {} } });
+    add({ type: "phase_entered", phase: two, position: 1 });
+    add({ type: "rolled_back", from: two, to: one, position: 0, cleared: [1], by: "host" });
+  }
+  expect(phaseHistory(log)).toHaveLength(2 * rollbacks);
+  return compared;
+}
+
+describe("phaseHistory", () => {
+  it("has every try with its times, and the one under way without an end", () => {
+    const run = Run.started(structure).wait(9).do(submit(1, false)).wait(89).do(submit(1));
+    expect(phaseHistory(run.log)).toEqual([
+      {
+        ...{ phase: 1, attempt: 1, status: "failed", problems: [aProblem], durationSeconds: 10 },
+        ...{ startedAt: "2026-01-01T00:00:01.000Z", completedAt: "2026-01-01T00:00:11.000Z" },
+      },
+      {
+        ...{ phase: 1, attempt: 2, status: "completed", durationSeconds: 90 },
+        ...{ startedAt: "2026-01-01T00:00:11.000Z", completedAt: "2026-01-01T00:01:41.000Z" },
+      },
+      { phase: 2, attempt: 1, status: "active", startedAt: "2026-01-01T00:01:41.000Z" },
+    ]);
+  });
+
+  it("is empty before the first event, and ends with the workflow", () => {
+    expect(phaseHistory([])).toEqual([]);
+    const run = Run.started(structure).do(submit(1), submit(2), submit(3));
+    expect(tries(run)).toEqual(["1.1 completed", "2.1 completed", "3.1 completed"]);
+  });
+
+  it("costs as much more as there is more history, however often the session has gone back", () => {
+    const few = comparisonsOf(500);
+    expect(few).toBeGreaterThan(0);
+    expect(comparisonsOf(2000)).toBeLessThan(few * 5);
+  });
+
+  it("goes on counting after a retry, and has no try under way while the session has failed", () => {
+    const run = Run.started(structure, { maxAttempts: 2 }).do(submit(1, false), submit(1, false));
+    expect(tries(run)).toEqual(["1.1 failed", "1.2 failed"]);
+    run.wait(60).do({ ...retry, phase: 1 });
+    expect(tries(run)).toEqual(["1.1 failed", "1.2 failed", "1.3 active"]);
+    expect(phaseHistory(run.log)[2]?.startedAt).toBe("2026-01-01T00:01:04.000Z");
+    run.do(submit(1));
+    expect(tries(run)).toEqual(["1.1 failed", "1.2 failed", "1.3 completed", "2.1 active"]);
+  });
+
+  it("counts a retry before the session has failed as the try that is under way, from then on", () => {
+    const run = Run.started(structure)
+      .do(submit(1, false))
+      .wait(10)
+      .do({ ...retry, phase: 1 });
+    expect(phaseHistory(run.log)[1]).toEqual({
+      ...{ phase: 1, attempt: 2, status: "active", startedAt: "2026-01-01T00:00:13.000Z" },
+    });
+  });
+
+  it("marks what a rollback takes back, the try under way included, and leaves failures as they are", () => {
+    const run = Run.started(structure).do(submit(1), submit(2, false), submit(2), submit(3, false));
+    run.do({ type: "rollback", to: 2, by: "agent" });
+    expect(tries(run)).toEqual([
+      ...["1.1 completed", "2.1 failed", "2.2 rolled_back", "3.1 failed", "3.2 rolled_back"],
+      "2.1 active",
+    ]);
+    run.do(submit(2));
+    expect(tries(run).slice(-2)).toEqual(["2.1 completed", "3.1 active"]);
+  });
+
+  it("marks skipped and overridden phases as rolled back, too, and a failed session has no try to mark", () => {
+    const run = Run.started(structure, { maxAttempts: 1 });
+    run.do({ type: "skipPhase", phase: 1, ...host }, { type: "overrideGate", phase: 2, ...host }, submit(3, false));
+    expect(tries(run)).toEqual(["1.1 skipped", "2.1 overridden", "3.1 failed"]);
+    run.do({ type: "rollback", to: 1, by: "host" });
+    expect(tries(run)).toEqual(["1.1 rolled_back", "2.1 rolled_back", "3.1 failed", "1.1 active"]);
+  });
+
+  it("shows how the host moved a failed session on", () => {
+    for (const [type, status] of [
+      ["overrideGate", "overridden"],
+      ["skipPhase", "skipped"],
+    ] as const) {
+      const run = Run.started(structure, { maxAttempts: 1 }).do(submit(1, false), { type, phase: 1, ...host });
+      expect(tries(run)).toEqual(["1.1 failed", `1.2 ${status}`, "2.1 active"]);
+      expect(phaseHistory(run.log)[1]).toMatchObject({ startedAt: "2026-01-01T00:00:03.000Z", durationSeconds: 0 });
+    }
+  });
+
+  it("has no more to say of pauses, migrations and deletions", () => {
+    const run = Run.started(structure).do({ type: "pause" }, { type: "resume" });
+    run.do({ type: "migrate", structure, by: "ann" }, { type: "delete" });
+    expect(tries(run)).toEqual(["1.1 active"]);
+  });
+
+  it("reads a log whose beginning it was not given", () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const evidence = { inline: {} };
+    const recorded = (event: SessionEvent): RecordedEvent => ({ event, at, version: 9 });
+    const failed = recorded({ type: "gate_failed", phase: 4, attempt: 2, evidence, problems: [] });
+    const retried = recorded({ type: "retried", phase: 7, resetEvidence: true, by: "host" });
+    const passed = recorded({ type: "gate_passed", phase: 4, position: 3, attempt: 2, evidence });
+    const history = (...events: RecordedEvent[]) => phaseHistory(events);
+    expect(history(passed)).toEqual([]);
+    expect(history(failed)).toMatchObject([{ phase: 4, attempt: 3, status: "active" }]);
+    expect(history(retried)).toMatchObject([{ phase: 7, attempt: 1, status: "active" }]);
+  });
+});
+
+describe("secondsBetween", () => {
+  it("rounds, and is never below zero", () => {
+    const at = (milliseconds: number) => new Date(milliseconds).toISOString();
+    expect(secondsBetween(at(0), at(1499))).toBe(1);
+    expect(secondsBetween(at(0), at(1500))).toBe(2);
+    expect(secondsBetween(at(5000), at(0))).toBe(0);
+  });
+});
+
+describe("gateFailures", () => {
+  it("has every refusal of a gate, oldest first, with the history's attempts", () => {
+    const run = Run.started(structure, { maxAttempts: 2 }).do(submit(1, false), submit(1, false));
+    run.do({ ...retry, phase: 1 }, submit(1, false), submit(1), submit(2, false));
+    expect(gateFailures(run.log).map(({ phase, attempt, at }) => [phase, attempt, at.slice(17, 19)])).toEqual([
+      [1, 1, "02"],
+      [1, 2, "03"],
+      [1, 3, "05"],
+      [2, 1, "07"],
+    ]);
+    expect(gateFailures(run.log)[0]?.problems).toEqual([aProblem]);
+  });
+
+  it("keeps those that a rollback lies over", () => {
+    const run = Run.started(structure).do(submit(1), submit(2, false), { type: "rollback", to: 1, by: "agent" });
+    expect(gateFailures(run.log)).toHaveLength(1);
+  });
+});
+
+describe("artifacts", () => {
+  const phases = (run: Run) => [...artifacts(run.log).keys()];
+
+  it("are what passed its gate, with an output where there is one", () => {
+    const run = Run.started(structure).do(submit(1, false), submit(1));
+    const verdict = { passed: true, warnings: [] } as const;
+    run.do({ type: "completePhase", phase: 2, evidence: { inline: { b: 2 } }, verdict, output: { inline: { c: 3 } } });
+    expect([...artifacts(run.log).values()]).toEqual([
+      { phase: 1, position: 0, at: "2026-01-01T00:00:03.000Z", version: 3, evidence: { inline: { phase: 1 } } },
+      {
+        ...{ phase: 2, position: 1, at: "2026-01-01T00:00:04.000Z", version: 4, evidence: { inline: { b: 2 } } },
+        output: { inline: { c: 3 } },
+      },
+    ]);
+  });
+
+  it("are known by name: by an output's keys where there is one, beside a payload where they are", () => {
+    const verdict = { passed: true, warnings: [] } as const;
+    const run = Run.started(structure).do(submit(1));
+    run.do({ type: "completePhase", phase: 2, evidence: { inline: { b: 2 } }, verdict, output: { inline: [3] } });
+    const evidence = { payload: "abc", characters: 70_000, names: ["large"] };
+    run.do({ type: "completePhase", phase: 3, evidence, verdict });
+    const names = [...artifactNames(run.log, new Map())].map(([phase, { names: found }]) => [phase, found]);
+    expect(names).toEqual([
+      [1, ["phase"]],
+      [2, []],
+      [3, ["large"]],
+    ]);
+  });
+
+  it("are none of phases that the host moved past", () => {
+    const run = Run.started(structure);
+    run.do({ type: "overrideGate", phase: 1, ...host }, { type: "skipPhase", phase: 2, ...host }, submit(3));
+    expect(phases(run)).toEqual([3]);
+  });
+
+  it("are taken back by a rollback, and given anew", () => {
+    const run = Run.started(structure).do(submit(1), submit(2), { type: "rollback", to: 2, by: "agent" });
+    expect(phases(run)).toEqual([1]);
+    run.do(submit(2));
+    expect(artifacts(run.log).get(2)?.version).toBe(5);
+    run.do({ type: "rollback", to: 1, by: "agent" });
+    expect(phases(run)).toEqual([]);
+  });
+});
+
+describe("a history whose beginning is not at hand", () => {
+  it("hides nothing: only a structure says what a gate hides", () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const events = [
+      { event: { type: "phase_entered", phase: 1, position: 0 }, at, version: 2 },
+      { event: { type: "phase_skipped", phase: 1, position: 0, by: "ann", reason: "known" }, at, version: 3 },
+    ] as const;
+    expect(phaseHistory(events)).toEqual([
+      { phase: 1, attempt: 1, startedAt: at, completedAt: at, status: "skipped", durationSeconds: 0 },
+    ]);
+  });
+});
+
+describe("what a gate hides", () => {
+  it("is told with its attempts and failures", () => {
+    const gate = { kind: "schema", allowOverride: false, reveal: "names" } as const;
+    const run = Run.started(structureOf([phaseOf(1, { gate }), 2]));
+    const verification = [{ verifier: "sure", ok: true, message: "so", at: "2026-01-01T00:00:00.000Z" }];
+    run.do({ ...submit(1, false), verification }, { ...submit(1), verification });
+    expect(gateFailures(run.log)).toMatchObject([{ phase: 1, reveal: "names", verification }]);
+    const [failed, passed, next] = phaseHistory(run.log);
+    expect([failed, passed]).toMatchObject([
+      { status: "failed", reveal: "names", verification },
+      { status: "completed", reveal: "names", verification },
+    ]);
+    expect(next).toEqual({ phase: 2, attempt: 1, status: "active", startedAt: run.state.phaseStartedAt });
+  });
+});

@@ -1,0 +1,167 @@
+import type { AttemptLimits, SessionCommand } from "../../../src/phased/state/commands.js";
+import type { WorkflowStructure } from "../../../src/workflow/structure.js";
+/** The hash that stands for any evidence in these tests. */
+export const HASH = "ab".repeat(32);
+
+/**
+ * What a phased session should be, in the plainest words: phases are known by their numbers, and
+ * what is done stands in sets. Nothing here comes from the sources that are tested with it.
+ */
+export class Model {
+  status: "none" | "active" | "paused" | "failed" | "completed" | "deleted" = "none";
+  phase = Number.NaN;
+  readonly completed = new Set<number>();
+  readonly skipped = new Set<number>();
+  /** Whether complete evidence waits for a person. */
+  waits = false;
+  /** Failures since the phase was entered or retried. */
+  inARow = 0;
+  /** Failures by phase since it was last passed, or the host gave all of them back. */
+  readonly failures = new Map<number, number>();
+
+  structure: WorkflowStructure;
+  readonly #limits: AttemptLimits;
+
+  constructor(structure: WorkflowStructure, limits: AttemptLimits) {
+    this.structure = structure;
+    this.#limits = limits;
+  }
+
+  /** Does what is asked if it may be done; says whether it was. */
+  ask(command: SessionCommand): boolean {
+    if (command.type === "start") return this.#start();
+    if (this.status === "none" || this.status === "deleted") return false;
+    switch (command.type) {
+      case "completePhase":
+        if (this.status !== "active" || command.phase !== this.phase || this.#isUsedUp()) return false;
+        this.waits = command.verdict.passed && "approval" in this.#current().gate;
+        if (!command.verdict.passed) this.#fail();
+        else if (!this.waits) this.#pass();
+        return true;
+      case "approve":
+      case "deny":
+        if (this.status !== "active" || !this.waits || command.evidenceHash !== HASH) return false;
+        this.waits = false;
+        if (command.type === "approve") this.#pass();
+        else this.#fail();
+        return true;
+      case "pause":
+        return this.#move("active", "paused");
+      case "resume":
+        return this.#move("paused", "active");
+      case "retryPhase":
+        return this.#retry(command.phase, command.by);
+      case "rollback":
+        return this.#rollback(command.to);
+      case "overrideGate":
+        if (!this.#isAtWork() || command.phase !== this.phase || !this.#current().gate.allowOverride) return false;
+        this.#pass();
+        return true;
+      case "skipPhase":
+        if (!this.#isAtWork() || command.phase !== this.phase || !this.#current().skippable) return false;
+        this.skipped.add(this.phase);
+        this.#goOn();
+        return true;
+      case "migrate":
+        return this.#migrate(command.structure);
+      case "syncPlan":
+        return this.#migrate(command.structure);
+      case "planTicked":
+        return true;
+      case "delete":
+        this.status = "deleted";
+        return true;
+    }
+  }
+
+  /** The numbers from the first phase of the session to the last. */
+  numbers(): number[] {
+    return this.structure.phases.map(({ number }) => number).filter((number) => number >= this.structure.startPhase);
+  }
+
+  #start(): boolean {
+    if (this.status !== "none") return false;
+    this.status = "active";
+    this.phase = this.structure.startPhase;
+    return true;
+  }
+
+  #move(from: Model["status"], to: Model["status"]): boolean {
+    if (this.status !== from) return false;
+    this.status = to;
+    return true;
+  }
+
+  #isAtWork(): boolean {
+    return this.status === "active" || this.status === "failed";
+  }
+
+  #isUsedUp(): boolean {
+    return (this.failures.get(this.phase) ?? 0) >= this.#limits.maxAttemptsTotal;
+  }
+
+  #current() {
+    const phase = this.structure.phases.find(({ number }) => number === this.phase);
+    if (phase === undefined) throw new Error("the model has lost its way");
+    return phase;
+  }
+
+  #pass(): void {
+    this.completed.add(this.phase);
+    this.failures.delete(this.phase);
+    this.#goOn();
+  }
+
+  #goOn(): void {
+    this.waits = false;
+    this.inARow = 0;
+    const next = this.numbers().find((number) => number > this.phase);
+    this.status = next === undefined ? "completed" : "active";
+    this.phase = next ?? this.phase;
+  }
+
+  #fail(): void {
+    this.inARow += 1;
+    this.failures.set(this.phase, (this.failures.get(this.phase) ?? 0) + 1);
+    if (this.inARow >= this.#limits.maxAttempts || this.#isUsedUp()) this.status = "failed";
+  }
+
+  #retry(phase: number, by: "agent" | "host"): boolean {
+    if (!this.#isAtWork() || phase !== this.phase) return false;
+    const stuck = this.#isUsedUp();
+    if (by === "agent" && stuck) return false;
+    if (this.status === "active" && this.inARow === 0 && !stuck) return false;
+    this.status = "active";
+    this.waits = false;
+    this.inARow = 0;
+    if (by === "host") this.failures.delete(phase);
+    return true;
+  }
+
+  #rollback(to: number): boolean {
+    if (!this.#isAtWork() || to >= this.phase || !this.numbers().includes(to)) return false;
+    for (const number of this.numbers()) {
+      if (number < to) continue;
+      this.completed.delete(number);
+      this.skipped.delete(number);
+    }
+    this.status = "active";
+    this.waits = false;
+    this.phase = to;
+    this.inARow = 0;
+    return true;
+  }
+
+  #migrate(structure: WorkflowStructure): boolean {
+    if (this.status === "completed" || structure.type !== this.structure.type) return false;
+    const upTo = (phases: WorkflowStructure) => {
+      const numbers = phases.phases.map(({ number }) => number);
+      return numbers.slice(0, this.structure.phases.findIndex(({ number }) => number === this.phase) + 1).join();
+    };
+    if (upTo(structure) !== upTo(this.structure)) return false;
+    this.structure = structure;
+    this.waits = false;
+    for (const number of [...this.failures.keys()]) if (number > this.phase) this.failures.delete(number);
+    return true;
+  }
+}

@@ -1,0 +1,593 @@
+import { describe, expect, it } from "vitest";
+import { isPhasegateError } from "../../../src/errors.js";
+import { applyEvent } from "../../../src/phased/state/apply-event.js";
+import {
+  allowedCommands,
+  readingRefusal,
+  type SessionCommand,
+  submissionRefusal,
+} from "../../../src/phased/state/commands.js";
+import { transition } from "../../../src/phased/state/transition.js";
+import { aProblem, phaseOf, Run, structureOf, submit } from "./run.js";
+
+const free = { kind: "open", allowOverride: true } as const;
+const three = structureOf([1, 2, 3]);
+/** All three may be skipped and overridden. */
+const loose = structureOf([1, 2, 3].map((number) => phaseOf(number, { skippable: true, gate: free })));
+
+const start: SessionCommand = { type: "start", target: "src/b.ts", options: {} };
+const pause: SessionCommand = { type: "pause" };
+const resume: SessionCommand = { type: "resume" };
+const remove: SessionCommand = { type: "delete" };
+const retry = (phase: number, by: "agent" | "host" = "agent", resetEvidence = false): SessionCommand => {
+  return { type: "retryPhase", phase, resetEvidence, by };
+};
+const rollback = (to: number): SessionCommand => ({ type: "rollback", to, by: "agent" });
+const override = (phase: number): SessionCommand => ({ type: "overrideGate", phase, by: "ann", reason: "seen by eye" });
+const skip = (phase: number): SessionCommand => ({ type: "skipPhase", phase, by: "ann", reason: "not needed" });
+const migrate = (structure = loose): SessionCommand => ({ type: "migrate", structure, by: "ann" });
+
+/** A session in its second phase, in each status. */
+const inStatus = {
+  active: () => Run.started(loose, { maxAttempts: 1 }).do(submit(1)),
+  paused: () => Run.started(loose, { maxAttempts: 1 }).do(submit(1), pause),
+  failed: () => Run.started(loose, { maxAttempts: 1 }).do(submit(1), submit(2, false)),
+  completed: () => Run.started(structureOf(loose.phases.slice(0, 2))).do(submit(1), submit(2)),
+  deleted: () => Run.started(loose).do(submit(1), remove),
+};
+type Status = keyof typeof inStatus;
+
+/** What each command leads to in each status: the status after it, or the code of its refusal. */
+const TABLE: readonly (readonly [string, SessionCommand, Record<Status, string>])[] = [
+  ["start", start, refusals("INVALID_INPUT")],
+  ["a passing submission", submit(2), { ...refusals("INVALID_TRANSITION"), active: "active" }],
+  ["a failing submission", submit(2, false), { ...refusals("INVALID_TRANSITION"), active: "failed" }],
+  ["pause", pause, { ...refusals("INVALID_TRANSITION"), active: "paused" }],
+  ["resume", resume, { ...refusals("INVALID_TRANSITION"), paused: "active" }],
+  ["retry", retry(2), { ...refusals("INVALID_TRANSITION"), failed: "active" }],
+  ["rollback", rollback(1), { ...refusals("INVALID_TRANSITION"), active: "active", failed: "active" }],
+  ["override", override(2), { ...refusals("INVALID_TRANSITION"), active: "active", failed: "active" }],
+  ["skip", skip(2), { ...refusals("INVALID_TRANSITION"), active: "active", failed: "active" }],
+  [
+    "migrate",
+    migrate(),
+    {
+      ...refusals("INVALID_TRANSITION"),
+      active: "active",
+      paused: "paused",
+      failed: "failed",
+      completed: "INVALID_TRANSITION",
+    },
+  ],
+  [
+    "delete",
+    remove,
+    { ...refusals("INVALID_INPUT"), active: "deleted", paused: "deleted", failed: "deleted", completed: "deleted" },
+  ],
+];
+
+function refusals(code: string): Record<Status, string> {
+  return { active: code, paused: code, failed: code, completed: code, deleted: "INVALID_INPUT" };
+}
+
+const ALLOWED: Record<Status, string[]> = {
+  active: ["completePhase", "pause", "rollback", "delete"],
+  paused: ["resume", "delete"],
+  failed: ["retryPhase", "rollback", "delete"],
+  completed: ["delete"],
+  deleted: [],
+};
+
+describe("each command in each status", () => {
+  for (const status of Object.keys(inStatus) as Status[]) {
+    for (const [name, command, outcomes] of TABLE) {
+      const expected = outcomes[status];
+      it(`${name}, ${status}: ${expected}`, () => {
+        const run = inStatus[status]();
+        expect(run.state.status).toBe(status);
+        if (expected in inStatus) {
+          run.do(command);
+          expect(run.state.status).toBe(expected);
+          return;
+        }
+        const error = run.refused(command);
+        expect(error.code).toBe(expected);
+        expect(error.remedy).not.toBe("");
+        if (isPhasegateError(error, "INVALID_TRANSITION")) {
+          expect(error.details).toEqual({ command: command.type, status, allowed: ALLOWED[status] });
+        }
+      });
+    }
+  }
+
+  it("and before there is a session: nothing but start", () => {
+    for (const [, command] of TABLE.slice(1)) {
+      expect(new Run(three).refused(command).code).toBe("INVALID_INPUT");
+    }
+    expect(new Run(three).do(start).state.status).toBe("active");
+  });
+
+  it("leads nobody on in a session that is over, least of all to delete it", () => {
+    for (const status of ["completed", "deleted"] as const) {
+      const { structure, state, limits } = inStatus[status]();
+      const refusal = submissionRefusal(state, 2, structure, limits);
+      expect(refusal).toMatchObject({ code: "INVALID_TRANSITION", details: { status, allowed: ALLOWED[status] } });
+      expect(refusal?.remedy).toBe("It is over: start a new session for more.");
+    }
+    expect(inStatus.paused().refused(pause).remedy).toBe("Possible now: resume, delete.");
+  });
+});
+
+describe("start", () => {
+  it("pins the structure and enters the first phase", () => {
+    const run = Run.started(three);
+    expect(run.log.map(({ event }) => event)).toEqual([
+      { type: "started", target: "src/a.ts", options: {}, structure: three },
+      { type: "phase_entered", phase: 1, position: 0 },
+    ]);
+    expect(run.state).toEqual({
+      ...{ status: "active", workflowType: "demo", revision: "r1", target: "src/a.ts", structureVersion: 1 },
+      ...{ phase: 1, position: 0, baseline: 1, total: 3, completed: [], skipped: [], attempts: 0, spent: [] },
+      ...{ createdAt: "2026-01-01T00:00:01.000Z", phaseStartedAt: "2026-01-01T00:00:01.000Z" },
+    });
+  });
+
+  it("begins with phase 0 where that is the first", () => {
+    const run = Run.started(structureOf([0, 1]));
+    expect(run.state).toMatchObject({ phase: 0, position: 0 });
+    run.do(submit(0));
+    expect(run.state).toMatchObject({ phase: 1, completed: [[0, 0]] });
+  });
+
+  it("goes through numbers with gaps in their order", () => {
+    const run = Run.started(structureOf([2, 5, 40]));
+    expect(run.refused(submit(3)).code).toBe("PHASE_OUT_OF_RANGE");
+    expect(run.refused(submit(5)).code).toBe("PHASE_LOCKED");
+    run.do(submit(2), submit(5), submit(40));
+    expect(run.state).toMatchObject({ status: "completed", phase: 40, position: 2, completed: [[0, 2]] });
+  });
+
+  it("honours start_phase: what lies before it is neither done nor a way back", () => {
+    const run = Run.started(structureOf([1, 2, 3], { startPhase: 2 }));
+    expect(run.state).toMatchObject({ phase: 2, position: 1, completed: [] });
+    const behind = run.refused(submit(1));
+    expect(behind).toMatchObject({ code: "PHASE_ALREADY_COMPLETED", remedy: "Go on with phase 2." });
+    expect(run.refused(rollback(1))).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [] } });
+    expect(allowedCommands(run.state, run.structure)).not.toContain("rollback");
+    run.do(submit(2));
+    expect(run.state).toMatchObject({ phase: 3, completed: [[1, 1]] });
+    expect(run.refused(rollback(1))).toMatchObject({ details: { valid: [2] } });
+    run.do(rollback(2));
+    expect(run.state).toMatchObject({ phase: 2, completed: [] });
+  });
+});
+
+describe("a submission", () => {
+  it("that passes enters the next phase", () => {
+    const run = Run.started(three).do(submit(1));
+    expect(run.log.slice(2).map(({ event }) => event)).toEqual([
+      { type: "gate_passed", phase: 1, position: 0, attempt: 1, evidence: { inline: { phase: 1 } } },
+      { type: "phase_entered", phase: 2, position: 1 },
+    ]);
+    expect(run.state).toMatchObject({ phase: 2, attempts: 0, phaseStartedAt: "2026-01-01T00:00:02.000Z" });
+    expect(run.state.submission).toBeUndefined();
+  });
+
+  it("that passes the last gate completes the workflow", () => {
+    const run = Run.started(three).do(submit(1), submit(2), submit(3));
+    expect(run.types(2)).toEqual(["gate_passed", "completed"]);
+    expect(run.state).toMatchObject({ status: "completed", phase: 3, completedAt: "2026-01-01T00:00:04.000Z" });
+    expect(run.state.submission).toEqual({ version: 4, merge: false });
+  });
+
+  it("that fails leaves the session where it is, with the problems recorded", () => {
+    const run = Run.started(three).do(submit(1, false));
+    expect(run.log.at(-1)?.event).toEqual({
+      ...{ type: "gate_failed", phase: 1, attempt: 1, evidence: { inline: { phase: 1 } } },
+      problems: [aProblem],
+    });
+    expect(run.state).toMatchObject({ status: "active", phase: 1, attempts: 1, spent: [[0, 1]] });
+    expect(run.state.submission).toEqual({ version: 2, merge: false });
+  });
+
+  it("keeps an output and warnings, and only those that there are", () => {
+    const run = Run.started(three).do({
+      ...{
+        type: "completePhase",
+        phase: 1,
+        evidence: { payload: "abc", characters: 70_000, names: ["a"] },
+        output: { inline: [1] },
+      },
+      verdict: { passed: true, warnings: [aProblem] },
+    });
+    expect(run.log[2]?.event).toEqual({
+      ...{ type: "gate_passed", phase: 1, position: 0, attempt: 1, output: { inline: [1] }, warnings: [aProblem] },
+      evidence: { payload: "abc", characters: 70_000, names: ["a"] },
+    });
+  });
+
+  it("for another phase is refused with where the session is", () => {
+    const run = Run.started(three).do(submit(1));
+    expect(run.refused(submit(3))).toMatchObject({ code: "PHASE_LOCKED", details: { requested: 3, current: 2 } });
+    const done = run.refused(submit(1));
+    expect(done).toMatchObject({ code: "PHASE_ALREADY_COMPLETED", details: { requested: 1, current: 2 } });
+    expect(done.remedy).toBe("Go on with phase 2, or roll back to phase 1 to do it again.");
+    for (const number of [0, 4, -1, 1.5, Number.NaN]) {
+      expect(run.refused(submit(number))).toMatchObject({ code: "PHASE_OUT_OF_RANGE", details: { valid: [1, 2, 3] } });
+    }
+  });
+
+  it("is refused by the same words before its gate is asked", () => {
+    const run = Run.started(three).do(submit(1), pause);
+    for (const phase of [1, 2, 3, 9]) {
+      const early = submissionRefusal(run.state, phase, three, run.limits);
+      expect(early).toEqual(run.refused(submit(phase)));
+    }
+  });
+});
+
+describe("attempts", () => {
+  it("in a row, as many as allowed, fail the session", () => {
+    const run = Run.started(three).do(submit(1, false), submit(1, false), submit(1, false));
+    expect(run.types(2)).toEqual(["gate_failed", "failed"]);
+    expect(run.log.at(-1)?.event).toEqual({ type: "failed", phase: 1, attempts: 3 });
+    expect(run.state).toMatchObject({ status: "failed", failedAt: "2026-01-01T00:00:04.000Z", attempts: 3 });
+    expect(run.refused(submit(1)).code).toBe("INVALID_TRANSITION");
+  });
+
+  it("one only is the strict lifecycle", () => {
+    const run = Run.started(three, { maxAttempts: 1 }).do(submit(1, false));
+    expect(run.state.status).toBe("failed");
+  });
+
+  it("count from the beginning in the next phase, and after a success", () => {
+    const run = Run.started(three).do(submit(1, false), submit(1, false), submit(1));
+    expect(run.state).toMatchObject({ attempts: 0, spent: [] });
+    run.do(submit(2, false), submit(2, false));
+    expect(run.state.status).toBe("active");
+    expect(run.log.at(-1)?.event).toMatchObject({ attempt: 2 });
+  });
+
+  it("are spent in pauses as little as they are won by them", () => {
+    const run = Run.started(three).do(submit(1, false), submit(1, false), pause, resume, submit(1, false));
+    expect(run.state.status).toBe("failed");
+  });
+
+  it("in all are bounded for the agent, however often it retries", () => {
+    const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 5 });
+    run.do(submit(1, false), submit(1, false), retry(1), submit(1, false), submit(1, false), retry(1));
+    run.do(submit(1, false));
+    expect(run.state).toMatchObject({ status: "failed", attempts: 1, spent: [[0, 5]] });
+    expect(run.refused(retry(1))).toMatchObject({
+      code: "ATTEMPTS_EXHAUSTED",
+      details: { phase: 1, attempts: 5, limit: 5 },
+    });
+  });
+
+  it("that are used up leave no retry among what is possible, but for the host", () => {
+    const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 3 });
+    run.do(submit(1, false), submit(1, false));
+    const failed = { code: "INVALID_TRANSITION", details: { allowed: ["retryPhase", "delete"] } };
+    expect(run.refused(submit(1))).toMatchObject(failed);
+    run.do(retry(1), submit(1, false));
+    const spent = { code: "INVALID_TRANSITION", details: { status: "failed", allowed: ["delete"] } };
+    for (const command of [submit(1), { type: "pause" }, { type: "resume" }] as const) {
+      expect(run.refused(command)).toMatchObject(spent);
+    }
+    expect(run.do(retry(1, "host")).state.status).toBe("active");
+  });
+
+  it("can't be won back by retrying early, before the session fails", () => {
+    const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 3 });
+    run.do(submit(1, false), retry(1), submit(1, false), retry(1), submit(1, false));
+    expect(run.state.status).toBe("failed");
+    expect(run.refused(retry(1)).code).toBe("ATTEMPTS_EXHAUSTED");
+  });
+
+  it("can't be won back by rolling back and coming again", () => {
+    const run = Run.started(three, { maxAttempts: 1, maxAttemptsTotal: 2 });
+    run.do(submit(1), submit(2, false), retry(2), submit(2, false), rollback(1), submit(1));
+    expect(run.state).toMatchObject({ status: "active", phase: 2, attempts: 0, spent: [[1, 2]] });
+    expect(run.refused(submit(2)).code).toBe("ATTEMPTS_EXHAUSTED");
+    expect(run.refused(submit(2, false)).code).toBe("ATTEMPTS_EXHAUSTED");
+    expect(run.refused(retry(2)).code).toBe("ATTEMPTS_EXHAUSTED");
+    expect(run.refused(retry(2, "agent", true)).code).toBe("ATTEMPTS_EXHAUSTED");
+  });
+
+  it("are given anew by the host, without bound, wherever the session stands", () => {
+    const run = Run.started(three, { maxAttempts: 1, maxAttemptsTotal: 2 }).do(submit(1));
+    for (let round = 0; round < 5; round += 1) {
+      run.do(submit(2, false), retry(2), submit(2, false));
+      expect(run.refused(retry(2)).code).toBe("ATTEMPTS_EXHAUSTED");
+      if (round % 2 === 1) run.do(rollback(1), submit(1));
+      run.do(retry(2, "host"));
+      expect(run.state).toMatchObject({ status: "active", phase: 2, attempts: 0, spent: [] });
+    }
+    run.do(submit(2));
+    expect(run.state.phase).toBe(3);
+  });
+
+  it("of one phase are not those of another", () => {
+    const run = Run.started(three, { maxAttempts: 2, maxAttemptsTotal: 2 });
+    run.do(submit(1), submit(2, false), rollback(1), submit(1, false));
+    expect(run.state).toMatchObject({
+      attempts: 1,
+      spent: [
+        [1, 1],
+        [0, 1],
+      ],
+    });
+    run.do(retry(1, "host"));
+    expect(run.state.spent).toEqual([[1, 1]]);
+    run.do(submit(1), submit(2, false));
+    expect(run.state.status).toBe("failed");
+  });
+});
+
+describe("retry", () => {
+  it("is for the current phase", () => {
+    const run = Run.started(three, { maxAttempts: 1 }).do(submit(1), submit(2, false));
+    expect(run.refused(retry(1)).code).toBe("PHASE_ALREADY_COMPLETED");
+    expect(run.refused(retry(3)).code).toBe("PHASE_LOCKED");
+    expect(run.refused(retry(4)).code).toBe("PHASE_OUT_OF_RANGE");
+  });
+
+  it("needs something that failed", () => {
+    const run = Run.started(three);
+    for (const by of ["agent", "host"] as const) {
+      expect(run.refused(retry(1, by))).toMatchObject({
+        code: "INVALID_TRANSITION",
+        message: "retryPhase is not possible: no attempt at phase 1 has failed",
+        details: { allowed: ["completePhase", "pause", "delete"] },
+      });
+    }
+    run.do(submit(1, false));
+    expect(allowedCommands(run.state, three)).toEqual(["completePhase", "pause", "retryPhase", "delete"]);
+    run.do(retry(1));
+    expect(run.refused(retry(1)).code).toBe("INVALID_TRANSITION");
+  });
+
+  it("lays the next submission over the last one, or starts empty", () => {
+    for (const reset of [true, false]) {
+      const run = Run.started(three).do(submit(1, false), retry(1, "agent", reset));
+      expect(run.state.submission).toEqual({ version: 2, merge: !reset });
+      expect(run.log.at(-1)?.event).toEqual({ type: "retried", phase: 1, resetEvidence: reset, by: "agent" });
+      run.do(submit(1, false));
+      expect(run.state.submission).toEqual({ version: 4, merge: false });
+    }
+  });
+
+  it("remembers the last submission through a pause, and forgets it with the phase", () => {
+    const run = Run.started(three).do(submit(1), submit(2, false), retry(2), pause, resume);
+    expect(run.state.submission).toEqual({ version: 3, merge: true });
+    run.do(rollback(1));
+    expect(run.state.submission).toBeUndefined();
+  });
+});
+
+describe("pause and resume", () => {
+  it("keep the place, with a note while it lasts", () => {
+    const run = Run.started(three).do(submit(1), { type: "pause", note: "waiting for review" });
+    expect(run.state).toMatchObject({ status: "paused", phase: 2, note: "waiting for review" });
+    expect(run.state).toMatchObject({ pausedAt: "2026-01-01T00:00:03.000Z" });
+    run.wait(59).do(resume);
+    expect(run.log.at(-1)?.event).toEqual({ type: "resumed", pausedSeconds: 60 });
+    expect(run.state).not.toHaveProperty("note");
+    expect(run.state).not.toHaveProperty("pausedAt");
+    expect(run.do(pause).state).not.toHaveProperty("note");
+  });
+
+  it("count no time below zero where the clock was set back", () => {
+    const run = Run.started(three).do(pause).wait(-3600).do(resume);
+    expect(run.log.at(-1)?.event).toEqual({ type: "resumed", pausedSeconds: 0 });
+  });
+
+  it("refuse a note that the head would not stay small with", () => {
+    const run = Run.started(three).do({ type: "pause", note: "x".repeat(2000) }, resume);
+    expect(run.refused({ type: "pause", note: "x".repeat(2001) })).toMatchObject({
+      code: "INVALID_INPUT",
+      details: { field: "note", expected: "at most 2000 characters" },
+    });
+  });
+});
+
+describe("rollback", () => {
+  const fourth = () => Run.started(structureOf([1, 2, 3, 4])).do(submit(1), submit(2), submit(3));
+
+  it("takes back all phases from its target on", () => {
+    const run = fourth().do(rollback(2));
+    expect(run.log.slice(-2).map(({ event }) => event)).toEqual([
+      { type: "rolled_back", from: 4, to: 2, position: 1, cleared: [2, 3], by: "agent" },
+      { type: "phase_entered", phase: 2, position: 1 },
+    ]);
+    expect(run.state).toMatchObject({ status: "active", phase: 2, position: 1, completed: [[0, 0]], attempts: 0 });
+    expect(run.refused(submit(3)).code).toBe("PHASE_LOCKED");
+  });
+
+  it("goes to earlier phases only, and names the range", () => {
+    const run = fourth();
+    for (const to of [4, 5, 0, -1, 2.5]) {
+      expect(run.refused(rollback(to))).toMatchObject({
+        code: "PHASE_OUT_OF_RANGE",
+        message: `can't roll back from phase 4 to ${to}: possible: 1 to 3`,
+        details: { requested: to, valid: [1, 2, 3] },
+      });
+    }
+    const first = Run.started(three).refused(rollback(1));
+    expect(first.message).toContain("there is no phase before it");
+    expect(first.remedy).toBe("Retry phase 1 instead.");
+  });
+
+  it("takes skipped phases back, and names those that were completed", () => {
+    const run = Run.started(loose).do(submit(1), skip(2), rollback(1));
+    expect(run.log.at(-2)?.event).toMatchObject({ cleared: [1] });
+    expect(run.state).toMatchObject({ completed: [], skipped: [] });
+  });
+
+  it("is not offered where there is nothing before", () => {
+    const run = Run.started(three, { maxAttempts: 1 }).do(submit(1, false));
+    expect(allowedCommands(run.state, three)).toEqual(["retryPhase", "delete"]);
+  });
+
+  it("brings a failed session back", () => {
+    const run = inStatus.failed().do(rollback(1));
+    expect(run.state).toMatchObject({ status: "active", phase: 1, attempts: 0 });
+    expect(run.state).not.toHaveProperty("failedAt");
+  });
+});
+
+describe("override and skip", () => {
+  it("need the definition's leave", () => {
+    const run = Run.started(three);
+    expect(run.refused(override(1))).toMatchObject({
+      code: "NOT_ALLOWED",
+      details: { phase: 1, operation: "overrideGate" },
+    });
+    expect(run.refused(skip(1))).toMatchObject({ code: "NOT_ALLOWED", details: { phase: 1, operation: "skipPhase" } });
+    expect(run.refused(override(1)).remedy).toContain("allow_override: true");
+    expect(run.refused(skip(1)).remedy).toContain("skippable: true");
+    const mixed = structureOf([phaseOf(1, { gate: free }), phaseOf(2, { skippable: true })]);
+    expect(Run.started(mixed).refused(skip(1)).code).toBe("NOT_ALLOWED");
+    expect(Run.started(mixed).do(override(1)).refused(override(2)).code).toBe("NOT_ALLOWED");
+  });
+
+  it("move the session on, with who and why", () => {
+    const run = Run.started(loose).do(override(1), skip(2));
+    expect(run.log.slice(2).map(({ event }) => event)).toEqual([
+      { type: "gate_overridden", phase: 1, position: 0, by: "ann", reason: "seen by eye" },
+      { type: "phase_entered", phase: 2, position: 1 },
+      { type: "phase_skipped", phase: 2, position: 1, by: "ann", reason: "not needed" },
+      { type: "phase_entered", phase: 3, position: 2 },
+    ]);
+    expect(run.state).toMatchObject({ phase: 3, completed: [[0, 0]], skipped: [[1, 1]] });
+    run.do(skip(3));
+    expect(run.state).toMatchObject({ status: "completed", skipped: [[1, 2]] });
+  });
+
+  it("are for the current phase", () => {
+    for (const command of [override, skip]) {
+      const run = Run.started(loose).do(submit(1));
+      expect(run.refused(command(1)).code).toBe("PHASE_ALREADY_COMPLETED");
+      expect(run.refused(command(3)).code).toBe("PHASE_LOCKED");
+      expect(run.refused(command(7)).code).toBe("PHASE_OUT_OF_RANGE");
+    }
+  });
+
+  it("end the attempts", () => {
+    for (const command of [override(3), skip(3)]) {
+      const run = Run.started(loose).do(submit(1), submit(2), submit(3, false), command);
+      expect(run.state).toMatchObject({ status: "completed", attempts: 0 });
+    }
+  });
+
+  it("refuse a place that the structure does not have", () => {
+    const head = { ...Run.started(loose).state, position: 9 };
+    const context = {
+      structure: loose,
+      limits: { maxAttempts: 3, maxAttemptsTotal: 12 },
+      at: head.createdAt,
+      version: 2,
+    };
+    expect(transition(head, skip(1), context).ok).toBe(false);
+  });
+});
+
+describe("migrate", () => {
+  it("needs what is done, in its order, at the beginning of the new structure, and the same workflow", () => {
+    const run = Run.started(three).do(submit(1));
+    const refusedOnes = [
+      structureOf([1, 3, 4]),
+      structureOf([0, 1, 2]),
+      structureOf([1]),
+      structureOf([2]),
+      structureOf([1, 2, 3], { type: "other" }),
+    ];
+    for (const structure of refusedOnes) {
+      expect(run.refused(migrate(structure))).toMatchObject({
+        code: "NOT_ALLOWED",
+        details: { phase: 2, operation: "migrate" },
+      });
+    }
+  });
+
+  it("changes what lies ahead, and keeps what is done", () => {
+    const run = Run.started(three).do(submit(1), submit(2, false), retry(2));
+    const before = run.state;
+    run.do(migrate(structureOf([1, 2, 7, 8], { revision: "r2" })));
+    expect(run.state).toEqual({ ...before, revision: "r2", structureVersion: 5, total: 4 });
+    run.do(submit(2), submit(7), submit(8));
+    expect(run.state).toMatchObject({ status: "completed", completed: [[0, 3]] });
+  });
+
+  it("may make the current phase the last", () => {
+    const run = Run.started(three).do(submit(1), migrate(structureOf([1, 2], { revision: "r2" })), submit(2));
+    expect(run.state).toMatchObject({ status: "completed", phase: 2, total: 2 });
+  });
+
+  it("completes nothing that was not completed: phases before start_phase, and skipped ones", () => {
+    const late = structureOf([1, phaseOf(2, { skippable: true }), 3, 4], { startPhase: 2 });
+    const run = Run.started(late).do(skip(2), submit(3), migrate({ ...late, revision: "r2" }));
+    expect(run.state).toMatchObject({ revision: "r2", completed: [[2, 2]], skipped: [[1, 1]] });
+  });
+
+  it("leaves a complete session as it is", () => {
+    const run = Run.started(three).do(submit(1), submit(2), submit(3));
+    expect(run.refused(migrate(structureOf([1, 2, 3, 4]))).code).toBe("INVALID_TRANSITION");
+  });
+
+  it("leaves a paused or failed session paused or failed", () => {
+    for (const status of ["paused", "failed"] as const) {
+      const run = inStatus[status]();
+      const before = run.state;
+      run.do(migrate({ ...loose, revision: "r2" }));
+      expect(run.state).toEqual({ ...before, revision: "r2", structureVersion: run.version });
+    }
+  });
+
+  it("keeps failures up to the current phase, and forgets those of phases that are other ones now", () => {
+    const run = Run.started(three).do(submit(1), submit(2), submit(3, false), rollback(2), submit(2, false));
+    expect(run.state.spent).toEqual([
+      [2, 1],
+      [1, 1],
+    ]);
+    run.do(migrate(structureOf([1, 2, 9])));
+    expect(run.state.spent).toEqual([[1, 1]]);
+  });
+});
+
+describe("delete", () => {
+  it("says why, if anybody does, and ends everything", () => {
+    const run = Run.started(three).do({ type: "delete", reason: "made by mistake" });
+    expect(run.state).toMatchObject({ status: "deleted", reason: "made by mistake" });
+    expect(run.state).toMatchObject({ deletedAt: "2026-01-01T00:00:02.000Z" });
+    expect(Run.started(three).do(remove).state).not.toHaveProperty("reason");
+  });
+
+  it("refuses a reason that the head would not stay small with", () => {
+    const run = Run.started(three);
+    expect(run.refused({ type: "delete", reason: "x".repeat(2001) })).toMatchObject({
+      code: "INVALID_INPUT",
+      details: { field: "reason" },
+    });
+    run.do({ type: "delete", reason: "x".repeat(2000) });
+  });
+});
+
+describe("applyEvent", () => {
+  it("begins with a start", () => {
+    const context = { at: "2026-01-01T00:00:00.000Z", version: 1 };
+    expect(() => applyEvent(undefined, { type: "paused" }, context)).toThrow("a log can't begin with 'paused'");
+  });
+});
+
+describe("reading", () => {
+  it("is for the current phase and those behind it", () => {
+    const run = Run.started(three).do(submit(1));
+    expect(readingRefusal(run.state, 1, three)).toBeUndefined();
+    expect(readingRefusal(run.state, 2, three)).toBeUndefined();
+    expect(readingRefusal(run.state, 3, three)?.code).toBe("PHASE_LOCKED");
+    expect(readingRefusal(run.state, 4, three)?.code).toBe("PHASE_OUT_OF_RANGE");
+    run.do(rollback(1));
+    expect(readingRefusal(run.state, 2, three)?.code).toBe("PHASE_LOCKED");
+  });
+});

@@ -1,0 +1,209 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createEngine, MemoryContent, MemoryStorage } from "phasegate";
+import { FileContent } from "phasegate/fs";
+import { type Chunk, OramaRetriever, RagContent, type RefreshableRetriever, type SearchQuery } from "phasegate/rag";
+import { contentContract } from "phasegate/testing";
+import { beforeEach, describe, expect, it } from "vitest";
+import { FAULTY, SMALL, writeFiles } from "../cli/workflow-folders.js";
+import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { failure } from "../support/failure.js";
+import { twoPhases } from "../support/workflows.js";
+import { CORPUS, skipReason } from "../workflow/corpus-workflow.js";
+import { toyEmbedding } from "./toy-embedding.js";
+
+const REASON = skipReason("spec_creation_v1", "spec_execution_v1");
+
+const FILES: Readonly<Record<string, string>> = {
+  ...SMALL,
+  "small/phases/1/task-1-saw.md": "\uFEFF---\ntags: wood\n---\r\n# Task 1: Saw\r\n\r\nSaw it.\r\n",
+  "small/phases/1/task-2-glue.md": `# Task 2: Glue\n\n${"Some words on glue. ".repeat(200)}\n\n## Wait\n\n${"Wait. ".repeat(400)}`,
+  "small/phases/1/notes.md": "# Notes on building\n",
+  ...Object.fromEntries(Object.entries(FAULTY).map(([path, text]) => [path.replace(/^small/, "broken"), text])),
+};
+
+let root: string;
+
+beforeEach(async () => {
+  root = join(await temporaryFolder(), "workflows");
+  await writeFiles(root, FILES);
+});
+
+const files = () => new FileContent({ roots: [root] });
+const overFiles = (freshFor = 0) =>
+  new RagContent({ definitions: files(), retriever: new OramaRetriever({ roots: [root], freshFor }) });
+
+/** A retriever that gives what it is told to, and remembers what it was asked. */
+function giving(...chunks: Partial<Chunk>[]): RefreshableRetriever & { asked: SearchQuery[] } {
+  const whole = {
+    text: "# One\n",
+    file: "small/phases/1/phase.md",
+    headings: [],
+    lines: [1, 1],
+    tokens: 2,
+    score: 1,
+  } as const;
+  const asked: SearchQuery[] = [];
+  return {
+    asked,
+    search: async (query) => {
+      asked.push(query);
+      return chunks.map((chunk) => ({ ...whole, tags: [], workflow: "small", phase: 1, ...chunk }));
+    },
+  };
+}
+
+const PROVIDERS = { FileContent: files, RagContent: () => overFiles(), "RagContent, with vectors": withVectors };
+
+function withVectors(): RagContent {
+  return new RagContent({
+    definitions: files(),
+    retriever: new OramaRetriever({ roots: [root], embed: toyEmbedding }),
+  });
+}
+
+describe.each(Object.entries(PROVIDERS))("%s", (_, provider) => {
+  for (const { name, run } of contentContract({ open: async () => provider() })) it(name, run);
+});
+
+/** All parts of a workflow that have a text. */
+async function partsOf(content: FileContent, type: string) {
+  const phases = (await content.definition(type))?.structure.phases ?? [];
+  return phases.flatMap(({ number, tasks }) => [
+    { phase: number },
+    ...tasks.map((task) => ({ phase: number, task: task.number })),
+  ]);
+}
+
+describe("RagContent beside FileContent", () => {
+  it("gives the same list, the same definitions and gates, and the same texts", async () => {
+    const [content, plain] = [overFiles(), files()];
+    expect(await content.list()).toEqual(await plain.list());
+    expect(await content.definition("small")).toEqual(await plain.definition("small"));
+    const parts = await partsOf(plain, "small");
+    expect(parts).toHaveLength(4);
+    for (const part of parts) expect(await content.text("small", part)).toEqual(await plain.text("small", part));
+  });
+
+  it("shows an edit, an addition and a deletion as soon as the definition does", async () => {
+    const [content, plain] = [overFiles(60_000), files()];
+    await content.text("small", { phase: 1 });
+    await writeFiles(root, {
+      "small/phases/1/phase.md": "# Phase 1: Build anew\n",
+      "small/phases/1/task-3-late.md": "# Task 3: Late\n",
+    });
+    for (const part of [{ phase: 1 }, { phase: 1, task: 3 }]) {
+      expect(await content.text("small", part)).toEqual(await plain.text("small", part));
+    }
+    await rm(join(root, "small/phases/1/task-3-late.md"));
+    expect((await failure(content.text("small", { phase: 1, task: 3 }))).code).toBe("CONTENT_UNAVAILABLE");
+  });
+
+  it("goes on with the last sound definition where an edit has gone wrong", async () => {
+    const content = overFiles();
+    await content.text("small", { phase: 1 });
+    await writeFiles(root, { "small/metadata.json": "{" });
+    expect((await failure(content.definition("small"))).code).toBe("DEFINITION_INVALID");
+    expect((await content.text("small", { phase: 1 })).text).toBe("# Phase 1: Build\n");
+    expect((await failure(content.text("broken", { phase: 1 }))).message).toContain("can't be used");
+  });
+
+  it("leads an engine through a workflow, whose answers say that nothing has changed", async () => {
+    const engine = createEngine({ storage: new MemoryStorage(), content: overFiles() });
+    const { sessionId, phase } = await engine.start({ workflowType: "small", target: "a.ts" });
+    expect([phase.content.text, phase.content.sources, phase.contentChanged]).toEqual([
+      "# Phase 1: Build\n",
+      ["phases/1/phase.md"],
+      false,
+    ]);
+    expect((await engine.getTask(sessionId, 1, 2)).contentChanged).toBe(false);
+    expect((await failure(engine.getPhase(sessionId, 2))).code).toBe("PHASE_LOCKED");
+    await engine.close();
+  });
+});
+
+describe("RagContent over any retriever", () => {
+  const over = (retriever: RefreshableRetriever) => new RagContent({ definitions: files(), retriever });
+
+  it("asks with exact filters, and words that order", async () => {
+    const retriever = giving({});
+    await over(retriever).text("small", { phase: 1 });
+    expect(retriever.asked[0]).toEqual({
+      query: "Phase 1: Build Make it work",
+      workflow: "small",
+      phase: 1,
+      limit: 10_000,
+    });
+  });
+
+  it("puts pieces into their order, each once, on lines of their own", async () => {
+    const retriever = giving(
+      { text: "last", lines: [9, 9], score: 9 },
+      { text: "# First", lines: [1, 2] },
+      { text: "# First", lines: [1, 2] },
+      { text: "then\n", lines: [4, 5] },
+    );
+    const content = await over(retriever).text("small", { phase: 1 });
+    expect(content).toMatchObject({ text: "# First\n\nthen\nlast", sources: ["phases/1/phase.md"], tokens: 5 });
+  });
+
+  it("shows nothing of another phase, task, workflow or file, whatever the retriever gives", async () => {
+    const strangers: Partial<Chunk>[] = [
+      { phase: 2 },
+      { task: 1 },
+      { workflow: "other" },
+      { file: "small/phases/1/notes.md" },
+    ];
+    for (const stranger of strangers) {
+      const error = await failure(over(giving(stranger)).text("small", { phase: 1 }));
+      expect(error.code).toBe("CONTENT_UNAVAILABLE");
+      expect((await over(giving(stranger, {})).text("small", { phase: 1 })).text).toBe("# One\n");
+    }
+  });
+
+  it("says CONTENT_UNAVAILABLE for a search that fails, one without end, and a workflow that isn't there", async () => {
+    const reasons: [RefreshableRetriever, string, string][] = [
+      [{ search: () => Promise.reject(new Error("no network at 10.0.0.1")) }, "small", "the search has failed"],
+      [giving(...Array.from({ length: 10_000 }, () => ({}))), "small", "it is in more than 10000 pieces"],
+      [giving({}), "no_such", "there is no such workflow any more"],
+    ];
+    for (const [retriever, type, reason] of reasons) {
+      const error = await failure(over(retriever).text(type, { phase: 1 }));
+      expect(error.code).toBe("CONTENT_UNAVAILABLE");
+      expect(error.message).toContain(reason);
+      expect(error.message).not.toContain("10.0.0.1");
+    }
+  });
+
+  it("takes a definition that names no files, and says whole names of what lies elsewhere", async () => {
+    const definitions = new MemoryContent({ workflows: [twoPhases] });
+    const retriever = giving({ workflow: "two_phases", file: "elsewhere/build.md" });
+    const content = new RagContent({ definitions, retriever });
+    expect(await content.text("two_phases", { phase: 1 })).toMatchObject({
+      text: "# One\n",
+      sources: ["elsewhere/build.md"],
+    });
+  });
+
+  it("passes on what a provider of definitions throws", async () => {
+    const definition = () => Promise.reject(new TypeError("a bug"));
+    const content = new RagContent({ definitions: { list: async () => [], definition }, retriever: giving({}) });
+    await expect(content.text("small", { phase: 1 })).rejects.toThrow("a bug");
+  });
+});
+
+describe.skipIf(REASON !== "")(`workflows that people use${REASON}`, () => {
+  it("have the same gates and texts through FileContent and RagContent", async () => {
+    const plain = new FileContent({ roots: [CORPUS] });
+    const content = new RagContent({ definitions: plain, retriever: new OramaRetriever({ roots: [CORPUS] }) });
+    expect(await content.list()).toEqual(await plain.list());
+    const parts = await partsOf(plain, "spec_creation_v1");
+    expect(parts).toHaveLength(33);
+    const gates = (await content.definition("spec_creation_v1"))?.structure.phases.map(({ gate }) => gate);
+    expect(gates?.map((gate) => gate.kind)).toEqual(Array.from({ length: 6 }, () => "fields"));
+    expect(gates).toEqual((await plain.definition("spec_creation_v1"))?.structure.phases.map(({ gate }) => gate));
+    for (const part of parts) {
+      expect(await content.text("spec_creation_v1", part)).toEqual(await plain.text("spec_creation_v1", part));
+    }
+  });
+});

@@ -1,0 +1,118 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { RotatingFile } from "../../../src/cli/log.js";
+import { FilePlans } from "../../../src/content/file-plans.js";
+import { isPhasegateError } from "../../../src/errors.js";
+import type { StorageAdapter } from "../../../src/ports/storage-adapter.js";
+import { claimName } from "../../../src/sandbox/replace.js";
+import { FileStorage } from "../../../src/storage/files/storage.js";
+import { SqliteStorage } from "../../../src/storage/sqlite/storage.js";
+import { makeCommit, nextCommit } from "../../../src/testing/commits.js";
+import { collect } from "../../../src/testing/contract.js";
+import { writeFiles } from "../../cli/workflow-folders.js";
+import { temporaryFolder } from "../../sandbox/temporary-folder.js";
+import { failure } from "../../support/failure.js";
+
+const KINDS: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
+  "a folder": (path) => mkdir(path),
+  "a FIFO": async (path) => execFileSync("mkfifo", [path]),
+  "a link to nothing": (path) => symlink("nowhere", path),
+};
+
+const first = makeCommit({ payloads: [{ hash: "a".repeat(64), body: "evidence" }] });
+const second = nextCommit(first, { body: "second" });
+const id = first.sessionId;
+
+/** Whatever a storage is asked for: each call ends, with an answer or with an error of ours. */
+const CALLS: readonly ((storage: StorageAdapter) => Promise<unknown>)[] = [
+  (storage) => storage.read(id),
+  (storage) => collect(storage.log(id)),
+  (storage) => storage.payload(id, "a".repeat(64)),
+  (storage) => storage.append(nextCommit(second)),
+  (storage) => storage.append(makeCommit({ sessionId: "new" })),
+  (storage) => storage.list({}),
+  (storage) => storage.list({ status: ["active"] }),
+  (storage) => storage.countActive(5),
+  async (storage) => storage.size?.(id),
+  async (storage) => storage.compact?.(id),
+  (storage) => storage.remove(id),
+];
+
+describe("in the place of a file of a storage", () => {
+  it.each(Object.keys(KINDS))("%s makes no call wait", async (kind) => {
+    const files = (await filesOf(await stored())).length;
+    expect(files).toBeGreaterThan(5);
+    for (let nth = 0; nth < files; nth += 1) {
+      const root = await stored();
+      const file = join(root, (await filesOf(root))[nth] ?? "");
+      await rm(file);
+      await KINDS[kind]?.(file);
+      const storage = await ourError(() => FileStorage.open(root));
+      if (storage === undefined) continue;
+      for (const call of CALLS) await ourError(() => call(storage));
+      await storage.close?.();
+    }
+  });
+});
+
+describe("in the place of a file that SQLite makes", () => {
+  it.each(["", "-journal", "-wal", "-shm"])("a FIFO or a folder is refused: x.db%s", async (ending) => {
+    for (const kind of ["a FIFO", "a folder"]) {
+      const file = join(await temporaryFolder(), "x.db");
+      await (await SqliteStorage.open(file)).close();
+      await rm(`${file}${ending}`, { force: true });
+      await KINDS[kind]?.(`${file}${ending}`);
+      expect(await failure(SqliteStorage.open(file))).toMatchObject({ code: "STORAGE_FAILED" });
+    }
+  });
+});
+
+it("a FIFO in the place of a log file is refused", async () => {
+  const path = join(await temporaryFolder(), "x.log");
+  execFileSync("mkfifo", [path]);
+  expect(() => new RotatingFile(path)).toThrow(/ENXIO|EACCES/);
+});
+
+it.each(Object.keys(KINDS))("%s in the place of a plan's claim is named by the error, at every call", async (kind) => {
+  const root = await temporaryFolder();
+  await writeFiles(root, { "tasks.md": "# Plan\n" });
+  await KINDS[kind]?.(claimName(join(root, "tasks.md")));
+  const plans = new FilePlans({ root });
+  const found = await plans.read("tasks.md");
+  for (let call = 0; call < 3; call += 1) {
+    expect(await failure(plans.replace("tasks.md", found?.hash ?? "", "# Ticked\n"))).toMatchObject({
+      code: "STORAGE_FAILED",
+      message: expect.stringContaining(".tasks.md.phasegate.claim"),
+    });
+  }
+  expect((await plans.read("tasks.md"))?.text).toBe("# Plan\n");
+});
+
+/** A storage's folder with two sessions in it. */
+async function stored(): Promise<string> {
+  const root = await temporaryFolder();
+  const storage = await FileStorage.open(root);
+  for (const commit of [first, second, makeCommit({ sessionId: "other" })]) await storage.append(commit);
+  await storage.close?.();
+  return root;
+}
+
+async function filesOf(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath.slice(root.length), entry.name))
+    .sort();
+}
+
+/** What a call gives; undefined if it fails with an error that a host can tell apart. */
+async function ourError<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,21 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { temporaryRoots } from "../files/temporary-root.js";
+/** Gives names of databases in folders that are deleted after the tests of a file. */
+export function newDatabases(): () => Promise<string> {
+  const newRoot = temporaryRoots({ inMemory: true });
+  return async () => join(await newRoot(), "sessions.db");
+}
+
+/** What a person at a SQL prompt sees: rows as plain objects. */
+export function query(file: string, sql: string): Record<string, unknown>[] {
+  const database = new DatabaseSync(file);
+  try {
+    return database
+      .prepare(sql)
+      .all()
+      .map((row) => ({ ...row }));
+  } finally {
+    database.close();
+  }
+}
