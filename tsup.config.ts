@@ -26,6 +26,7 @@ export default defineConfig({
   // Without this, tsup turns `node:sqlite` into `sqlite`, which no runtime has.
   removeNodeProtocol: false,
   dts: true,
-  sourcemap: true,
+  // A third of the package, and of no use without the sources.
+  sourcemap: false,
   clean: true,
 });

