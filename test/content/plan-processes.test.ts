@@ -2,9 +2,10 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryRoots } from "../storage/files/temporary-root.js";
+import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 
-const TIMES = process.env.PHASEGATE_LONG === "1" ? 1000 : 150;
+const TIMES = howOften(40, 1000);
 const LINES = ["a", "b", "c", "d"];
 
 const newRoot = temporaryRoots();

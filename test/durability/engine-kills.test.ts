@@ -3,12 +3,13 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { temporaryRoots } from "../storage/files/temporary-root.js";
+import { howOften } from "../support/how-often.js";
 import { DURABLE, openStorage } from "../support/open-storage.js";
 import { workersOf } from "../support/worker-process.js";
 import { lookingEngine, readMarkers } from "./read-markers.js";
 
 /** In every run the storage contract kills 100 processes over each storage; here most of them are for the long one. */
-const KILLS = process.env.PHASEGATE_LONG === "1" ? 1000 : 20;
+const KILLS = howOften(8, 1000);
 const STEPS = ["wrong", "large", "right", "last"];
 
 const newRoot = temporaryRoots();

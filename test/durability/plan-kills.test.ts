@@ -6,10 +6,11 @@ import { FilePlans } from "../../src/content/file-plans.js";
 import { createEngine } from "../../src/phased/engine.js";
 import { FileStorage } from "../../src/storage/files/storage.js";
 import { temporaryRoots } from "../storage/files/temporary-root.js";
+import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 import { claimOf, planned, THREE_PHASES, tickedIds } from "./planned-workflow.js";
 
-const KILLS = process.env.PHASEGATE_LONG === "1" ? 300 : 20;
+const KILLS = howOften(8, 300);
 
 const newRoot = temporaryRoots();
 const startWorker = workersOf(join(import.meta.dirname, "plan-worker.ts"));

@@ -5,11 +5,12 @@ import { planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { Plan, PlanReading, PlanTask } from "../../src/plan/plan.js";
 import { tickTask } from "../../src/plan/tick.js";
+import { howOften } from "../support/how-often.js";
 import { accounted, placedCheckboxes } from "./found-checkboxes.js";
 import { arbitraryPlan } from "./random-plans.js";
 import { scanCheckboxes } from "./scan-checkboxes.js";
 
-const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? (process.env.PHASEGATE_LONG ? 20_000 : 400));
+const RUNS = Number(process.env.PHASEGATE_PROPERTY_RUNS ?? howOften(100, 20_000));
 const LIMIT = { timeout: Math.max(20_000, RUNS * 40) };
 
 /** A reading, or nothing where the text is refused as one that can't be a plan. */

@@ -6,6 +6,7 @@
 import { afterAll, describe, it } from "vitest";
 import { storageContract } from "../../src/testing/storage-contract/contract.js";
 import type { StorageContractModule } from "../../src/testing/storage-contract/stage.js";
+import { howOften } from "../support/how-often.js";
 
 const long = process.env.PHASEGATE_LONG === "1";
 
@@ -13,7 +14,7 @@ const long = process.env.PHASEGATE_LONG === "1";
 export function contractOf(name: string, module: StorageContractModule): void {
   describe(name, () => {
     afterAll(() => module.finish?.());
-    for (const { name: what, run } of storageContract({ ...module, kills: long ? 1000 : 100 })) {
+    for (const { name: what, run } of storageContract({ ...module, kills: howOften(24, 1000) })) {
       it(what, { timeout: long ? 7_200_000 : 600_000 }, run);
     }
   });

@@ -22,6 +22,7 @@ import { loadRuleLanguage } from "../../src/rules/language.js";
 import { SMALL } from "../cli/workflow-folders.js";
 import { FolderOfTexts, gardenTexts } from "../routed/definition/folder-of-texts.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { howOften } from "../support/how-often.js";
 import { makeOffice } from "../workspace/preload/office.js";
 import { RULE_BOMBS, ruled, TEXT_BOMBS } from "./bombs.js";
 
@@ -42,10 +43,22 @@ function folderWith(path: string, text: string): Record<string, string> {
   return { "metadata.json": METADATA, "phases/1/phase.md": "# Phase 1: One\n", [path]: text };
 }
 
-/** Each bomb in each file of a phased workflow. */
+/** Each thing in each place; in the short form each in one place, and each place has some. */
+function placed<Thing, Place, Result>(
+  things: readonly Thing[],
+  places: readonly Place[],
+  place: (thing: Thing, at: number, place: Place) => Result,
+): Result[] {
+  const each = howOften(places.length, 1);
+  return things.flatMap((thing, at) =>
+    places.filter((_, index) => (at + index) % each === 0).map((where) => place(thing, at, where)),
+  );
+}
+
+/** Each bomb in the files of a phased workflow. */
 function brokenFolders(): Record<string, Record<string, string>> {
   const files = ["metadata.json", "phases/1/gate-definition.yaml", "phases/1/phase.md", "phases/1/task-1-a.md"];
-  const texts = Object.values(TEXT_BOMBS).flatMap((text) => files.map((path) => folderWith(path, text)));
+  const texts = placed(Object.values(TEXT_BOMBS), files, (text, _, path) => folderWith(path, text));
   const rules = Object.values(RULE_BOMBS).map((rule) => folderWith("phases/1/gate-definition.yaml", ruled(rule)));
   const templates = Object.values(TEXT_BOMBS).map((text) => ({
     "metadata.json": METADATA.replace('"phase_number":1', '"phase_number":"1-N"'),
@@ -149,35 +162,43 @@ describe("one bad definition beside a good one", () => {
       ...Object.values(TEXT_BOMBS),
       ...Object.values(RULE_BOMBS).map((rule) => `---\ngate:\n  ${ruled(rule).replaceAll("\n", "\n  ")}\n---\n`),
     ];
-    const bad = bombs.flatMap((text, at) => [
-      [`I${at}/index.md`, text],
-      [`S${at}/index.md`, "# S\n\n1. [Dig](steps/dig.md)\n\n{{file:part.md}}\n"],
-      [`S${at}/steps/dig.md`, text],
-      [`S${at}/part.md`, text],
-      [`S${at}/a.md`, text],
-    ]);
+    const index = "# S\n\n1. [Dig](steps/dig.md)\n\n{{file:part.md}}\n";
+    const places: readonly ((text: string, at: number) => [string, string][])[] = [
+      (text, at) => [[`I${at}/index.md`, text]],
+      (text, at) => [
+        [`S${at}/index.md`, index],
+        ...["steps/dig.md", "part.md", "a.md"].map((path): [string, string] => [`S${at}/${path}`, text]),
+      ],
+    ];
+    const folders = placed(bombs, places, (text, at, place) => place(text, at));
+    const bad = folders.flat();
     const workflows = new RoutedFolders({
       source: new FolderOfTexts({ ...Object.fromEntries(bad), ...gardenTexts() }),
     });
     const engine = createRoutedEngine({ storage: new MemoryStorage(), workflows, decider: new LinearDecider() });
     const listings = await engine.listWorkflows();
     expect(listings.find(({ name }) => name === "GARDEN")).toMatchObject({ status: "ready" });
-    expect(listings).toHaveLength(2 * bombs.length + 1);
+    expect(listings).toHaveLength(folders.length + 1);
     expect(await engine.start({ workflow: "GARDEN" })).toMatchObject({ currentStep: "Dig" });
   });
 
   it("stops nothing in a workspace", { timeout: 300_000 }, async () => {
     const bombs = Object.values(TEXT_BOMBS);
-    const files = bombs.flatMap((text, at) => [
-      [`bundle/workflows/y${at}/workflow.yaml`, text],
-      [`bundle/workflows/c${at}/workflow.yaml`, "config_source: ./config.yaml\ninstructions: ./i.md\n"],
-      [`bundle/workflows/c${at}/config.yaml`, text],
-      [`bundle/workflows/c${at}/i.md`, text],
-      [`bundle/skills/s${at}/SKILL.md`, text],
-      [`bundle/skills/t${at}/SKILL.md`, "---\nname: t\n---\n# T\n"],
-      [`bundle/skills/t${at}/customize.toml`, text],
-      [`_bmad/custom/t${at}.toml`, text],
-    ]);
+    const places: readonly ((text: string, at: number) => [string, string][])[] = [
+      (text, at) => [[`bundle/workflows/y${at}/workflow.yaml`, text]],
+      (text, at) => [
+        [`bundle/workflows/c${at}/workflow.yaml`, "config_source: ./config.yaml\ninstructions: ./i.md\n"],
+        [`bundle/workflows/c${at}/config.yaml`, text],
+        [`bundle/workflows/c${at}/i.md`, text],
+      ],
+      (text, at) => [[`bundle/skills/s${at}/SKILL.md`, text]],
+      (text, at) => [
+        [`bundle/skills/t${at}/SKILL.md`, "---\nname: t\n---\n# T\n"],
+        [`bundle/skills/t${at}/customize.toml`, text],
+        [`_bmad/custom/t${at}.toml`, text],
+      ],
+    ];
+    const files = placed(bombs, places, (text, at, place) => place(text, at)).flat();
     const office = await makeOffice(Object.fromEntries(files));
     const workspace = await office.open();
     const listed = await workspace.workflows();

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { loadRuleLanguage } from "../../src/rules/language.js";
 import { readRuleText } from "../../src/rules/python-to-cel.js";
 import type { FieldType } from "../../src/workflow/structure.js";
+import { howOften } from "../support/how-often.js";
 
 const FIELDS = [
   { name: "a", type: "integer" },
@@ -206,7 +207,7 @@ describe("a lambda", () => {
         if (!compiled.ok)
           expect(compiled.message).not.toMatch(/unexpected|expected [A-Z]|unterminated|invalid|unknown/i);
       }),
-      { numRuns: 1500 },
+      { numRuns: howOften(300, 15_000) },
     );
     expect(read).toBeGreaterThan(700);
   });
@@ -248,7 +249,7 @@ describe("a lambda", () => {
         const rule = readRuleText(`lambda x: ${found.join("")}`, { type: "any" }, FIELDS);
         expect(typeof (rule.ok ? rule.cel : rule.message)).toBe("string");
       }),
-      { numRuns: 3000 },
+      { numRuns: howOften(500, 30_000) },
     );
   });
 });

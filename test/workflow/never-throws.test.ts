@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { createReport } from "../../src/workflow/report.js";
 import { readYaml } from "../../src/workflow/yaml.js";
+import { howOften } from "../support/how-often.js";
 import { gateFile, metadata, phase, read } from "./workflow-texts.js";
 
 const FIELDS = gateFile("a: &a {type: boolean, example: [1]}", "b: *a", 'c: {type: "str"}');
@@ -69,7 +70,7 @@ it("never throws for what the files hold, and gives a definition exactly when th
       expect(structure === undefined).toBe(codes.some((code) => code.startsWith("error")));
       for (const { line = 1, column = 1 } of diagnostics) expect(Math.min(line, column)).toBeGreaterThan(0);
     }),
-    { numRuns: 1000 },
+    { numRuns: howOften(200, 10_000) },
   );
 });
 

@@ -4,6 +4,7 @@ import { canonicalJson } from "../../src/workflow/json.js";
 import { readJson, scanJson } from "../../src/workflow/json-source.js";
 import { createReport } from "../../src/workflow/report.js";
 import { notJson } from "../../src/workflow/yaml.js";
+import { howOften } from "../support/how-often.js";
 
 function read(text: string) {
   const report = createReport();
@@ -78,7 +79,7 @@ describe("readJson", () => {
         expect(sound).toBe(parses(text));
         if (sound) expect(source?.value).toEqual(JSON.parse(text));
       }),
-      { numRuns: 3000 },
+      { numRuns: howOften(500, 30_000) },
     );
   });
 

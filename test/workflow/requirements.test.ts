@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { findRequirements, gateFileText, readRequirements } from "../../src/workflow/infer/document-gate.js";
+import { howOften } from "../support/how-often.js";
 import { metadata, phase, read, texts } from "./workflow-texts.js";
 
 const LONELY = metadata({ phases: [phase(1, { required_evidence: undefined }), phase(2)] });
@@ -177,7 +178,7 @@ describe("requirements of a phase's text", () => {
         const names = findRequirements(found.join("")).requirements.map(({ field }) => field.name);
         expect(new Set(names).size).toBe(names.length);
       }),
-      { numRuns: 1000 },
+      { numRuns: howOften(200, 10_000) },
     );
   });
 });

@@ -5,11 +5,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
+import { howOften } from "../support/how-often.js";
 import { workersOf } from "../support/worker-process.js";
 import { makeWorkspace } from "./make-workspace.js";
 import { VERSIONS } from "./versions.js";
 
-const KILLS = process.env.PHASEGATE_LONG === "1" ? 300 : 8;
+const KILLS = howOften(8, 300);
 const SOURCE = join(import.meta.dirname, "workspace-worker.ts");
 const startWorker = workersOf(SOURCE);
 

@@ -8,12 +8,12 @@ import { collect } from "../../../src/testing/contract.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { type Acknowledged, acknowledgedIn, checkSession } from "../../support/acknowledged.js";
 import { appendWorkers } from "../../support/append-workers.js";
+import { howOften } from "../../support/how-often.js";
 import { type Worker, workersOf } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const LONG = process.env.PHASEGATE_LONG === "1";
-const KILLS = LONG ? 1000 : 40;
-const STOPS = LONG ? 200 : 15;
+const KILLS = howOften(20, 1000);
+const STOPS = howOften(5, 200);
 const STOPS_EACH = 5;
 /** Sessions get a successor after so many kills, so that logs stay short enough to be compacted often. */
 const KILLS_EACH = 10;

@@ -6,11 +6,12 @@ import { nextCommit } from "../../../src/testing/commits.js";
 import { parseSessionId } from "../../../src/workflow/names.js";
 import { type Acknowledged, acknowledgedIn, checkSession } from "../../support/acknowledged.js";
 import { appendWorkers } from "../../support/append-workers.js";
+import { howOften } from "../../support/how-often.js";
 import type { Worker } from "../../support/worker-process.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 /** In every run the storage contract kills 100 processes; here most of them are for the long one. */
-const KILLS = process.env.PHASEGATE_LONG === "1" ? 320 : 12;
+const KILLS = howOften(12, 320);
 const WORKERS = 3;
 
 const newRoot = temporaryRoots();

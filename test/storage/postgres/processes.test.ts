@@ -3,15 +3,16 @@ import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Acknowledged, acknowledgedIn } from "../../support/acknowledged.js";
 import { appendWorkers } from "../../support/append-workers.js";
+import { howOften } from "../../support/how-often.js";
 import { newSchema, postgresUrl } from "../../support/postgres.ts";
 import type { Worker } from "../../support/worker-process.js";
 import { checkSessions } from "./check-sessions.ts";
 
 const LONG = process.env.PHASEGATE_LONG === "1";
 const PROCESSES = LONG ? 8 : 4;
-const APPENDS = LONG ? 500 : 200;
+const APPENDS = howOften(60, 500);
 /** In every run the storage contract kills 100 processes; here most of them are for the long one. */
-const KILLS = LONG ? 1000 : 20;
+const KILLS = howOften(8, 1000);
 const AT_ONCE = 5;
 
 let url = "";

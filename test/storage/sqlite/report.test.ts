@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reportOf } from "../../../src/storage/sqlite/projections.js";
+import { howOften } from "../../support/how-often.js";
 
 const PAD = "x".repeat(1500);
 const pointer = (body: string) => JSON.stringify({ commit: 7, characters: body.length });
@@ -52,7 +53,7 @@ describe("what a body says has happened", () => {
         const long = JSON.stringify({ ...object, pad: PAD });
         expect(reportOf(long, 7).outcome).toBe(reportOf(short, 7).outcome);
       }),
-      { numRuns: 2000 },
+      { numRuns: howOften(300, 20_000) },
     );
   });
 

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { howOften } from "../../../support/how-often.js";
 import { chanceFrom } from "./chance.js";
 import { PowerDisk, type Sync } from "./power-fs.js";
 import { powerRound } from "./storage-work.js";
 
-const ROUNDS = process.env.PHASEGATE_LONG === "1" ? 1000 : 120;
+const ROUNDS = howOften(40, 1000);
 /** So many rounds are enough to find that a sync is missing. */
 const FINDING_ROUNDS = 400;
 
