@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import type { PlanPhase } from "../../src/plan/plan.js";
 import { tickTask } from "../../src/plan/tick.js";
+import { howOften } from "../support/how-often.js";
 import { ALL_PLANS, corpusText, OPENSPEC_PLANS, PRAXIS_PLANS, skipReason } from "./corpus-plans.js";
 import { accounted, placedCheckboxes, unplacedCheckboxes } from "./found-checkboxes.js";
 import { scanCheckboxes } from "./scan-checkboxes.js";
@@ -90,10 +91,13 @@ describe.skipIf(reason !== "")(`real plans${reason}`, () => {
     else expect(sum).toBe(scanned.length);
   });
 
-  it.each(ALL_PLANS)("ticks and un-ticks every task of %s, and nothing else changes", (path) => {
+  it.each(ALL_PLANS)("ticks and un-ticks tasks of %s, and nothing else changes", (path) => {
     const text = corpusText(path);
     const { plan } = parsePlan(text);
-    for (const task of plan.phases.flatMap((phase) => phase.tasks)) {
+    const tasks = plan.phases.flatMap((phase) => phase.tasks);
+    // In the short form some of a long plan's, the first and the last among them.
+    const step = Math.max(1, Math.floor((tasks.length - 1) / howOften(12, Number.POSITIVE_INFINITY)));
+    for (const task of tasks.filter((_, at) => at % step === 0 || at === tasks.length - 1)) {
       const options = { criteria: true };
       const ticked = tickTask(text, plan, task.id, options);
       expect(ticked.replace(/\[[xX]\]/g, "[ ]")).toBe(text.replace(/\[[xX]\]/g, "[ ]"));
