@@ -158,6 +158,11 @@ export function projectionTables(names: TableNames): string {
 /** What a commit is made of, in whatever table it stands. */
 export const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
 
+/** In bytes. No commit has a longer body; reading one that was put there by hand would take many seconds. */
+const MAX_BODY_BYTES = 2 ** 29;
+// SQLite knows the length without reading the text.
+const READ_BODY = `CASE WHEN octet_length(c.body) <= ${MAX_BODY_BYTES} THEN c.body END AS body`;
+
 /**
  * A commit as it is stored, in the order of {@link COMMIT_COLUMNS}. Of the summary that is left out which stands beside it
  * anyway: most commits then take half a page.
@@ -175,6 +180,9 @@ export function commitIn(row: Row): Commit {
   const summary = storedSummary(row);
   if (summary === undefined) {
     throw tampered(textIn(row, "session_id"), numberIn(row, "version"), "its summary can't be read");
+  }
+  if (row.body === null) {
+    throw tampered(summary.sessionId, numberIn(row, "version"), `its body has more than ${MAX_BODY_BYTES} bytes`);
   }
   return {
     sessionId: summary.sessionId,
@@ -210,7 +218,7 @@ function parseSummary(json: string): Omit<SessionSummary, "sessionId" | "updated
 
 /** Selects commits `c` of sessions `s` with the columns that {@link commitIn} reads, and others that are named. */
 export function selectCommits({ commits, sessions }: TableNames, rest: string, ...others: readonly string[]): string {
-  const columns = COMMIT_COLUMNS.split(", ").map((column) => `c.${column}`);
+  const columns = COMMIT_COLUMNS.split(", ").map((column) => (column === "body" ? READ_BODY : `c.${column}`));
   return `SELECT ${["c.seq", "s.session_id", ...columns, ...others].join(", ")}
     FROM ${commits} c JOIN ${sessions} s ON s.number = c.session ${rest}`;
 }

@@ -193,6 +193,20 @@ it("rows that were changed by hand are told as such", async () => {
   await storage.close();
 });
 
+it("a body of 600 MB that was put there by hand is refused without being read", { timeout: 60_000 }, async () => {
+  const database = new DatabaseSync(":memory:");
+  const storage = await SqliteStorage.open(database);
+  const first = makeCommit();
+  await storage.append(first);
+  database.exec("UPDATE phasegate_commits SET body = CAST(zeroblob(600000000) AS TEXT)");
+  expect(await failure(storage.read(first.sessionId))).toMatchObject({
+    code: "TAMPERED",
+    message: expect.stringContaining("its body has more than 536870912 bytes"),
+  });
+  await storage.close();
+  database.close();
+});
+
 it("commits that no engine makes are refused", async () => {
   const storage = await SqliteStorage.open(await newDatabase());
   const sound = makeCommit();
