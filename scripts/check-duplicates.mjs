@@ -1,0 +1,58 @@
+/**
+ * Fails where two places of src/ have the same twelve lines, names and values left out of account (jscpd). Tables, lists of
+ * types and migrations repeat their shape by nature: pairs in which a file named below takes part are counted, and pass.
+ *
+ *     node scripts/check-duplicates.mjs
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const MIN_LINES = 12;
+const MIN_TOKENS = 50;
+const TABLES = new Map([
+  ["workflow/diagnostic-codes.ts", "the codes of diagnostics"],
+  ["tools/phased/errors.ts", "the answers to error codes"],
+  ["tools/phased/dispatch.ts", "an action and what carries it out, line by line"],
+  ["tools/routed/names.ts", "the names of tools"],
+  ["http/routes.ts", "the routes"],
+  ["phased/notifications.ts", "the notifications and what they hold"],
+  ["phased/announce.ts", "events and the notifications that they become"],
+  ["phased/state/events.ts", "the events and what they hold"],
+  ["phased/engine.ts", "the engine's methods, each of which hands a call on"],
+  ["phased/session.ts", "the session's methods, each of which hands a call on"],
+  ["routed/engine.ts", "the engine's methods, each of which hands a call on"],
+  ["routed/commands.ts", "the commands and what they hold"],
+  ["plan/plan.ts", "the types of a plan"],
+  ["workflow/gate-definition.ts", "the types of a gate"],
+  ["storage/files/layout.ts", "where each file is"],
+]);
+
+const folder = mkdtempSync(join(tmpdir(), "phasegate-duplicates-"));
+const flags = ["--min-lines", MIN_LINES, "--min-tokens", MIN_TOKENS, "--ignore-identifiers", "--ignore-literals"];
+const { status, stderr, error } = spawnSync(
+  process.execPath,
+  ["node_modules/jscpd/run-jscpd.js", ...flags, "--mode", "weak", "--format", "typescript", "--max-lines", 10_000]
+    .concat(["--max-size", "1mb", "--reporters", "json", "--output", folder, "src"])
+    .map(String),
+  { encoding: "utf8" },
+);
+if (status !== 0) {
+  console.error(error?.message ?? stderr);
+  process.exit(1);
+}
+const { duplicates, statistics } = JSON.parse(readFileSync(join(folder, "jscpd-report.json"), "utf8"));
+rmSync(folder, { recursive: true });
+if (statistics.total.sources === 0) throw new Error("no source was read");
+
+const place = ({ name, start, end }) => `${name}:${start}-${end}`;
+const inTable = ({ name }) => TABLES.has(name.replaceAll("\\", "/").replace(/^.*src\//, ""));
+const found = duplicates.filter(({ firstFile, secondFile }) => !inTable(firstFile) && !inTable(secondFile));
+for (const { firstFile, secondFile, lines } of found) {
+  console.error(`${lines} lines twice: ${place(firstFile)} and ${place(secondFile)}`);
+}
+console.log(
+  `${statistics.total.sources} files: ${duplicates.length - found.length} pairs in tables, ${found.length} others`,
+);
+if (found.length > 0) process.exitCode = 1;
