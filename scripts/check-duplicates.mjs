@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const MIN_LINES = 12;
 const MIN_TOKENS = 50;
@@ -33,7 +34,16 @@ const folder = mkdtempSync(join(tmpdir(), "phasegate-duplicates-"));
 const flags = ["--min-lines", MIN_LINES, "--min-tokens", MIN_TOKENS, "--ignore-identifiers", "--ignore-literals"];
 const { status, stderr, error } = spawnSync(
   process.execPath,
-  ["node_modules/jscpd/run-jscpd.js", ...flags, "--mode", "weak", "--format", "typescript", "--max-lines", 10_000]
+  [
+    fileURLToPath(import.meta.resolve("jscpd/run-jscpd.js")),
+    ...flags,
+    "--mode",
+    "weak",
+    "--format",
+    "typescript",
+    "--max-lines",
+    10_000,
+  ]
     .concat(["--max-size", "1mb", "--reporters", "json", "--output", folder, "src"])
     .map(String),
   { encoding: "utf8" },
