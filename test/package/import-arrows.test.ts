@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   "storage/memory": "workflow ports storage/common",
   "storage/files": "workflow ports storage/common",
   "storage/sqlite": "workflow ports storage/common",
+  "storage/postgres": "workflow ports storage/common",
   content: "workflow workflow/files ports sandbox",
   search: "workflow workflow/files ports sandbox content",
   deciders: "workflow ports routed/decision",
@@ -35,7 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, string>> = {
   mcp: "workflow gate ports phased routed tools workspace",
   http: "workflow routed tools",
   cli: `workflow template plan rules gate routed/decision ports workflow/infer workflow/files runtime log approval phased routed
-    tools sandbox storage/common storage/files storage/sqlite content search deciders verifiers workspace testing mcp http`,
+    tools sandbox storage/common storage/files storage/sqlite storage/postgres content search deciders verifiers workspace testing mcp http`,
 };
 const ROOMS = Object.keys(MAY_IMPORT);
 
@@ -44,6 +45,7 @@ const NODE_FILES = [
   "sandbox/x.ts",
   "storage/files/x.ts",
   "storage/sqlite/x.ts",
+  "storage/postgres/x.ts",
   "search/x.ts",
   "verifiers/x.ts",
   "workspace/x.ts",
