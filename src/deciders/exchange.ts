@@ -1,5 +1,9 @@
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
+
+/** In what way asking a model failed. */
+export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
+
 /**
  * One request to a model and what came of it, for a log of AI interactions. Known keys, and whatever looks like one, are
  * taken out of all texts. What agents have reported stands in them: such a log is as confidential as the store.
@@ -26,9 +30,20 @@ export interface DeciderExchange {
 /** Hears of every request. What it throws or rejects with is a warning of the process, and stops no decision. */
 export type OnExchange = (exchange: DeciderExchange) => unknown;
 
-const MARK = "[redacted]";
+/** Takes secrets out of a text. */
+type Redact = (text: string) => string;
+
 /** Shorter secrets are words: to take them out would spoil texts, and hide nothing. */
 const SHORTEST = 6;
+
+const MARK = "[redacted]";
+
+/** Takes these secrets out of texts, also where they are encoded for a URL, in base64 or in JSON. */
+export function redactor(secrets: readonly string[]): Redact {
+  const forms = new Set(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
+  const longestFirst = [...forms].sort((one, other) => other.length - one.length);
+  return (text) => longestFirst.reduce((rest, form) => rest.replaceAll(form, MARK), text);
+}
 
 /** How keys of well-known providers look, and where keys stand in what clients and servers write. */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
@@ -42,25 +57,9 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Takes secrets out of a text. */
-type Redact = (text: string) => string;
-
-/** Takes these secrets out of texts, also where they are encoded for a URL, in base64 or in JSON. */
-export function redactor(secrets: readonly string[]): Redact {
-  const forms = new Set(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
-  const longestFirst = [...forms].sort((one, other) => other.length - one.length);
-  return (text) => longestFirst.reduce((rest, form) => rest.replaceAll(form, MARK), text);
-}
-
 /** Takes out, besides, whatever looks like a key: for logs, where too much may be taken. */
 export function redactShapes(text: string): string {
   return SHAPES.reduce((rest, [shape, mark]) => rest.replace(shape, mark), text);
-}
-
-function formsOf(secret: string): string[] {
-  const bytes = new TextEncoder().encode(secret);
-  const base64 = btoa(String.fromCharCode(...bytes)).replaceAll("=", "");
-  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64];
 }
 
 /** Whether asking later may help. */
@@ -92,42 +91,6 @@ export function deciderFailed(
     details: { reason, ...(status === undefined ? {} : { status }), retryable, requests },
   });
 }
-
-function said(label: string, { reason, facts }: RequestFailure, timeoutMs: number): string {
-  const { status, code, problem, retryAfterMs } = facts;
-  const named = code === undefined ? "" : ` (${code})`;
-  switch (reason) {
-    case "timeout":
-      return `${label} had not answered after ${timeoutMs} ms`;
-    case "network":
-      return `${label} can't be reached, or the connection broke${named}`;
-    case "http":
-      return `the request to ${label} was answered with HTTP ${status}`;
-    case "rate_limit":
-      return `${label} limits its rate (HTTP ${status})${retryAfterMs === undefined ? "" : `, for ${Math.ceil(retryAfterMs / 1000)} s`}`;
-    case "safety":
-      return `${label} would not answer${named}`;
-    case "invalid_response":
-      return `the answer of ${label} can't be used: ${problem ?? "it was no JSON"}`;
-    case "aborted":
-      return `the question to ${label} was taken back`;
-    case "unavailable":
-      return `${label} can't be asked${named}`;
-  }
-}
-
-function advice({ reason, facts: { status = 0 } }: RequestFailure): string {
-  if (reason === "safety") return "Look at what the report and the steps say. ";
-  if (reason === "timeout") return "Give a larger timeoutMs, if that is how long the model takes. ";
-  if (reason === "unavailable") return "Look at how the client of the model is set up. ";
-  if (reason !== "http" || status >= 500) return "";
-  if (status === 401 || status === 403) return "Look at the key, and at what it may do. ";
-  if (status === 404) return "Look at the name of the model. ";
-  return "onExchange shows what the provider says. ";
-}
-
-/** In what way asking a model failed. */
-export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
 
 interface FailureFacts {
   /** A code or a name, never a text of the provider's: it may end in a log. */
@@ -174,18 +137,6 @@ export function failureOf(error: unknown): RequestFailure {
   return new RequestFailure("unavailable", { code: names.find((name) => /^[A-Za-z]\w{1,60}$/.test(name)) });
 }
 
-/** Names and codes of an error and of its causes. */
-function chain(error: unknown): string[] {
-  const names: string[] = [];
-  let at = error;
-  for (let depth = 0; depth < 5 && typeof at === "object" && at !== null; depth += 1) {
-    if ("code" in at && typeof at.code === "string") names.push(at.code);
-    if ("name" in at && typeof at.name === "string") names.push(at.name);
-    at = "cause" in at ? at.cause : undefined;
-  }
-  return names;
-}
-
 /** What a limited rate is waited for, where the provider doesn't say how long. */
 const UNSAID_MS = 1000;
 
@@ -204,11 +155,6 @@ export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: n
     default:
       return undefined;
   }
-}
-
-/** Who is asked again before the time counts the request against the limit: better not at all. */
-function within(milliseconds: number, most: number): number | undefined {
-  return milliseconds <= most ? milliseconds : undefined;
 }
 
 /** The header `Retry-After`, in seconds or as a date, in milliseconds from now. */
@@ -237,4 +183,60 @@ export async function loadPackage<T>(name: string, version: string, load: () => 
       cause: error,
     });
   }
+}
+
+function formsOf(secret: string): string[] {
+  const bytes = new TextEncoder().encode(secret);
+  const base64 = btoa(String.fromCharCode(...bytes)).replaceAll("=", "");
+  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64];
+}
+
+function said(label: string, { reason, facts }: RequestFailure, timeoutMs: number): string {
+  const { status, code, problem, retryAfterMs } = facts;
+  const named = code === undefined ? "" : ` (${code})`;
+  switch (reason) {
+    case "timeout":
+      return `${label} had not answered after ${timeoutMs} ms`;
+    case "network":
+      return `${label} can't be reached, or the connection broke${named}`;
+    case "http":
+      return `the request to ${label} was answered with HTTP ${status}`;
+    case "rate_limit":
+      return `${label} limits its rate (HTTP ${status})${retryAfterMs === undefined ? "" : `, for ${Math.ceil(retryAfterMs / 1000)} s`}`;
+    case "safety":
+      return `${label} would not answer${named}`;
+    case "invalid_response":
+      return `the answer of ${label} can't be used: ${problem ?? "it was no JSON"}`;
+    case "aborted":
+      return `the question to ${label} was taken back`;
+    case "unavailable":
+      return `${label} can't be asked${named}`;
+  }
+}
+
+function advice({ reason, facts: { status = 0 } }: RequestFailure): string {
+  if (reason === "safety") return "Look at what the report and the steps say. ";
+  if (reason === "timeout") return "Give a larger timeoutMs, if that is how long the model takes. ";
+  if (reason === "unavailable") return "Look at how the client of the model is set up. ";
+  if (reason !== "http" || status >= 500) return "";
+  if (status === 401 || status === 403) return "Look at the key, and at what it may do. ";
+  if (status === 404) return "Look at the name of the model. ";
+  return "onExchange shows what the provider says. ";
+}
+
+/** Names and codes of an error and of its causes. */
+function chain(error: unknown): string[] {
+  const names: string[] = [];
+  let at = error;
+  for (let depth = 0; depth < 5 && typeof at === "object" && at !== null; depth += 1) {
+    if ("code" in at && typeof at.code === "string") names.push(at.code);
+    if ("name" in at && typeof at.name === "string") names.push(at.name);
+    at = "cause" in at ? at.cause : undefined;
+  }
+  return names;
+}
+
+/** Who is asked again before the time counts the request against the limit: better not at all. */
+function within(milliseconds: number, most: number): number | undefined {
+  return milliseconds <= most ? milliseconds : undefined;
 }

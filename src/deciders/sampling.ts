@@ -11,6 +11,7 @@ import {
   type ModelSettings,
   modelSettings,
 } from "./model.js";
+
 /** What a client's model is asked: the parameters of `sampling/createMessage`. */
 export interface SamplingParams {
   messages: { role: "user"; content: { type: "text"; text: string } }[];
@@ -97,6 +98,14 @@ const resultSchema = z.object({
   content: z.union([blockSchema, z.array(blockSchema)]),
 });
 
+/** Takes the text out of what a client's model has answered. */
+function readSamplingResult(result: unknown): ModelReply {
+  const { data } = resultSchema.safeParse(result);
+  if (data === undefined) throw new RequestFailure("invalid_response", { problem: "it had no text" });
+  const blocks = Array.isArray(data.content) ? data.content : [data.content];
+  return { text: blocks.map(({ type, text }) => (type === "text" ? (text ?? "") : "")).join(""), model: data.model };
+}
+
 /** What the SDK's errors have as `code`: its own words, or the numbers of JSON-RPC. */
 const errorSchema = z.object({ code: z.union([z.string(), z.number()]) });
 
@@ -107,14 +116,6 @@ const CANNOT: ReadonlySet<string | number> = new Set([
   -32601,
 ]);
 const BROKEN: ReadonlySet<string | number> = new Set(["NOT_CONNECTED", "CONNECTION_CLOSED", "SEND_FAILED"]);
-
-/** Takes the text out of what a client's model has answered. */
-function readSamplingResult(result: unknown): ModelReply {
-  const { data } = resultSchema.safeParse(result);
-  if (data === undefined) throw new RequestFailure("invalid_response", { problem: "it had no text" });
-  const blocks = Array.isArray(data.content) ? data.content : [data.content];
-  return { text: blocks.map(({ type, text }) => (type === "text" ? (text ?? "") : "")).join(""), model: data.model };
-}
 
 /** What went wrong; undefined where the client can't be asked at all. */
 function samplingFailure(error: unknown): RequestFailure | undefined {

@@ -8,6 +8,7 @@ import type { Checkbox, PlanItem, PlanPosition, PlanReport, TaskState } from "./
 import type { SourceText } from "./source.js";
 import { isTicked } from "./task-line.js";
 import { labelOf, type TaskIds } from "./titles.js";
+
 /** What a dialect decides. */
 export interface Dialect {
   readonly name: string;
@@ -141,8 +142,6 @@ export function itemsOf({ items, bullets, text }: ItemBlock): readonly PlanItem[
   return bullets.length > 0 || text === undefined ? bullets : [text];
 }
 
-const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
-
 /**
  * What a plan says of a task beside what is told elsewhere, as Markdown: code, notes and lists as they
  * are, so that whoever does the task loses nothing. Lines are moved to the left together.
@@ -161,27 +160,6 @@ export function descriptionOf(
     .replace(/\n{3,}/g, "\n\n")
     .trim();
   return withoutLabel(withoutRulesAtEnd(text)).trim();
-}
-
-/** Rules part a task from what follows it, and belong to neither. */
-function withoutRulesAtEnd(text: string): string {
-  const lines = text.split("\n");
-  return lines.slice(0, lines.findLastIndex((line) => line.trim() !== "" && !RULE.test(line)) + 1).join("\n");
-}
-
-/** `**Description:** text` is its text. */
-function withoutLabel(text: string): string {
-  const end = text.indexOf("\n");
-  const first = end === -1 ? text : text.slice(0, end);
-  const label = labelOf(first.replace(/^[-*+][ \t]+/, ""));
-  if (label?.field !== "description") return text;
-  return `${label.text}${end === -1 ? "" : text.slice(end)}`;
-}
-
-function outdent(lines: readonly string[]): string[] {
-  const indents = lines.filter((line) => line.trim() !== "").map((line) => /^[ \t]*/.exec(line)?.[0].length ?? 0);
-  const least = Math.min(...indents.slice(0, 10_000), 1000);
-  return lines.map((line) => line.slice(Math.min(least, /^[ \t]*/.exec(line)?.[0].length ?? 0)));
 }
 
 /** Ids of tasks, each of which is there once. */
@@ -239,4 +217,27 @@ export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport
     "Write [ ], [x], [-] or [~].",
   );
   return "pending";
+}
+
+function outdent(lines: readonly string[]): string[] {
+  const indents = lines.filter((line) => line.trim() !== "").map((line) => /^[ \t]*/.exec(line)?.[0].length ?? 0);
+  const least = Math.min(...indents.slice(0, 10_000), 1000);
+  return lines.map((line) => line.slice(Math.min(least, /^[ \t]*/.exec(line)?.[0].length ?? 0)));
+}
+
+/** `**Description:** text` is its text. */
+function withoutLabel(text: string): string {
+  const end = text.indexOf("\n");
+  const first = end === -1 ? text : text.slice(0, end);
+  const label = labelOf(first.replace(/^[-*+][ \t]+/, ""));
+  if (label?.field !== "description") return text;
+  return `${label.text}${end === -1 ? "" : text.slice(end)}`;
+}
+
+const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
+
+/** Rules part a task from what follows it, and belong to neither. */
+function withoutRulesAtEnd(text: string): string {
+  const lines = text.split("\n");
+  return lines.slice(0, lines.findLastIndex((line) => line.trim() !== "" && !RULE.test(line)) + 1).join("\n");
 }

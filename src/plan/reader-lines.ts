@@ -5,6 +5,7 @@ import { type Block, type ReaderState, startTask } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn, readReferences } from "./task-line.js";
 import { type Field, type Label, labelOf, mentionedPhase, NO_TASKS } from "./titles.js";
+
 /** Takes in an item. */
 export function readItem(state: ReaderState, row: Row): void {
   const { block } = state;
@@ -24,6 +25,57 @@ export function readItem(state: ReaderState, row: Row): void {
     task.criteria.push(state.item(row));
     state.tell(row);
   }
+}
+
+/** Takes a label in. Returns whether it was one that means anything here. */
+export function readLabel(state: ReaderState, label: Label, row: Row): void {
+  const { block } = state;
+  if (block?.kind === "gate" && staysInGate(block.section || block.items.length + block.bullets.length === 0, label)) {
+    if (label.field === "gate") addText(state, label, row);
+    return;
+  }
+  if (block?.kind === "criteria" && label.field === "other" && label.text === "" && groups(block)) return;
+  state.close();
+  const task = taskOf(state, label, row);
+  if (label.field === "gate") return openGate(state, label, row);
+  if (task !== undefined) return ofTask(state, task, label, row);
+  if (state.phase !== undefined) return ofPhase(state, state.phase, label, row);
+  openOther(state, label, row);
+}
+
+/** A label that means nothing to a plan: the checkboxes below it are no tasks, and no criteria. */
+export function openOther(state: ReaderState, { field, name }: Label, row: Row): void {
+  if (!state.outline.identified && field === "other" && !NO_TASKS.test(name)) return;
+  state.open({ kind: "other", depth: row.depth, section: false, name, done: () => {} });
+}
+
+/** Takes in lines of text: labels, tasks in bold, goals, and sentences that are a gate. */
+
+/** How deep a line in bold is that stands for a heading. */
+const LINE = 7;
+
+/** Takes in a line. */
+export function readText(state: ReaderState, row: Row): void {
+  if (state.phase !== undefined && state.outline.idOf.has(row)) {
+    state.close();
+    return startTask(state, row, { heading: LINE });
+  }
+  const label = labelOf(row.text);
+  const { phase, task, field } = state;
+  if (label !== undefined) {
+    if (phase !== undefined || state.gates !== undefined || label.field === "gate") return readGroupedLabel(state, row);
+    return;
+  }
+  if (field !== undefined) field(row.text);
+  else if (state.block?.kind === "gate" && itemless(state.block)) addSentence(state, state.block, row);
+  else if (phase !== undefined && task === undefined && phase.tasks.length === 0 && state.block === undefined) {
+    if (phase.goal === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) phase.goal = row.text;
+  }
+}
+
+/** The list that follows is the gate of a phase. */
+export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, depth: number, section: boolean): void {
+  state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
 }
 
 /** Whether an item is one of the list below a label: the first decides how deep the others are at least. */
@@ -59,6 +111,26 @@ function isTask(state: ReaderState, row: Row): boolean {
   return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
 }
 
+/** Opens the lists that are gates. */
+
+/** In the section of a gate other labels group its items, or lead up to them. */
+function staysInGate(open: boolean, { field }: Label): boolean {
+  return open && (field === "other" || field === "gate" || field === "success" || field === "criteria");
+}
+
+/** `**Checkpoint**: …`: where no list follows, the sentence is what must hold. */
+function addText(state: ReaderState, { name, text }: Label, row: Row): void {
+  const { block } = state;
+  if (block === undefined || text === "" || /quality|exit/i.test(name)) return;
+  state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
+}
+
+/** A label that stands where the first criterion would be names a group of them, and so do those after it. */
+function groups(block: Block): boolean {
+  if (block.items.length + block.bullets.length === 0) block.grouped = true;
+  return block.grouped === true;
+}
+
 /** What a label does: it says something of the task or the phase, or opens the list that follows. */
 
 /** Labels that a task has also where they are not indented as the task is. */
@@ -72,27 +144,6 @@ const OF_TASKS: ReadonlySet<Field> = new Set([
   "parallel",
   "status",
 ]);
-/** Takes a label in. Returns whether it was one that means anything here. */
-export function readLabel(state: ReaderState, label: Label, row: Row): void {
-  const { block } = state;
-  if (block?.kind === "gate" && staysInGate(block.section || block.items.length + block.bullets.length === 0, label)) {
-    if (label.field === "gate") addText(state, label, row);
-    return;
-  }
-  if (block?.kind === "criteria" && label.field === "other" && label.text === "" && groups(block)) return;
-  state.close();
-  const task = taskOf(state, label, row);
-  if (label.field === "gate") return openGate(state, label, row);
-  if (task !== undefined) return ofTask(state, task, label, row);
-  if (state.phase !== undefined) return ofPhase(state, state.phase, label, row);
-  openOther(state, label, row);
-}
-
-/** A label that stands where the first criterion would be names a group of them, and so do those after it. */
-function groups(block: Block): boolean {
-  if (block.items.length + block.bullets.length === 0) block.grouped = true;
-  return block.grouped === true;
-}
 
 /** The task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
 function taskOf({ task }: ReaderState, { field, name }: Label, row: Row): TaskDraft | undefined {
@@ -100,6 +151,16 @@ function taskOf({ task }: ReaderState, { field, name }: Label, row: Row): TaskDr
   if ("heading" in task.place || OF_TASKS.has(field)) return task;
   const inside = row.kind === "item" ? row.depth > task.place.item : row.depth >= task.place.item;
   return inside ? task : undefined;
+}
+
+/** A gate of the phase that it names, else of the one that it stands in. Outside of all it must name one. */
+function openGate(state: ReaderState, label: Label, row: Row): void {
+  const mentioned = mentionedPhase(label.name);
+  const phase = (mentioned === undefined ? undefined : state.phaseOf(mentioned)) ?? state.phase;
+  if (phase === undefined) return openOther(state, label, row);
+  state.tell(row);
+  openGateOf(state, phase, label.name, row.depth, false);
+  addText(state, label, row);
 }
 
 function ofTask(state: ReaderState, task: TaskDraft, label: Label, row: Row): void {
@@ -128,20 +189,6 @@ function ofTask(state: ReaderState, task: TaskDraft, label: Label, row: Row): vo
   }
 }
 
-function ofPhase(state: ReaderState, phase: PhaseDraft, label: Label, row: Row): void {
-  const { field, text } = label;
-  if (field === "time") {
-    if (text !== "") phase.duration ??= bare(text);
-  } else if ((field === "goal" || field === "description") && phase.tasks.length === 0) {
-    if (text !== "") phase.goal ??= text;
-    if (field === "goal" && text !== "") phase.goal = text;
-    else if (text === "")
-      state.field = (said) => (phase.goal = phase.goal === undefined ? said : `${phase.goal} ${said}`);
-  } else if (field !== "tasks") {
-    openOther(state, label, row);
-  }
-}
-
 /** A label whose value stands beside it, or in the list or the text below. */
 function take(state: ReaderState, label: Label, row: Row, said: (text: string) => void): void {
   state.tell(row);
@@ -158,6 +205,11 @@ function take(state: ReaderState, label: Label, row: Row, said: (text: string) =
   });
 }
 
+function filesOf(text: string): readonly string[] {
+  const paths = filesIn(text);
+  return paths.length > 0 ? paths : [bare(text)];
+}
+
 function openCriteria(state: ReaderState, task: TaskDraft, { name, text }: Label, row: Row): void {
   state.tell(row);
   state.open({
@@ -170,48 +222,17 @@ function openCriteria(state: ReaderState, task: TaskDraft, { name, text }: Label
   });
 }
 
-/** A gate of the phase that it names, else of the one that it stands in. Outside of all it must name one. */
-function openGate(state: ReaderState, label: Label, row: Row): void {
-  const mentioned = mentionedPhase(label.name);
-  const phase = (mentioned === undefined ? undefined : state.phaseOf(mentioned)) ?? state.phase;
-  if (phase === undefined) return openOther(state, label, row);
-  state.tell(row);
-  openGateOf(state, phase, label.name, row.depth, false);
-  addText(state, label, row);
-}
-
-/** A label that means nothing to a plan: the checkboxes below it are no tasks, and no criteria. */
-export function openOther(state: ReaderState, { field, name }: Label, row: Row): void {
-  if (!state.outline.identified && field === "other" && !NO_TASKS.test(name)) return;
-  state.open({ kind: "other", depth: row.depth, section: false, name, done: () => {} });
-}
-
-function filesOf(text: string): readonly string[] {
-  const paths = filesIn(text);
-  return paths.length > 0 ? paths : [bare(text)];
-}
-
-/** Takes in lines of text: labels, tasks in bold, goals, and sentences that are a gate. */
-
-/** How deep a line in bold is that stands for a heading. */
-const LINE = 7;
-
-/** Takes in a line. */
-export function readText(state: ReaderState, row: Row): void {
-  if (state.phase !== undefined && state.outline.idOf.has(row)) {
-    state.close();
-    return startTask(state, row, { heading: LINE });
-  }
-  const label = labelOf(row.text);
-  const { phase, task, field } = state;
-  if (label !== undefined) {
-    if (phase !== undefined || state.gates !== undefined || label.field === "gate") return readGroupedLabel(state, row);
-    return;
-  }
-  if (field !== undefined) field(row.text);
-  else if (state.block?.kind === "gate" && itemless(state.block)) addSentence(state, state.block, row);
-  else if (phase !== undefined && task === undefined && phase.tasks.length === 0 && state.block === undefined) {
-    if (phase.goal === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) phase.goal = row.text;
+function ofPhase(state: ReaderState, phase: PhaseDraft, label: Label, row: Row): void {
+  const { field, text } = label;
+  if (field === "time") {
+    if (text !== "") phase.duration ??= bare(text);
+  } else if ((field === "goal" || field === "description") && phase.tasks.length === 0) {
+    if (text !== "") phase.goal ??= text;
+    if (field === "goal" && text !== "") phase.goal = text;
+    else if (text === "")
+      state.field = (said) => (phase.goal = phase.goal === undefined ? said : `${phase.goal} ${said}`);
+  } else if (field !== "tasks") {
+    openOther(state, label, row);
   }
 }
 
@@ -241,23 +262,4 @@ function itemless({ items, bullets }: Block): boolean {
 function addSentence(state: ReaderState, block: Block, row: Row): void {
   if (!block.section || block.text !== undefined || /:\s*\**$/.test(row.text)) return;
   state.block = { ...block, text: state.item(row) };
-}
-
-/** Opens the lists that are gates. */
-
-/** In the section of a gate other labels group its items, or lead up to them. */
-function staysInGate(open: boolean, { field }: Label): boolean {
-  return open && (field === "other" || field === "gate" || field === "success" || field === "criteria");
-}
-
-/** The list that follows is the gate of a phase. */
-export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, depth: number, section: boolean): void {
-  state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
-}
-
-/** `**Checkpoint**: …`: where no list follows, the sentence is what must hold. */
-function addText(state: ReaderState, { name, text }: Label, row: Row): void {
-  const { block } = state;
-  if (block === undefined || text === "" || /quality|exit/i.test(name)) return;
-  state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
 }

@@ -7,6 +7,7 @@ import type { Row } from "./rows.js";
 import type { SourceText } from "./source.js";
 import { bare, isTicked, readTaskLine, splitTime, withoutComments } from "./task-line.js";
 import type { TaskIds } from "./titles.js";
+
 /** The list that belongs to a label or to a heading. */
 export interface Block extends ItemBlock {
   readonly kind: "criteria" | "gate" | "list" | "other";
@@ -126,11 +127,6 @@ export class ReaderState {
   }
 }
 
-function addDetail(item: ItemDraft, text: string): void {
-  item.details ??= [];
-  item.details.push(text);
-}
-
 /** Begins phases and tasks: drafts that the rows after them add to. */
 
 /** Begins a phase; what was open ends. */
@@ -180,6 +176,11 @@ export function startTask(state: ReaderState, row: Row, place: TaskDraft["place"
     endLine: state.source.lines.length,
   };
   phase.tasks.push(state.task);
+}
+
+function addDetail(item: ItemDraft, text: string): void {
+  item.details ??= [];
+  item.details.push(text);
 }
 
 /** Where phases have no headings, the first part of a task's id is the number of its phase. */

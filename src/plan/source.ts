@@ -50,10 +50,20 @@ export class SourceText {
   }
 }
 
-/** Which lines of a source are code or comments. */
+/** What a line is, where it isn't Markdown to be read. */
+type RegionKind = "code" | "comment";
 
-const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
-const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+/** Lines that belong together: from the first to before the last. */
+export interface Region {
+  readonly kind: RegionKind;
+  readonly start: number;
+  readonly end: number;
+  /** Where strict CommonMark would end it: only for a sample within a sample. */
+  readonly strictEnd?: number;
+  /** Whether nothing closes it: it runs to the end. */
+  readonly unclosed: boolean;
+}
+
 /** So many lines are looked through for the ends of samples that hold others, for each line of the source. */
 const LOOK_AHEAD = 20;
 
@@ -73,139 +83,25 @@ export function findRegions(source: SourceText): Region[] {
   return regions;
 }
 
-function regionAt(source: SourceText, line: number, containers: Containers, before: Before): Region | undefined {
-  const text = source.text(line);
-  const fence = fenceOf(text);
-  if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
-  if (COMMENT.test(text)) return comment(source, line, text.indexOf("<!--") + 2);
-  const raw = RAW.exec(text)?.[1];
-  if (raw === undefined) return undefined;
-  const container = containers.around(text);
-  if (indentOf(text) > container.column + 3) return undefined;
-  return tagged(source, line, `</${raw.toLowerCase()}>`, container);
-}
-
-function comment(source: SourceText, start: number, from: number): Region {
-  for (let line = start; line < source.lines.length; line += 1) {
-    const text = line === start ? source.text(line).slice(from) : source.text(line);
-    if (text.includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
-  }
-  return { kind: "comment", start, end: source.lines.length, unclosed: true };
-}
-
-/** `<pre>` and the like: up to the end of the tag, or of the item or quote that it stands in. */
-function tagged(source: SourceText, start: number, close: string, container: Container): Region {
-  for (let line = start; line < source.lines.length; line += 1) {
-    const text = source.text(line);
-    if (line > start && leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
-    if (text.toLowerCase().includes(close)) return { kind: "code", start, end: line + 1, unclosed: false };
-  }
-  return { kind: "code", start, end: source.lines.length, unclosed: true };
-}
-
-/** What a line is, where it isn't Markdown to be read. */
-type RegionKind = "code" | "comment";
-
-/** Lines that belong together: from the first to before the last. */
-export interface Region {
-  readonly kind: RegionKind;
-  readonly start: number;
-  readonly end: number;
-  /** Where strict CommonMark would end it: only for a sample within a sample. */
-  readonly strictEnd?: number;
-  /** Whether nothing closes it: it runs to the end. */
-  readonly unclosed: boolean;
-}
-
-/**
- * Where code between fences ends. CommonMark ends a fence at the first bare fence, so that a sample within a
- * sample (```` ```bash ```` in ```` ```markdown ````) turns code and text around: whatever follows is lost
- * until the next fence. Here a fence with a language inside another one opens a level of its own, if both are
- * closed and the outer one isn't code that holds headings of the plan.
- */
-
-const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
-/** A fence of Markdown may hold headings of its own. */
-const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
-/** What no code holds: behind it somebody has forgotten to close a fence. */
-const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
-/** What ends code that stands in a list item and isn't indented as the item is. */
-const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
-
-/** A line that begins or ends code. */
-interface Fence {
-  readonly run: string;
-  readonly info: string;
-}
-
-/** What is known of the lines before. */
-interface Before {
-  /** How many lines may still be looked through in vain. */
-  lines: number;
-}
-
-/**
- * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
- * indented as their item is are still code, if the fence comes before anything that no code would be.
- */
-function fenced(source: SourceText, start: number, opening: Fence, container: Container, before: Before): Region {
-  let depth = 1;
-  let strictEnd: number | undefined;
-  let left = false;
-  let suspicious = false;
-  const last = source.lines.length;
-  for (let line = start + 1; line < last; line += 1) {
-    const text = source.text(line);
-    if (!left && leaves(text, container)) {
-      if (strictEnd !== undefined) break;
-      left = true;
-      strictEnd = line;
-    }
-    if (left && ENDS_CODE.test(text)) break;
-    const fence = fenceOf(text);
-    if (fence?.run.startsWith(opening.run)) {
-      depth += fence.info === "" ? -1 : 1;
-      if (fence.info === "") strictEnd ??= line + 1;
-      if (depth === 0) return closed(start, line + 1, strictEnd);
-    }
-    suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
-    if (strictEnd === undefined) continue;
-    before.lines -= 1;
-    if (suspicious || before.lines < 0) break;
-  }
-  if (strictEnd !== undefined) return closed(start, strictEnd, strictEnd);
-  return { kind: "code", start, end: last, unclosed: true };
-}
-
-/** The fence that a line is. */
-function fenceOf(text: string): Fence | undefined {
-  const [before = "", run] = FENCE.exec(text) ?? [];
-  const info = text.slice(before.length);
-  return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
-}
-
-function closed(start: number, end: number, strictEnd: number | undefined): Region {
-  const nested = strictEnd !== undefined && strictEnd !== end;
-  return { kind: "code", start, end, unclosed: false, ...(nested ? { strictEnd } : {}) };
-}
-
-/** In which list items or quotes a line stands: code in them ends where they do, whether it is closed or not. */
-
-const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
-const LATER = /^[ \t]*(?!1[.)])\d/;
-/** Headings, fences, comments and rules end a text; what begins an item or a quote is no part of the text before. */
-const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}[^`]*$|~{3}|<)/;
-const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
-const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
-const QUOTED = /^[ \t]*>/;
-const TAB = 4;
-
 /** Where a fence stands. */
 interface Container {
   /** How many columns its text must be moved to the right to be still in it. */
   readonly column: number;
   readonly quoted: boolean;
 }
+
+/** Headings, fences, comments and rules end a text; what begins an item or a quote is no part of the text before. */
+const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}[^`]*$|~{3}|<)/;
+const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
+const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
+
+const LATER = /^[ \t]*(?!1[.)])\d/;
+
+/** In which list items or quotes a line stands: code in them ends where they do, whether it is closed or not. */
+
+const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
+
+const QUOTED = /^[ \t]*>/;
 
 /** Follows the lines of a source, and knows which list items are open. */
 class Containers {
@@ -247,10 +143,12 @@ class Containers {
   }
 }
 
-/** Whether a line stands outside of a container, which ends there. */
-function leaves(text: string, { column, quoted }: Container): boolean {
-  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
-  return column > 0 && text.trim() !== "" && indentOf(text) < column;
+const TAB = 4;
+
+function columnsOf(text: string, from = 0): number {
+  let column = from;
+  for (const char of text) column += char === "\t" ? TAB - (column % TAB) : 1;
+  return column - from;
 }
 
 /** By how many columns a line is indented. */
@@ -258,8 +156,117 @@ function indentOf(text: string): number {
   return columnsOf(/^[ \t]*/.exec(text)?.[0] ?? "");
 }
 
-function columnsOf(text: string, from = 0): number {
-  let column = from;
-  for (const char of text) column += char === "\t" ? TAB - (column % TAB) : 1;
-  return column - from;
+/** What is known of the lines before. */
+interface Before {
+  /** How many lines may still be looked through in vain. */
+  lines: number;
+}
+
+/** Which lines of a source are code or comments. */
+
+const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
+const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+
+function regionAt(source: SourceText, line: number, containers: Containers, before: Before): Region | undefined {
+  const text = source.text(line);
+  const fence = fenceOf(text);
+  if (fence !== undefined) return fenced(source, line, fence, containers.around(text), before);
+  if (COMMENT.test(text)) return comment(source, line, text.indexOf("<!--") + 2);
+  const raw = RAW.exec(text)?.[1];
+  if (raw === undefined) return undefined;
+  const container = containers.around(text);
+  if (indentOf(text) > container.column + 3) return undefined;
+  return tagged(source, line, `</${raw.toLowerCase()}>`, container);
+}
+
+/** A line that begins or ends code. */
+interface Fence {
+  readonly run: string;
+  readonly info: string;
+}
+
+/**
+ * Where code between fences ends. CommonMark ends a fence at the first bare fence, so that a sample within a
+ * sample (```` ```bash ```` in ```` ```markdown ````) turns code and text around: whatever follows is lost
+ * until the next fence. Here a fence with a language inside another one opens a level of its own, if both are
+ * closed and the outer one isn't code that holds headings of the plan.
+ */
+
+const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
+
+/** The fence that a line is. */
+function fenceOf(text: string): Fence | undefined {
+  const [before = "", run] = FENCE.exec(text) ?? [];
+  const info = text.slice(before.length);
+  return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
+}
+
+/** What ends code that stands in a list item and isn't indented as the item is. */
+const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
+
+/** A fence of Markdown may hold headings of its own. */
+const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
+/** What no code holds: behind it somebody has forgotten to close a fence. */
+const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
+
+/**
+ * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
+ * indented as their item is are still code, if the fence comes before anything that no code would be.
+ */
+function fenced(source: SourceText, start: number, opening: Fence, container: Container, before: Before): Region {
+  let depth = 1;
+  let strictEnd: number | undefined;
+  let left = false;
+  let suspicious = false;
+  const last = source.lines.length;
+  for (let line = start + 1; line < last; line += 1) {
+    const text = source.text(line);
+    if (!left && leaves(text, container)) {
+      if (strictEnd !== undefined) break;
+      left = true;
+      strictEnd = line;
+    }
+    if (left && ENDS_CODE.test(text)) break;
+    const fence = fenceOf(text);
+    if (fence?.run.startsWith(opening.run)) {
+      depth += fence.info === "" ? -1 : 1;
+      if (fence.info === "") strictEnd ??= line + 1;
+      if (depth === 0) return closed(start, line + 1, strictEnd);
+    }
+    suspicious ||= !MARKDOWN.test(opening.info) && PLANNED.test(text);
+    if (strictEnd === undefined) continue;
+    before.lines -= 1;
+    if (suspicious || before.lines < 0) break;
+  }
+  if (strictEnd !== undefined) return closed(start, strictEnd, strictEnd);
+  return { kind: "code", start, end: last, unclosed: true };
+}
+
+/** Whether a line stands outside of a container, which ends there. */
+function leaves(text: string, { column, quoted }: Container): boolean {
+  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
+  return column > 0 && text.trim() !== "" && indentOf(text) < column;
+}
+
+function closed(start: number, end: number, strictEnd: number | undefined): Region {
+  const nested = strictEnd !== undefined && strictEnd !== end;
+  return { kind: "code", start, end, unclosed: false, ...(nested ? { strictEnd } : {}) };
+}
+
+function comment(source: SourceText, start: number, from: number): Region {
+  for (let line = start; line < source.lines.length; line += 1) {
+    const text = line === start ? source.text(line).slice(from) : source.text(line);
+    if (text.includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
+  }
+  return { kind: "comment", start, end: source.lines.length, unclosed: true };
+}
+
+/** `<pre>` and the like: up to the end of the tag, or of the item or quote that it stands in. */
+function tagged(source: SourceText, start: number, close: string, container: Container): Region {
+  for (let line = start; line < source.lines.length; line += 1) {
+    const text = source.text(line);
+    if (line > start && leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
+    if (text.toLowerCase().includes(close)) return { kind: "code", start, end: line + 1, unclosed: false };
+  }
+  return { kind: "code", start, end: source.lines.length, unclosed: true };
 }

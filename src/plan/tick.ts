@@ -4,6 +4,7 @@ import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
 import type { Checkbox, Plan, PlanTask } from "./plan.js";
 import { isTicked } from "./task-line.js";
+
 /** What is written. */
 export interface TickOptions {
   /** Whether the task's acceptance criteria are ticked too. Default false. */
@@ -38,33 +39,6 @@ export function tickTasks(markdown: string, tasks: readonly PlanTask[], options:
   );
 }
 
-/** What writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
-function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
-  const { offset } = position;
-  const there = markdown.charAt(offset);
-  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
-  if (!known) throw otherText(position.line);
-  if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
-  const length = mark === "" && there === "]" ? 0 : Math.max(mark.length, 1);
-  return { offset, length, text: done ? "x" : " " };
-}
-
-function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID_INPUT"> {
-  const ids = tasks.map((task) => task.id);
-  const similar = nearest(id, ids);
-  return new PhasegateError("INVALID_INPUT", `the plan has no task ${id}`, {
-    remedy: similar === undefined ? "Use the id of one of the plan's tasks." : `Did you mean ${similar}?`,
-    details: { field: "taskId", expected: "an id of the plan" },
-  });
-}
-
-function otherText(line: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `there is another text in line ${line} than the plan was read from`, {
-    remedy: "Read the text again with parsePlan, and tick that plan.",
-    details: { field: "markdown" },
-  });
-}
-
 /** A piece of a text, and what stands there instead. */
 export interface Edit {
   readonly offset: number;
@@ -81,4 +55,31 @@ export function withEdits(source: string, edits: readonly Edit[]): string {
     end = offset + length;
   }
   return parts.join("") + source.slice(end);
+}
+
+function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID_INPUT"> {
+  const ids = tasks.map((task) => task.id);
+  const similar = nearest(id, ids);
+  return new PhasegateError("INVALID_INPUT", `the plan has no task ${id}`, {
+    remedy: similar === undefined ? "Use the id of one of the plan's tasks." : `Did you mean ${similar}?`,
+    details: { field: "taskId", expected: "an id of the plan" },
+  });
+}
+
+/** What writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
+function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
+  const { offset } = position;
+  const there = markdown.charAt(offset);
+  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
+  if (!known) throw otherText(position.line);
+  if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
+  const length = mark === "" && there === "]" ? 0 : Math.max(mark.length, 1);
+  return { offset, length, text: done ? "x" : " " };
+}
+
+function otherText(line: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `there is another text in line ${line} than the plan was read from`, {
+    remedy: "Read the text again with parsePlan, and tick that plan.",
+    details: { field: "markdown" },
+  });
 }

@@ -11,18 +11,9 @@ import { EvidenceValue, ruleParams, ruleValue } from "./compile.js";
 import type { CompiledRule } from "./rule-types.js";
 import { boundedRule, type RuleOutcome } from "./run.js";
 import { memberOf, nodesOf } from "./tree.js";
+
 /** The longest text and the longest list that is made up. */
 export const SIZE_MAX = 1000;
-/** Texts that patterns often ask for. */
-const USUAL_TEXTS = ["done", "docs/report.md", "1.2.3", "v1.2.3", "main", "abc", "ABC-123", "2026-01-31", "0123abc"];
-
-/** What rules speak of. */
-interface Spoken {
-  readonly numbers: readonly number[];
-  readonly texts: readonly string[];
-  /** Keys of objects, below the value. */
-  readonly keys: readonly string[];
-}
 
 /** Values of a type to try, each once. `others` are values that rules may compare with. */
 export function candidateValues(
@@ -39,6 +30,62 @@ export function candidateValues(
   if (type === "list" || type === "any") made.push(...listsOf(spoken));
   if (type === "object" || type === "any") made.push(...objectsOf(spoken));
   return [...new Map(made.map((value) => [JSON.stringify(value), value])).values()];
+}
+
+/** A rule of a field, as values are tried by it. */
+export interface TrialRule {
+  /** As its author wrote it. */
+  readonly source: string;
+  readonly compiled: CompiledRule;
+  /** The fields of evidence that it names. */
+  readonly names: readonly string[];
+  run(value: JsonValue, type: FieldType, evidence: EvidenceValue): RuleOutcome;
+}
+
+/** What a workflow's files don't tell. */
+const UNKNOWN: ReadonlySet<string> = new Set(["artifacts", "plan", "session"]);
+
+/** How many steps a rule may take on a value that is only tried. */
+const STEPS_MAX = 10_000;
+
+/** A rule to try values by; undefined where it hangs on what only a session has. */
+export function trialRule(source: string, compiled: CompiledRule, params: JsonObject): TrialRule | undefined {
+  if (compiled.names === undefined || nodesOf(compiled.tree).some((node) => node.op === "id" && UNKNOWN.has(node.args)))
+    return undefined;
+  const bounded = boundedRule(compiled, STEPS_MAX);
+  const given = ruleParams(params).value;
+  return {
+    source,
+    compiled,
+    names: [...compiled.names],
+    run: (value, type, evidence) => bounded({ value: ruleValue(value, type), params: given, evidence }),
+  };
+}
+
+/** What keeps a field from taking a value, as part of a sentence; undefined where nothing does. */
+export function faultOfValue(
+  { name, type, required }: FieldDefinition,
+  rules: readonly TrialRule[],
+  value: JsonValue,
+  evidence: EvidenceValue = new EvidenceValue(),
+): string | undefined {
+  if (!isOfType(value, type)) return `it is not of type ${type}`;
+  if (required && value === false) return "a required field must not be false";
+  if (required && isBlank(value, type)) return "it is empty";
+  const whole = new EvidenceValue([...evidence, [name, ruleValue(value, type)]]);
+  for (const { source, run } of rules) {
+    const outcome = run(value, type, whole);
+    if (!outcome.holds) return `the rule ${shown(source)} ${outcome.because ?? "doesn't hold"}`;
+  }
+  return undefined;
+}
+
+/** What rules speak of. */
+interface Spoken {
+  readonly numbers: readonly number[];
+  readonly texts: readonly string[];
+  /** Keys of objects, below the value. */
+  readonly keys: readonly string[];
 }
 
 function spokenOf(trees: readonly ASTNode[], values: readonly JsonValue[]): Spoken {
@@ -71,11 +118,8 @@ function numbersOf({ numbers }: Spoken): number[] {
   return [...made, ...near, ...numbers.flatMap((number) => [number + 0.5, number - 0.5, number * 2])];
 }
 
-/** Sizes that rules may ask for. */
-function sizesOf({ numbers }: Spoken): number[] {
-  const sizes = numbers.flatMap((number) => [Math.ceil(number), Math.floor(number) + 1, Math.floor(number) - 1]);
-  return [...new Set([1, 2, 3, ...sizes])].filter((size) => size > 0 && size <= SIZE_MAX);
-}
+/** Texts that patterns often ask for. */
+const USUAL_TEXTS = ["done", "docs/report.md", "1.2.3", "v1.2.3", "main", "abc", "ABC-123", "2026-01-31", "0123abc"];
 
 function textsOf(spoken: Spoken): string[] {
   const { texts } = spoken;
@@ -83,6 +127,12 @@ function textsOf(spoken: Spoken): string[] {
   const around = texts.flatMap((text) => [`${text}report`, `report${text}`]);
   const pairs = texts.slice(0, 5).flatMap((one) => texts.slice(0, 5).map((other) => `${one}report${other}`));
   return [...sized.filter((text) => text.length > 3), ...around, ...pairs, ...texts, ...USUAL_TEXTS, ...sized];
+}
+
+/** Sizes that rules may ask for. */
+function sizesOf({ numbers }: Spoken): number[] {
+  const sizes = numbers.flatMap((number) => [Math.ceil(number), Math.floor(number) + 1, Math.floor(number) - 1]);
+  return [...new Set([1, 2, 3, ...sizes])].filter((size) => size > 0 && size <= SIZE_MAX);
 }
 
 /** A text of so many characters, blanks neither before nor behind it. */
@@ -116,51 +166,4 @@ function objectsOf(spoken: Spoken): JsonObject[] {
 
 function objectOf(keys: readonly string[], value: JsonValue): JsonObject {
   return Object.fromEntries(keys.map((key) => [key, value]));
-}
-
-/** How many steps a rule may take on a value that is only tried. */
-const STEPS_MAX = 10_000;
-/** What a workflow's files don't tell. */
-const UNKNOWN: ReadonlySet<string> = new Set(["artifacts", "plan", "session"]);
-
-/** A rule of a field, as values are tried by it. */
-export interface TrialRule {
-  /** As its author wrote it. */
-  readonly source: string;
-  readonly compiled: CompiledRule;
-  /** The fields of evidence that it names. */
-  readonly names: readonly string[];
-  run(value: JsonValue, type: FieldType, evidence: EvidenceValue): RuleOutcome;
-}
-
-/** A rule to try values by; undefined where it hangs on what only a session has. */
-export function trialRule(source: string, compiled: CompiledRule, params: JsonObject): TrialRule | undefined {
-  if (compiled.names === undefined || nodesOf(compiled.tree).some((node) => node.op === "id" && UNKNOWN.has(node.args)))
-    return undefined;
-  const bounded = boundedRule(compiled, STEPS_MAX);
-  const given = ruleParams(params).value;
-  return {
-    source,
-    compiled,
-    names: [...compiled.names],
-    run: (value, type, evidence) => bounded({ value: ruleValue(value, type), params: given, evidence }),
-  };
-}
-
-/** What keeps a field from taking a value, as part of a sentence; undefined where nothing does. */
-export function faultOfValue(
-  { name, type, required }: FieldDefinition,
-  rules: readonly TrialRule[],
-  value: JsonValue,
-  evidence: EvidenceValue = new EvidenceValue(),
-): string | undefined {
-  if (!isOfType(value, type)) return `it is not of type ${type}`;
-  if (required && value === false) return "a required field must not be false";
-  if (required && isBlank(value, type)) return "it is empty";
-  const whole = new EvidenceValue([...evidence, [name, ruleValue(value, type)]]);
-  for (const { source, run } of rules) {
-    const outcome = run(value, type, whole);
-    if (!outcome.holds) return `the rule ${shown(source)} ${outcome.because ?? "doesn't hold"}`;
-  }
-  return undefined;
 }

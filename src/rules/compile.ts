@@ -6,6 +6,7 @@ import type { FieldType } from "../workflow/structure.js";
 import { PATTERN_MAX, PATTERN_STEPS_MAX } from "./cost.js";
 import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
 import { literalText, memberOf, nodesOf, TYPE_SIZE_MAX, typeSize } from "./tree.js";
+
 /**
  * What rules see of evidence: the fields that a gate declares, and none that was not handed in. A class of its
  * own, so that the language knows its fields and their types.
@@ -75,6 +76,9 @@ export function registerOperators(environment: Environment): void {
   environment.registerOperator("int == double", (a: bigint, b: number) => Number(a) === b);
 }
 
+/** Told so, the language doesn't look whether there is something to wait for. */
+const SYNC = { async: false };
+
 /**
  * Functions beside the language's own. Lambdas are read as these where Python means something else than CEL:
  * a division that has no remainder, a remainder with the divisor's sign, whole numbers that JSON can't tell
@@ -103,26 +107,14 @@ export function registerFunctions(environment: Environment): void {
   environment.registerFunction("visible(map): map", visibleEntries, SYNC);
 }
 
-/** Told so, the language doesn't look whether there is something to wait for. */
-const SYNC = { async: false };
-
-function divide(a: Numeric, b: Numeric): number {
-  if (Number(b) === 0) throw new RangeError("division by zero");
-  return Number(a) / Number(b);
-}
-
-function floorMod(a: Numeric, b: Numeric): number {
-  if (Number(b) === 0) throw new RangeError("division by zero");
-  return ((Number(a) % Number(b)) + Number(b)) % Number(b);
-}
-
-/** Without what says nothing: `["", null]` is as good as empty. */
-function visibleItems(list: readonly JsonValue[]): JsonValue[] {
-  return list.filter((item) => !saysNothing(item));
-}
-
-function visibleEntries(map: Readonly<Record<string, JsonValue>>): Map<string, JsonValue> {
-  return new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
+/**
+ * Throws a `RangeError` for a pattern that is too long, or becomes too many steps. They are counted on its text: making
+ * them takes seconds and gigabytes where a long part is repeated.
+ */
+export function requireSmallPattern(pattern: string): void {
+  if (pattern.length > PATTERN_MAX) throw new RangeError(`a pattern is longer than ${PATTERN_MAX} characters`);
+  if (stepsAtMost(pattern) <= PATTERN_STEPS_MAX) return;
+  throw new RangeError(`a pattern becomes more than ${PATTERN_STEPS_MAX} steps: repeat less, or a shorter part`);
 }
 
 type Re2 = typeof import("@bufbuild/re2");
@@ -134,44 +126,6 @@ const LINEAR_MATCHES = "matches_linear";
 /** How many compiled patterns are kept, and how many steps they may have together: each takes some 500 bytes. */
 const KEPT = 256;
 const KEPT_STEPS = 100_000;
-
-/** A pattern's parts: a text between `\Q` and `\E`, a class of characters, a repetition, or one character. */
-const PART =
-  /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
-
-/**
- * Throws a `RangeError` for a pattern that is too long, or becomes too many steps. They are counted on its text: making
- * them takes seconds and gigabytes where a long part is repeated.
- */
-export function requireSmallPattern(pattern: string): void {
-  if (pattern.length > PATTERN_MAX) throw new RangeError(`a pattern is longer than ${PATTERN_MAX} characters`);
-  if (stepsAtMost(pattern) <= PATTERN_STEPS_MAX) return;
-  throw new RangeError(`a pattern becomes more than ${PATTERN_STEPS_MAX} steps: repeat less, or a shorter part`);
-}
-
-/** Returns how many steps a pattern becomes at most: two for each of its parts, as often as the part is repeated. */
-function stepsAtMost(pattern: string): number {
-  const around: number[] = [];
-  let [all, last] = [0, 0];
-  for (const [part, least, most] of pattern.matchAll(PART)) {
-    if (part === "(") {
-      around.push(all);
-      [all, last] = [0, 0];
-    } else if (part === ")") {
-      last = all + 2;
-      all = (around.pop() ?? 0) + last;
-    } else if (least === undefined) {
-      const own = part.startsWith("\\Q") ? 2 * part.length : 2;
-      last = /^[*+?]$/.test(part) ? last + own : own;
-      all += own;
-    } else {
-      const again = last * Math.max(Number(least), Number(most ?? 0));
-      all += again;
-      last += again;
-    }
-  }
-  return around.reduce((sum, outer) => sum + outer, all);
-}
 
 /** Regular expressions in RE2's syntax, matched in time that grows with the text and never faster. */
 export class Patterns {
@@ -223,13 +177,6 @@ export class Patterns {
   }
 }
 
-function stepsOf(pattern: Pattern): number {
-  return pattern.re2().prog.numInst();
-}
-
-/** The longest text of a rule, in characters. The parser bounds its nodes and its depth, but not signs: `!!!!…`. */
-const TEXT_MAX = 20_000;
-
 /** Reads and type-checks a rule. Never throws for what the text holds. */
 export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): CompiledRule | RuleFault {
   const large = tooLarge(cel, scope);
@@ -256,6 +203,60 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
   };
 }
 
+function divide(a: Numeric, b: Numeric): number {
+  if (Number(b) === 0) throw new RangeError("division by zero");
+  return Number(a) / Number(b);
+}
+
+function floorMod(a: Numeric, b: Numeric): number {
+  if (Number(b) === 0) throw new RangeError("division by zero");
+  return ((Number(a) % Number(b)) + Number(b)) % Number(b);
+}
+
+/** Without what says nothing: `["", null]` is as good as empty. */
+function visibleItems(list: readonly JsonValue[]): JsonValue[] {
+  return list.filter((item) => !saysNothing(item));
+}
+
+function visibleEntries(map: Readonly<Record<string, JsonValue>>): Map<string, JsonValue> {
+  return new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
+}
+
+/** A pattern's parts: a text between `\Q` and `\E`, a class of characters, a repetition, or one character. */
+const PART =
+  /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
+
+/** Returns how many steps a pattern becomes at most: two for each of its parts, as often as the part is repeated. */
+function stepsAtMost(pattern: string): number {
+  const around: number[] = [];
+  let [all, last] = [0, 0];
+  for (const [part, least, most] of pattern.matchAll(PART)) {
+    if (part === "(") {
+      around.push(all);
+      [all, last] = [0, 0];
+    } else if (part === ")") {
+      last = all + 2;
+      all = (around.pop() ?? 0) + last;
+    } else if (least === undefined) {
+      const own = part.startsWith("\\Q") ? 2 * part.length : 2;
+      last = /^[*+?]$/.test(part) ? last + own : own;
+      all += own;
+    } else {
+      const again = last * Math.max(Number(least), Number(most ?? 0));
+      all += again;
+      last += again;
+    }
+  }
+  return around.reduce((sum, outer) => sum + outer, all);
+}
+
+function stepsOf(pattern: Pattern): number {
+  return pattern.re2().prog.numInst();
+}
+
+/** The longest text of a rule, in characters. The parser bounds its nodes and its depth, but not signs: `!!!!…`. */
+const TEXT_MAX = 20_000;
+
 /** Why a rule is too large to be checked; undefined where it isn't. What can't be parsed is for the check to say. */
 function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefined {
   const hint = "Make it shorter, or two rules of it; names that cel.bind gives to maps of one another grow fastest.";
@@ -267,6 +268,90 @@ function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefine
     return undefined;
   }
   return fault(`the types of its values have names of more than ${TYPE_SIZE_MAX} characters`);
+}
+
+/** Says what is wrong with a rule's text by the language's own finding, and what to write instead. */
+function explainFault(cel: string, error: TypeCheckResult["error"], scope: RuleScope): RuleFault {
+  // Without a summary it is no finding of the language: its parser ran out of stack over `!!!!…`.
+  const summary = error?.summary ?? "it is nested too deeply";
+  const message = `the rule ${shown(cel)} can't be run: ${inWords(summary)}`;
+  return { ok: false, message, hint: hintFor(error?.code, summary, scope) };
+}
+
+function inWords(summary: string): string {
+  const line = summary.replace(/\n[\s\S]*$/, "");
+  return line.charAt(0).toLowerCase() + line.slice(1);
+}
+
+/** Where the language is described. */
+const RULES_PAGE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
+
+function hintFor(code: string | undefined, summary: string, scope: RuleScope): string {
+  switch (code) {
+    case "unknown_variable":
+      return variableHint(summary.slice(summary.indexOf(":") + 1).trim(), scope);
+    case "no_matching_overload":
+      return functionHint(summary, scope);
+    case "no_such_overload":
+      return overloadHint(summary);
+    case "limit_exceeded":
+      return "Make it shorter, or two rules of it.";
+    default:
+      return RULES_PAGE;
+  }
+}
+
+const VARIABLES = ["evidence", "params", "artifacts", "plan", "session"];
+
+function variableHint(name: string, { fields, subject, variables: given }: RuleScope): string {
+  if (fields.some((field) => field.name === name)) return `Write evidence.${name}.`;
+  if (name === "value" && given === undefined)
+    return "A rule of the whole gate has no value: write evidence. and the field's name.";
+  const usual = subject.value === undefined ? VARIABLES : ["value", ...VARIABLES];
+  const variables = given === undefined ? usual : Object.keys(given);
+  const meant = nearest(name, variables);
+  if (meant !== undefined) return `Did you mean ${meant}?`;
+  const field = nearest(
+    name,
+    fields.map((candidate) => candidate.name),
+  );
+  if (field !== undefined) return `Did you mean evidence.${field}?`;
+  return `A rule can use ${variables.join(", ")}; a text stands in quotes.`;
+}
+
+/** What other languages call what this one has. */
+const FOREIGN: ReadonlyMap<string, string> = new Map([
+  ["len", "size(…)"],
+  ["length", "size(…)"],
+  ["match", "text.matches(pattern)"],
+  ["test", "text.matches(pattern)"],
+  ["search", "text.matches(pattern)"],
+  ["includes", "text.contains(part), or item in list"],
+  ["any", "list.exists(item, …)"],
+  ["some", "list.exists(item, …)"],
+  ["every", "list.all(item, …)"],
+  ["strip", "text.trim()"],
+  ["str", "string(…)"],
+  ["float", "double(…)"],
+]);
+
+function functionHint(summary: string, { environment }: RuleScope): string {
+  const name = /'(?:[^'(]*\.)?(\w+)\(/.exec(summary)?.[1] ?? "";
+  const known = new Set(environment.getDefinitions().functions.map((candidate) => candidate.name));
+  if (known.has(name)) return `${name} doesn't take values of these types, or not so many.`;
+  const twin = FOREIGN.get(name);
+  if (twin !== undefined) return `Write ${twin}.`;
+  const meant = nearest(name, known);
+  return meant === undefined ? RULES_PAGE : `Did you mean ${meant}?`;
+}
+
+function overloadHint(summary: string): string {
+  if (/double in list<int>/.test(summary)) return "Write the numbers of the list with a point: [80.0, 90.0].";
+  if (/int in list<double>/.test(summary)) return "Write the numbers of the list without a point: [80, 90].";
+  if (/null/.test(summary))
+    return "A field that wasn't handed in isn't there: write has(evidence.field) or !has(evidence.field).";
+  if (/string in string/.test(summary)) return 'Write text.contains("part").';
+  return "The two sides must be of types that go together; string(…), int(…) and double(…) turn one into the other.";
 }
 
 /** `has(evidence.misspelt)` passes the language's own check, and would be false for ever. */
@@ -312,16 +397,6 @@ function badPattern(nodes: readonly ASTNode[], patterns: Patterns): RuleFault | 
   return undefined;
 }
 
-function namesIn(nodes: readonly ASTNode[]): ReadonlySet<string> | undefined {
-  const members = nodes.flatMap((node) => {
-    const member = memberOf(node);
-    return member?.of === "evidence" ? [member] : [];
-  });
-  const uses = nodes.filter((node) => node.op === "id" && node.args === "evidence").length;
-  const names = members.flatMap(({ key }) => key ?? []);
-  return uses === names.length ? new Set(names) : undefined;
-}
-
 /**
  * The language's own `double` divides by zero, and grows beyond all numbers, without a word: `1.0 / 0.0 > 80`
  * holds. JSON has no such number and no author means one, so whatever gives one is an error instead.
@@ -350,85 +425,12 @@ function finite(value: unknown): unknown {
   throw new RangeError("a result that is too large, or no number");
 }
 
-const VARIABLES = ["evidence", "params", "artifacts", "plan", "session"];
-/** Where the language is described. */
-const RULES_PAGE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
-
-/** What other languages call what this one has. */
-const FOREIGN: ReadonlyMap<string, string> = new Map([
-  ["len", "size(…)"],
-  ["length", "size(…)"],
-  ["match", "text.matches(pattern)"],
-  ["test", "text.matches(pattern)"],
-  ["search", "text.matches(pattern)"],
-  ["includes", "text.contains(part), or item in list"],
-  ["any", "list.exists(item, …)"],
-  ["some", "list.exists(item, …)"],
-  ["every", "list.all(item, …)"],
-  ["strip", "text.trim()"],
-  ["str", "string(…)"],
-  ["float", "double(…)"],
-]);
-
-/** Says what is wrong with a rule's text by the language's own finding, and what to write instead. */
-function explainFault(cel: string, error: TypeCheckResult["error"], scope: RuleScope): RuleFault {
-  // Without a summary it is no finding of the language: its parser ran out of stack over `!!!!…`.
-  const summary = error?.summary ?? "it is nested too deeply";
-  const message = `the rule ${shown(cel)} can't be run: ${inWords(summary)}`;
-  return { ok: false, message, hint: hintFor(error?.code, summary, scope) };
-}
-
-function inWords(summary: string): string {
-  const line = summary.replace(/\n[\s\S]*$/, "");
-  return line.charAt(0).toLowerCase() + line.slice(1);
-}
-
-function hintFor(code: string | undefined, summary: string, scope: RuleScope): string {
-  switch (code) {
-    case "unknown_variable":
-      return variableHint(summary.slice(summary.indexOf(":") + 1).trim(), scope);
-    case "no_matching_overload":
-      return functionHint(summary, scope);
-    case "no_such_overload":
-      return overloadHint(summary);
-    case "limit_exceeded":
-      return "Make it shorter, or two rules of it.";
-    default:
-      return RULES_PAGE;
-  }
-}
-
-function variableHint(name: string, { fields, subject, variables: given }: RuleScope): string {
-  if (fields.some((field) => field.name === name)) return `Write evidence.${name}.`;
-  if (name === "value" && given === undefined)
-    return "A rule of the whole gate has no value: write evidence. and the field's name.";
-  const usual = subject.value === undefined ? VARIABLES : ["value", ...VARIABLES];
-  const variables = given === undefined ? usual : Object.keys(given);
-  const meant = nearest(name, variables);
-  if (meant !== undefined) return `Did you mean ${meant}?`;
-  const field = nearest(
-    name,
-    fields.map((candidate) => candidate.name),
-  );
-  if (field !== undefined) return `Did you mean evidence.${field}?`;
-  return `A rule can use ${variables.join(", ")}; a text stands in quotes.`;
-}
-
-function functionHint(summary: string, { environment }: RuleScope): string {
-  const name = /'(?:[^'(]*\.)?(\w+)\(/.exec(summary)?.[1] ?? "";
-  const known = new Set(environment.getDefinitions().functions.map((candidate) => candidate.name));
-  if (known.has(name)) return `${name} doesn't take values of these types, or not so many.`;
-  const twin = FOREIGN.get(name);
-  if (twin !== undefined) return `Write ${twin}.`;
-  const meant = nearest(name, known);
-  return meant === undefined ? RULES_PAGE : `Did you mean ${meant}?`;
-}
-
-function overloadHint(summary: string): string {
-  if (/double in list<int>/.test(summary)) return "Write the numbers of the list with a point: [80.0, 90.0].";
-  if (/int in list<double>/.test(summary)) return "Write the numbers of the list without a point: [80, 90].";
-  if (/null/.test(summary))
-    return "A field that wasn't handed in isn't there: write has(evidence.field) or !has(evidence.field).";
-  if (/string in string/.test(summary)) return 'Write text.contains("part").';
-  return "The two sides must be of types that go together; string(…), int(…) and double(…) turn one into the other.";
+function namesIn(nodes: readonly ASTNode[]): ReadonlySet<string> | undefined {
+  const members = nodes.flatMap((node) => {
+    const member = memberOf(node);
+    return member?.of === "evidence" ? [member] : [];
+  });
+  const uses = nodes.filter((node) => node.op === "id" && node.args === "evidence").length;
+  const names = members.flatMap(({ key }) => key ?? []);
+  return uses === names.length ? new Set(names) : undefined;
 }

@@ -19,9 +19,6 @@ import {
 } from "./compile.js";
 import type { RuleField, RuleLanguage, RuleSubject } from "./rule-types.js";
 
-/** Bounds on one rule's text. The time that it takes is bounded when it runs. */
-const LIMITS = { maxAstNodes: 500, maxDepth: 100, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 16 };
-
 let loaded: Promise<RuleLanguage> | undefined;
 
 /** Loads the language once. */
@@ -33,6 +30,29 @@ export function loadRuleLanguage(): Promise<RuleLanguage> {
   });
   return loaded;
 }
+
+/** Verifiers that look at a field's value: the param that they look at instead, and a value that looks right. */
+const LOOKED_AT: ReadonlyMap<string, readonly [param: string, value: string]> = new Map([
+  ["file_exists", ["path", "docs/report.md"]],
+  ["directory_exists", ["path", "docs"]],
+  ["file_matches", ["path", "docs/report.md"]],
+  ["markdown_headings", ["path", "docs/report.md"]],
+  ["git_commit_exists", ["commit", "0123abc"]],
+  ["http_ok", ["url", "https://example.org/"]],
+]);
+
+/** A value of the form that verifiers look at: whether it is true only they can tell. */
+export function verifiedValues(type: FieldType, checks: readonly VerifyDefinition[]): JsonValue[] {
+  return checks.flatMap(({ verifier, params }): JsonValue[] => {
+    const [param, value] = LOOKED_AT.get(verifier) ?? [];
+    if (param === undefined || value === undefined || Object.hasOwn(params, param)) return [];
+    if (type === "list") return [[value]];
+    return type === "string" || type === "any" ? [value] : [];
+  });
+}
+
+/** Bounds on one rule's text. The time that it takes is bounded when it runs. */
+const LIMITS = { maxAstNodes: 500, maxDepth: 100, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 16 };
 
 async function load(): Promise<RuleLanguage> {
   const [cel, re2] = await Promise.all([import("@marcbachmann/cel-js"), import("@bufbuild/re2")]);
@@ -80,24 +100,4 @@ function withSubject(environment: Environment, { value, params }: RuleSubject): 
   if (params === "any") return environment.registerVariable("params", "map<string, dyn>");
   environment.registerType("params", { ctor: ParamsValue, fields: ruleParams(params ?? {}).types });
   return environment.registerVariable("params", "params");
-}
-
-/** Verifiers that look at a field's value: the param that they look at instead, and a value that looks right. */
-const LOOKED_AT: ReadonlyMap<string, readonly [param: string, value: string]> = new Map([
-  ["file_exists", ["path", "docs/report.md"]],
-  ["directory_exists", ["path", "docs"]],
-  ["file_matches", ["path", "docs/report.md"]],
-  ["markdown_headings", ["path", "docs/report.md"]],
-  ["git_commit_exists", ["commit", "0123abc"]],
-  ["http_ok", ["url", "https://example.org/"]],
-]);
-
-/** A value of the form that verifiers look at: whether it is true only they can tell. */
-export function verifiedValues(type: FieldType, checks: readonly VerifyDefinition[]): JsonValue[] {
-  return checks.flatMap(({ verifier, params }): JsonValue[] => {
-    const [param, value] = LOOKED_AT.get(verifier) ?? [];
-    if (param === undefined || value === undefined || Object.hasOwn(params, param)) return [];
-    if (type === "list") return [[value]];
-    return type === "string" || type === "any" ? [value] : [];
-  });
 }

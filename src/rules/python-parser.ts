@@ -11,10 +11,6 @@ import {
   WORDS,
 } from "./python-tokens.js";
 
-/** How deep expressions may stand in one another. */
-const DEPTH_MAX = 20;
-/** How many calls, keys, attributes and sums an expression may chain: each holds all before it, as in `x[0][0][0]`. */
-const CHAINED_MAX = 500;
 /** Reads `lambda x: …`. Throws `PythonFault`. */
 export function parseLambda(text: string): PythonLambda {
   const reader = new PythonReader(text);
@@ -30,6 +26,11 @@ export function parsePython(text: string): PythonNode {
   reader.end();
   return node;
 }
+
+/** How deep expressions may stand in one another. */
+const DEPTH_MAX = 20;
+/** How many calls, keys, attributes and sums an expression may chain: each holds all before it, as in `x[0][0][0]`. */
+const CHAINED_MAX = 500;
 
 class PythonReader {
   private readonly cursor: PythonCursor;
@@ -169,16 +170,6 @@ function readAtom(cursor: PythonCursor, expression: ReadExpression): PythonNode 
   return readParenthesis(cursor, at, expression);
 }
 
-/** Expressions with commas between them, up to a sign that is left standing. */
-function readList(cursor: PythonCursor, close: string, expression: ReadExpression): PythonNode[] {
-  const items: PythonNode[] = [];
-  while (!cursor.at(close)) {
-    items.push(expression());
-    if (!cursor.take(",")) break;
-  }
-  return items;
-}
-
 function nameOrConstant(cursor: PythonCursor): PythonNode {
   const { text, at } = cursor.token;
   if (text === "True" || text === "False" || text === "None") {
@@ -200,19 +191,29 @@ function adjacent(cursor: PythonCursor, first: string): string {
   return text;
 }
 
+function numberOf(text: string, at: number): number | bigint {
+  const digits = text.replaceAll("_", "");
+  const value = Number(digits);
+  if (!Number.isFinite(value)) throw new PythonFault(at, text);
+  if (/[.eE]/.test(digits) && !/^0x/i.test(digits)) return value;
+  if (!Number.isSafeInteger(value)) throw new PythonFault(at, `${text}, which is too large`);
+  return BigInt(value);
+}
+
 function readItems(cursor: PythonCursor, close: string, expression: ReadExpression): PythonNode[] {
   const items = readList(cursor, close, expression);
   cursor.expect(close);
   return items;
 }
 
-/** One expression in parentheses, or a tuple, which is as good as a list. */
-function readParenthesis(cursor: PythonCursor, at: number, expression: ReadExpression): PythonNode {
-  const items = readList(cursor, ")", expression);
-  const isTuple = items.length !== 1 || cursor.last?.text === ",";
-  cursor.expect(")");
-  const [only] = items;
-  return only === undefined || isTuple ? { kind: "list", at, items } : only;
+/** Expressions with commas between them, up to a sign that is left standing. */
+function readList(cursor: PythonCursor, close: string, expression: ReadExpression): PythonNode[] {
+  const items: PythonNode[] = [];
+  while (!cursor.at(close)) {
+    items.push(expression());
+    if (!cursor.take(",")) break;
+  }
+  return items;
 }
 
 function readEntries(cursor: PythonCursor, expression: ReadExpression): (readonly [PythonNode, PythonNode])[] {
@@ -227,13 +228,13 @@ function readEntries(cursor: PythonCursor, expression: ReadExpression): (readonl
   return entries;
 }
 
-function numberOf(text: string, at: number): number | bigint {
-  const digits = text.replaceAll("_", "");
-  const value = Number(digits);
-  if (!Number.isFinite(value)) throw new PythonFault(at, text);
-  if (/[.eE]/.test(digits) && !/^0x/i.test(digits)) return value;
-  if (!Number.isSafeInteger(value)) throw new PythonFault(at, `${text}, which is too large`);
-  return BigInt(value);
+/** One expression in parentheses, or a tuple, which is as good as a list. */
+function readParenthesis(cursor: PythonCursor, at: number, expression: ReadExpression): PythonNode {
+  const items = readList(cursor, ")", expression);
+  const isTuple = items.length !== 1 || cursor.last?.text === ",";
+  cursor.expect(")");
+  const [only] = items;
+  return only === undefined || isTuple ? { kind: "list", at, items } : only;
 }
 
 /** Reads from where the cursor stands: any expression, or one in which a bare `if` is no part. */

@@ -5,13 +5,13 @@ import { type Comparison, nameOf, PythonFault, type PythonNode } from "./python-
 import type { RuleField } from "./rule-types.js";
 import { constantToCel } from "./validators.js";
 
+/** What a rule is about: a field's value, whose type may not be known yet, or the evidence as a whole. */
+type RuleAbout = { readonly type: RuleField["type"] } | "evidence";
+
 /** What a text is in CEL, or why it is none. */
 type RuleText =
   | { readonly ok: true; readonly cel: string }
   | { readonly ok: false; readonly message: string; readonly hint: string };
-
-/** What a rule is about: a field's value, whose type may not be known yet, or the evidence as a whole. */
-type RuleAbout = { readonly type: RuleField["type"] } | "evidence";
 
 /** How to write what lambdas do that has no twin, by the words of the fault. */
 const TWINS: readonly (readonly [RegExp, string])[] = [
@@ -52,11 +52,12 @@ export function readRuleText(text: string, about: RuleAbout, fields: readonly Ru
   }
 }
 
-/** Which expressions are texts by the declared types. */
-function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["isText"] {
-  const texts = new Set(fields.filter(({ type }) => type === "string").map(({ name }) => `evidence["${name}"]`));
-  if (about !== "evidence" && about.type === "string") texts.add("value");
-  return (cel) => texts.has(cel) || /^(?:string\(.*\)|.*\.(?:trim|lowerAscii|upperAscii)\(\)|".*")$/s.test(cel);
+/** What names in a Python expression stand for. */
+interface PythonScope {
+  /** The language's expression for each name. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Whether an expression of the language is known to be a text, where Python's `in` looks for a part. */
+  isText(cel: string): boolean;
 }
 
 /** The longest text that an expression becomes, in characters. */
@@ -158,41 +159,11 @@ function within(left: PythonNode, right: PythonNode, scope: PythonScope): string
   return `${operand(left, scope)} in ${range}`;
 }
 
-/** What names in a Python expression stand for. */
-interface PythonScope {
-  /** The language's expression for each name. */
-  readonly names: ReadonlyMap<string, string>;
-  /** Whether an expression of the language is known to be a text, where Python's `in` looks for a part. */
-  isText(cel: string): boolean;
-}
-
 /** How the parts of an expression are written: alone, and as they can stand beside an operator. */
 interface Write {
   cel(node: PythonNode, scope: PythonScope): string;
   operand(node: PythonNode, scope: PythonScope): string;
 }
-
-/** Types for `isinstance`, as a test of `@`. */
-const INSTANCES: ReadonlyMap<string, string> = new Map([
-  ["str", "type(@) == string"],
-  ["bool", "type(@) == bool"],
-  ["int", "isInteger(@)"],
-  ["float", "type(@) in [int, double]"],
-  ["list", "type(@) == list"],
-  ["dict", "type(@) == map"],
-]);
-
-/** The most types that a value is compared with: the value is written once for each. */
-const TYPES_MAX = 20;
-
-/** Methods of texts, each with how many arguments it takes. */
-const METHODS: ReadonlyMap<string, readonly [cel: string, count: number]> = new Map([
-  ["startswith", ["startsWith", 1]],
-  ["endswith", ["endsWith", 1]],
-  ["lower", ["lowerAscii", 0]],
-  ["upper", ["upperAscii", 0]],
-  ["strip", ["trim", 0]],
-]);
 
 /** A call that has a twin. Throws `PythonFault` for any other. */
 function callToCel(
@@ -213,6 +184,15 @@ function callToCel(
   throw new PythonFault(at, `${name}(…)`);
 }
 
+/** Methods of texts, each with how many arguments it takes. */
+const METHODS: ReadonlyMap<string, readonly [cel: string, count: number]> = new Map([
+  ["startswith", ["startsWith", 1]],
+  ["endswith", ["endsWith", 1]],
+  ["lower", ["lowerAscii", 0]],
+  ["upper", ["upperAscii", 0]],
+  ["strip", ["trim", 0]],
+]);
+
 function method(
   { of, name, at }: Extract<PythonNode, { kind: "attribute" }>,
   args: readonly PythonNode[],
@@ -228,6 +208,19 @@ function method(
   if (cel === undefined || args.length !== count) throw new PythonFault(at, `.${name}(…)`);
   return `${write.operand(of, scope)}.${cel}(${first ?? ""})`;
 }
+
+/** The most types that a value is compared with: the value is written once for each. */
+const TYPES_MAX = 20;
+
+/** Types for `isinstance`, as a test of `@`. */
+const INSTANCES: ReadonlyMap<string, string> = new Map([
+  ["str", "type(@) == string"],
+  ["bool", "type(@) == bool"],
+  ["int", "isInteger(@)"],
+  ["float", "type(@) in [int, double]"],
+  ["list", "type(@) == list"],
+  ["dict", "type(@) == map"],
+]);
 
 function instance(value: PythonNode, types: PythonNode, scope: PythonScope, write: Write): string {
   const cel = write.cel(value, scope);
@@ -254,4 +247,11 @@ function each(
   const inner = { ...scope, names: new Map([...scope.names, [variable, item]]) };
   const filters = conditions.map((condition) => `.filter(${item}, ${write.cel(condition, inner)})`).join("");
   return `${write.operand(range, scope)}${filters}.${macro}(${item}, ${write.cel(element, inner)})`;
+}
+
+/** Which expressions are texts by the declared types. */
+function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["isText"] {
+  const texts = new Set(fields.filter(({ type }) => type === "string").map(({ name }) => `evidence["${name}"]`));
+  if (about !== "evidence" && about.type === "string") texts.add("value");
+  return (cel) => texts.has(cel) || /^(?:string\(.*\)|.*\.(?:trim|lowerAscii|upperAscii)\(\)|".*")$/s.test(cel);
 }

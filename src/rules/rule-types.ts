@@ -1,6 +1,7 @@
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldDefinition, FieldType } from "../workflow/structure.js";
+
 /** What rules need to know of a field. */
 export type RuleField = Pick<FieldDefinition, "name" | "type">;
 
@@ -10,22 +11,6 @@ export interface RuleSubject {
   readonly value?: FieldType;
   /** What `params` is. Where it isn't known yet, parameters of any name are taken. */
   readonly params?: JsonObject | "any";
-}
-
-/** Compiles the rules of one gate. */
-export interface RuleCompiler {
-  compile(cel: string, subject: RuleSubject): CompiledRule | RuleFault;
-}
-
-/** What a rule that belongs to no gate can use, by name, each with its type. */
-export type RuleVariables = Readonly<Record<string, FieldType>>;
-
-/** The language, loaded. */
-export interface RuleLanguage {
-  /** For a gate with these fields. */
-  forFields(fields: readonly RuleField[]): RuleCompiler;
-  /** For rules that see these variables and nothing else. */
-  forVariables(variables: RuleVariables): { compile(cel: string): CompiledRule | RuleFault };
 }
 
 /** A rule that can be run. */
@@ -45,6 +30,22 @@ export interface RuleFault {
   readonly ok: false;
   readonly message: string;
   readonly hint: string;
+}
+
+/** Compiles the rules of one gate. */
+export interface RuleCompiler {
+  compile(cel: string, subject: RuleSubject): CompiledRule | RuleFault;
+}
+
+/** What a rule that belongs to no gate can use, by name, each with its type. */
+export type RuleVariables = Readonly<Record<string, FieldType>>;
+
+/** The language, loaded. */
+export interface RuleLanguage {
+  /** For a gate with these fields. */
+  forFields(fields: readonly RuleField[]): RuleCompiler;
+  /** For rules that see these variables and nothing else. */
+  forVariables(variables: RuleVariables): { compile(cel: string): CompiledRule | RuleFault };
 }
 
 /** What names a rule may use. */

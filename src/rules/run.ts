@@ -1,11 +1,11 @@
 import { type Growth, growthOf, quickBound, ruleCost } from "./cost.js";
 import type { CompiledRule } from "./rule-types.js";
 
-/** How many steps one rule may take: some tens of milliseconds. */
-const STEPS_MAX = 1_000_000;
-
 /** Whether a rule holds; where that could not be found out, why. */
 export type RuleOutcome = { readonly holds: true } | { readonly holds: false; readonly because?: string };
+
+/** How many steps one rule may take: some tens of milliseconds. */
+const STEPS_MAX = 1_000_000;
 
 const HOLDS: RuleOutcome = { holds: true };
 const DOES_NOT_HOLD: RuleOutcome = { holds: false };
@@ -30,37 +30,6 @@ export function boundedRule(
     }
   };
 }
-
-function isAffordable(
-  growth: Growth,
-  { tree, patternSteps }: CompiledRule,
-  variables: Record<string, unknown>,
-  stepsMax: number,
-): boolean {
-  if (growth.byValue && quickBound(growth, variables.value) <= stepsMax) return true;
-  return ruleCost(tree, variables, patternSteps) <= stepsMax;
-}
-
-/**
- * Why a rule could not be worked out on what was handed in, for an agent that has not written it: the language
- * speaks of overloads and predicates.
- */
-
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ["string", "a text"],
-  ["int", "a whole number"],
-  ["uint", "a whole number"],
-  ["double", "a number"],
-  ["bool", "true or false"],
-  ["null", "null"],
-  ["list", "a list"],
-  ["map", "an object"],
-  ["dyn", "a value"],
-  ["evidence", "the evidence"],
-  ["params", "the parameters"],
-  ["session", "the session"],
-  ["type", "a type"],
-]);
 
 type Say = (parts: readonly string[]) => string;
 
@@ -102,6 +71,43 @@ export function failureInWords(error: unknown): string {
   return said.replace(/\n[\s\S]*$/, "").replace(/dyn<(\w+)>/g, "$1");
 }
 
+function isAffordable(
+  growth: Growth,
+  { tree, patternSteps }: CompiledRule,
+  variables: Record<string, unknown>,
+  stepsMax: number,
+): boolean {
+  if (growth.byValue && quickBound(growth, variables.value) <= stepsMax) return true;
+  return ruleCost(tree, variables, patternSteps) <= stepsMax;
+}
+
+/**
+ * Why a rule could not be worked out on what was handed in, for an agent that has not written it: the language
+ * speaks of overloads and predicates.
+ */
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ["string", "a text"],
+  ["int", "a whole number"],
+  ["uint", "a whole number"],
+  ["double", "a number"],
+  ["bool", "true or false"],
+  ["null", "null"],
+  ["list", "a list"],
+  ["map", "an object"],
+  ["dyn", "a value"],
+  ["evidence", "the evidence"],
+  ["params", "the parameters"],
+  ["session", "the session"],
+  ["type", "a type"],
+]);
+
+/** `dyn<list<string>>` is a list. */
+function typeInWords(type: string): string {
+  const name = /^(?:dyn<)?(\w+)/.exec(type)?.[1] ?? type;
+  return TYPES.get(name) ?? type;
+}
+
 function unfit(called: string, args: string): string {
   const dot = called.lastIndexOf(".");
   const name = called.slice(dot + 1);
@@ -113,10 +119,4 @@ function unfit(called: string, args: string): string {
 
 function wantsBool(of: string): string {
   return `true or false is wanted where there is ${typeInWords(of)}`;
-}
-
-/** `dyn<list<string>>` is a list. */
-function typeInWords(type: string): string {
-  const name = /^(?:dyn<)?(\w+)/.exec(type)?.[1] ?? type;
-  return TYPES.get(name) ?? type;
 }

@@ -1,4 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
+
 /** The parts of a node, in their order. */
 export function childrenOf(node: ASTNode): readonly ASTNode[] {
   switch (node.op) {
@@ -88,14 +89,6 @@ export function bindingOf(node: ASTNode): Binding | undefined {
 /** How long the name of a value's type may become, in characters. A rule of all its nodes comes to a third of that. */
 export const TYPE_SIZE_MAX = 10_000;
 
-/** How long the names of the types of variables are, by the names that a rule binds. */
-type Scope = ReadonlyMap<string, number>;
-
-/** The longest name of a type that is declared: `map<string, dyn>`, with some room. */
-const DECLARED = 20;
-/** What `list<>` and `map<, >` add to what they hold. */
-const AROUND = 7;
-
 /**
  * Returns how long the longest name of a type in a rule can become, in characters. The language writes types out in full,
  * and `cel.bind(b, {a: a}, cel.bind(c, {b: b}, …))` doubles them with each name: thirty of them take gigabytes. So this is
@@ -105,12 +98,20 @@ export function typeSize(tree: ASTNode): number {
   return sizes(tree, new Map()).longest;
 }
 
+/** How long the names of the types of variables are, by the names that a rule binds. */
+type Scope = ReadonlyMap<string, number>;
+
 interface Sizes {
   /** Of the node's own type. */
   readonly own: number;
   /** Of the longest type below the node, its own included. */
   readonly longest: number;
 }
+
+/** The longest name of a type that is declared: `map<string, dyn>`, with some room. */
+const DECLARED = 20;
+/** What `list<>` and `map<, >` add to what they hold. */
+const AROUND = 7;
 
 function sizes(node: ASTNode, scope: Scope): Sizes {
   if (node.op === "value") return only(DECLARED);
@@ -136,18 +137,18 @@ function sizes(node: ASTNode, scope: Scope): Sizes {
   return of(longestOwn(keys) + longestOwn(values) + AROUND, parts);
 }
 
-function withName(scope: Scope, name: string, size: number): Scope {
-  return new Map([...scope, [name, size]]);
-}
-
-function longestOwn(parts: readonly Sizes[]): number {
-  return Math.max(0, ...parts.map(({ own }) => own));
-}
-
 function only(own: number): Sizes {
   return { own, longest: own };
 }
 
+function withName(scope: Scope, name: string, size: number): Scope {
+  return new Map([...scope, [name, size]]);
+}
+
 function of(own: number, parts: readonly Sizes[]): Sizes {
   return { own, longest: Math.max(own, ...parts.map(({ longest }) => longest)) };
+}
+
+function longestOwn(parts: readonly Sizes[]): number {
+  return Math.max(0, ...parts.map(({ own }) => own));
 }

@@ -4,12 +4,6 @@ import { PythonFault } from "./python-tokens.js";
 /** How a named validator reads, for a field of a type; undefined where it doesn't go with that type. */
 type Template = (type: FieldType) => string | undefined;
 
-/** Types of what has a size: characters that are seen, elements and members that say something. */
-const SIZED: ReadonlySet<FieldType> = new Set(["string", "list", "object", "any"]);
-const isNumber = (type: FieldType) => type === "integer" || type === "number" || type === "any";
-
-const NON_EMPTY: Template = (type) => (SIZED.has(type) ? "size(visible(value)) > 0" : undefined);
-
 const ABOVE_0: Template = (type) => {
   // Of which type the value is shows at the gate, and a text is no number: "0" least of all.
   if (type === "any") {
@@ -17,6 +11,13 @@ const ABOVE_0: Template = (type) => {
   }
   return isNumber(type) ? "value > 0" : NON_EMPTY(type);
 };
+
+const isNumber = (type: FieldType) => type === "integer" || type === "number" || type === "any";
+
+/** Types of what has a size: characters that are seen, elements and members that say something. */
+const SIZED: ReadonlySet<FieldType> = new Set(["string", "list", "object", "any"]);
+
+const NON_EMPTY: Template = (type) => (SIZED.has(type) ? "size(visible(value)) > 0" : undefined);
 
 /** The validators whose names are whole. */
 const PLAIN: ReadonlyMap<string, Template> = new Map([
@@ -70,6 +71,15 @@ export function likelyNames(name: string): string[] {
   return [...VALIDATOR_NAMES, ...VERIFYING_VALIDATORS].map((candidate) => candidate.replace(/_N$/, `_${number}`));
 }
 
+/** A constant as the language writes it. Throws `PythonFault` for a text that is no Unicode. */
+export function constantToCel(value: string | number | bigint | boolean | null, at = 0): string {
+  if (typeof value === "bigint") return `${value}`;
+  if (typeof value === "number")
+    return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
+  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) throw new PythonFault(at, "a text that is no Unicode");
+  return JSON.stringify(value);
+}
+
 function equals(x: string, type: FieldType): string | undefined {
   const literal = /^(?:true|false)$/.test(x) || /^-?\d{1,15}(?:\.\d{1,15})?$/.test(x) ? x : undefined;
   // Half a character is no text that anybody can hand in.
@@ -87,13 +97,4 @@ function equals(x: string, type: FieldType): string | undefined {
     default:
       return undefined;
   }
-}
-
-/** A constant as the language writes it. Throws `PythonFault` for a text that is no Unicode. */
-export function constantToCel(value: string | number | bigint | boolean | null, at = 0): string {
-  if (typeof value === "bigint") return `${value}`;
-  if (typeof value === "number")
-    return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
-  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) throw new PythonFault(at, "a text that is no Unicode");
-  return JSON.stringify(value);
 }

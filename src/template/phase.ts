@@ -2,17 +2,15 @@ import type { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../workflow/placehol
 import type { PhaseDefinition, TaskDefinition } from "../workflow/structure.js";
 import { renderTemplate, type TemplateValues } from "./template.js";
 
-/** What stands where a plan says nothing of a duration. */
-const NO_DURATION = "Variable";
-/** What stands where a task has no dependencies. */
-const NO_DEPENDENCIES = "None";
-
-/** What stands where there is no phase after this one. */
-const NO_PHASE = "None";
-
 /** A value for each of these names. */
 type ValuesOf<Names extends readonly string[]> = TemplateValues &
   Readonly<Record<Names[number], TemplateValues[string]>>;
+
+/** What stands where a plan says nothing of a duration. */
+const NO_DURATION = "Variable";
+
+/** What stands where there is no phase after this one. */
+const NO_PHASE = "None";
 
 /** What the template of phases shows of one; `next` is the number of the phase after it, if there is one. */
 export function phaseValues(phase: PhaseDefinition, next: number | undefined): ValuesOf<typeof PHASE_PLACEHOLDERS> {
@@ -27,6 +25,9 @@ export function phaseValues(phase: PhaseDefinition, next: number | undefined): V
     NEXT_PHASE_NUMBER: next ?? NO_PHASE,
   };
 }
+
+/** What stands where a task has no dependencies. */
+const NO_DEPENDENCIES = "None";
 
 /** What the template of tasks shows of one. Its id is the plan's own, the phase's number the session's. */
 export function taskValues(phase: PhaseDefinition, task: TaskDefinition): ValuesOf<typeof TASK_PLACEHOLDERS> {

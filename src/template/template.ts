@@ -1,6 +1,9 @@
 /** What is put in the place of placeholders, by their names: a list becomes a checklist. */
 export type TemplateValues = Readonly<Record<string, string | number | readonly string[]>>;
 
+// Codes of characters.
+const CLOSE = 0x5d;
+
 /**
  * Puts values in the place of a template's placeholders: names in capitals, in brackets, such as
  * `[TASK_NAME]`. One pass: what stands in a value is plain text, whatever it looks like. A placeholder
@@ -24,10 +27,10 @@ export function renderTemplate(template: string, values: TemplateValues): string
   return from === 0 ? template : rendered + template.slice(from);
 }
 
-// Codes of characters.
-const CLOSE = 0x5d;
-const UNDERSCORE = 0x5f;
 const [A, Z] = [0x41, 0x5a] as const;
+
+const UNDERSCORE = 0x5f;
+
 const [ZERO, NINE] = [0x30, 0x39] as const;
 
 /** Where a name of capitals, digits and underscores that begins here with a letter ends; here, if none does. */

@@ -21,6 +21,8 @@ import { findRepository, type GitHost, type GitRepository, repositoryAt, withGit
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
+const NAME = "git_clean";
+
 const params = z.strictObject({
   /** The folder that must be clean; the whole project without it. */
   path: textParam.optional(),
@@ -28,14 +30,6 @@ const params = z.strictObject({
   untracked: z.boolean().optional(),
 });
 
-const NAME = "git_clean";
-const LIST = ["ls-files", "--stage", "-z"];
-const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
-/** Files named `.gitignore` that are ignored themselves: of all that is ignored, which may be a lot, no more. */
-const IGNORED_RULES = [
-  ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
-  ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
-];
 /** How deep submodules may lie in one another. */
 const DEPTH_MAX = 10;
 
@@ -69,17 +63,44 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
   });
 }
 
+const COMMIT_NAME = "git_commit_exists";
+
+const commitParams = z.strictObject({
+  /** The id of a commit in hexadecimal digits, 7 at least; the value of the evidence field without it. */
+  commit: textParam.optional(),
+});
+
+/** Whether a commit is in the repository. `root` is the project's real path. */
+export function gitCommitExists(root: string, host: GitHost | undefined): Verifier {
+  return defineVerifier({
+    name: COMMIT_NAME,
+    params: commitParams,
+    checkParams({ commit }) {
+      requireGit(COMMIT_NAME, host);
+      if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
+    },
+    async verify({ commit }, { value }, signal) {
+      const id = commitId(commit ?? value);
+      const repository = await findRepository(root);
+      if (repository === undefined) return { ok: false, message: "the project lies in no git repository" };
+      const gitHost = requireGit(COMMIT_NAME, host);
+      return withGitView(gitHost, repository, async (git) => {
+        const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
+        if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
+        // A tag leads to a commit too, whose id is another one.
+        const full = found.stdout.toString("utf8").trim();
+        const ok = found.exit === 0 && full.startsWith(id);
+        const message = ok ? `${full} is a commit` : `there is no commit ${id} in this repository`;
+        return { ok, message, ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
+      });
+    },
+  });
+}
+
 /** Throws `INVALID_INPUT` where the host has no git. */
 function requireGit(verifier: string, host: GitHost | undefined): GitHost {
   if (host !== undefined) return host;
   throw wrongParam(verifier, "", "this host has no git");
-}
-
-/** What is known where git itself did not get through. */
-function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
-  const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
-  const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
-  return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
 }
 
 /**
@@ -97,6 +118,14 @@ interface Looking {
   readonly untracked: boolean;
   readonly signal: AbortSignal;
 }
+
+const LIST = ["ls-files", "--stage", "-z"];
+const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
+/** Files named `.gitignore` that are ignored themselves: of all that is ignored, which may be a lot, no more. */
+const IGNORED_RULES = [
+  ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
+  ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
+];
 
 /** The paths of what differs from a repository's last commit at or below a folder, relative to its work tree. */
 async function notAsCommitted(
@@ -129,6 +158,32 @@ async function notAsCommitted(
   });
 }
 
+function isBelow(path: string, folder: string): boolean {
+  return folder === "" || path === folder || path.startsWith(`${folder}/`);
+}
+
+/** What differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
+async function inSubmodule(
+  looking: Looking,
+  root: string,
+  { path, id }: CommittedFile,
+  folder: string,
+  depth: number,
+): Promise<string[]> {
+  const place = join(root, path);
+  if (!(await folderCheck(root)(path))) return [path];
+  const repository = await repositoryAt(place);
+  // One that isn't checked out is an empty folder: git looks at nothing that lies in it.
+  if (repository === undefined) return (await isEmptyFolder(place)) ? [] : [path];
+  if (repository.head !== id || depth === 0) return [path];
+  const found = await notAsCommitted(looking, repository, folder, depth - 1);
+  return found.map((each) => inFolder(path, each));
+}
+
+function inFolder(folder: string, name: string): string {
+  return folder === "" ? name : `${folder}/${name}`;
+}
+
 /**
  * Files that were changed, and rules that were: what `.gitattributes` says of a file, and `.gitignore` of one
  * that is new, may stand in any folder above it, also above the one that is asked for.
@@ -158,24 +213,6 @@ async function changed(
   return [...found, ...(await changedFiles(tree, [...looked])).map(({ path }) => path)];
 }
 
-/** What differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
-async function inSubmodule(
-  looking: Looking,
-  root: string,
-  { path, id }: CommittedFile,
-  folder: string,
-  depth: number,
-): Promise<string[]> {
-  const place = join(root, path);
-  if (!(await folderCheck(root)(path))) return [path];
-  const repository = await repositoryAt(place);
-  // One that isn't checked out is an empty folder: git looks at nothing that lies in it.
-  if (repository === undefined) return (await isEmptyFolder(place)) ? [] : [path];
-  if (repository.head !== id || depth === 0) return [path];
-  const found = await notAsCommitted(looking, repository, folder, depth - 1);
-  return found.map((each) => inFolder(path, each));
-}
-
 /** The folders that a path lies in, up to the work tree, which is the empty text. */
 function foldersAbove(path: string): string[] {
   const folders: string[] = [];
@@ -184,14 +221,6 @@ function foldersAbove(path: string): string[] {
     folders.push(folder);
   }
   return folders;
-}
-
-function inFolder(folder: string, name: string): string {
-  return folder === "" ? name : `${folder}/${name}`;
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return folder === "" || path === folder || path.startsWith(`${folder}/`);
 }
 
 function names(stdout: Buffer): string[] {
@@ -204,6 +233,13 @@ function names(stdout: Buffer): string[] {
 /** What nobody has committed hides nothing, also if it hides itself. */
 function hidingIn(ignored: Buffer): string[] {
   return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
+}
+
+/** What is known where git itself did not get through. */
+function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
+  const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
+  const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
+  return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
 }
 
 function resultOf(paths: readonly string[]): VerifyResult {
@@ -225,41 +261,8 @@ function resultOf(paths: readonly string[]): VerifyResult {
   };
 }
 
-const commitParams = z.strictObject({
-  /** The id of a commit in hexadecimal digits, 7 at least; the value of the evidence field without it. */
-  commit: textParam.optional(),
-});
-
-const COMMIT_NAME = "git_commit_exists";
 /** No branch, no tag, no `HEAD~1`, and above all no option. */
 const COMMIT = /^[0-9a-f]{7,64}$/i;
-
-/** Whether a commit is in the repository. `root` is the project's real path. */
-export function gitCommitExists(root: string, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: COMMIT_NAME,
-    params: commitParams,
-    checkParams({ commit }) {
-      requireGit(COMMIT_NAME, host);
-      if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
-    },
-    async verify({ commit }, { value }, signal) {
-      const id = commitId(commit ?? value);
-      const repository = await findRepository(root);
-      if (repository === undefined) return { ok: false, message: "the project lies in no git repository" };
-      const gitHost = requireGit(COMMIT_NAME, host);
-      return withGitView(gitHost, repository, async (git) => {
-        const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
-        if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
-        // A tag leads to a commit too, whose id is another one.
-        const full = found.stdout.toString("utf8").trim();
-        const ok = found.exit === 0 && full.startsWith(id);
-        const message = ok ? `${full} is a commit` : `there is no commit ${id} in this repository`;
-        return { ok, message, ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
-      });
-    },
-  });
-}
 
 function commitId(value: unknown): string {
   if (typeof value === "string" && COMMIT.test(value)) return value.toLowerCase();

@@ -8,6 +8,7 @@ import type { Wall } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { escapeHidden, parseRelativePath, shown } from "../workflow/names.js";
 import { textParam } from "./define-verifier.js";
+
 /** Params of all verifiers that look at a file or a folder. */
 export const subjectParams = {
   /** Relative to the project root; without it, the value of the evidence field. */
@@ -21,13 +22,13 @@ interface SubjectParams {
   readonly allow_link?: boolean | undefined;
 }
 
-/** The most paths that one field may name. */
-const PATHS_MAX = 100;
-
 /** Throws `PATH_REFUSED` for a path that no session could give a meaning. */
 export function checkSubject({ path }: SubjectParams): void {
   if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
 }
+
+/** The most paths that one field may name. */
+const PATHS_MAX = 100;
 
 /** What is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
 export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined): readonly string[] {
@@ -39,13 +40,6 @@ export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined
     if (typeof item === "string") return item;
     throw notAPath("the evidence must name a path, as a text");
   });
-}
-
-/** The one path that is to be looked at. Throws `INVALID_INPUT`. */
-function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
-  const [path, ...others] = subjectsOf(params, value);
-  if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
-  return path;
 }
 
 /** Throws `PATH_REFUSED` for a path that ends as a folder's does, where a file is to be named. */
@@ -114,33 +108,6 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-function decoded(bytes: Uint8Array, path: string): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw notText(path);
-  }
-}
-
-function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", reason, {
-    remedy: "Hand in a path relative to the project root, such as 'docs/report.md'.",
-    details: { expected: "a path relative to the project root" },
-  });
-}
-
-/**
- * How texts that somebody else has made stand in results: one line each, bounded, and without
- * anything that a terminal or a reader could be misled by.
- */
-
-const LINES_MAX = 10;
-const LINE_MAX = 200;
-const COMMAND_MAX = 300;
-/** Colours and cursor movements, titles and links of terminals. Their parts can't overlap. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
-
 /** A path as it may stand in a message. */
 export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
@@ -151,10 +118,22 @@ export function harmless(text: string): string {
   return escapeHidden(withoutEscapes(text));
 }
 
+/** Colours and cursor movements, titles and links of terminals. Their parts can't overlap. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
+
 /** Returns a text without a terminal's colours: they may stand in the middle of a path, which then isn't found. */
 export function withoutEscapes(text: string): string {
   return text.replace(ESCAPES, "");
 }
+
+/**
+ * How texts that somebody else has made stand in results: one line each, bounded, and without
+ * anything that a terminal or a reader could be misled by.
+ */
+
+const LINES_MAX = 10;
+const LINE_MAX = 200;
 
 /** The first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */
 export function outputLines(text: string): string[] {
@@ -165,10 +144,34 @@ export function outputLines(text: string): string[] {
   return chosen.map((line) => shortened(harmless(line.slice(0, 4 * LINE_MAX)), LINE_MAX));
 }
 
+const COMMAND_MAX = 300;
+
 /** A command with its arguments, as a person would type it. */
 export function shownCommand(argv: readonly string[]): string {
   const words = argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)));
   return shortened(harmless(words.join(" ").replaceAll("\n", " ")), COMMAND_MAX);
+}
+
+function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", reason, {
+    remedy: "Hand in a path relative to the project root, such as 'docs/report.md'.",
+    details: { expected: "a path relative to the project root" },
+  });
+}
+
+/** The one path that is to be looked at. Throws `INVALID_INPUT`. */
+function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
+  const [path, ...others] = subjectsOf(params, value);
+  if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
+  return path;
+}
+
+function decoded(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw notText(path);
+  }
 }
 
 function shortened(text: string, max: number): string {

@@ -11,6 +11,7 @@ import type {
   WorkflowStructure,
 } from "./structure.js";
 import type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./workflow-input.js";
+
 /** A workflow defined in code: what an engine runs, and its texts. */
 export interface Workflow<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
   readonly definition: WorkflowDefinition;
@@ -59,16 +60,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   };
 }
 
-function textOf(phases: readonly PhaseInput[], part: { readonly phase: number; readonly task?: number }) {
-  const phase = phases.find(({ number }) => number === part.phase);
-  if (part.task === undefined) return read(phase?.content);
-  const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
-  return read(task?.content);
-}
-
-function read(content: TextInput | undefined): string | Promise<string> | undefined {
-  return typeof content === "function" ? content() : content;
-}
+const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval", "reveal"];
 
 function problemsOf(input: WorkflowInput): string[] {
   const problems: string[] = [];
@@ -107,11 +99,12 @@ function problemsOf(input: WorkflowInput): string[] {
   return problems;
 }
 
-const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval", "reveal"];
-
-function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
-  const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
-  return keys.flatMap((key) => unknownKey(about, key, known));
+function ascending(numbers: readonly number[], what: string): string[] {
+  return numbers.flatMap((number, index) => {
+    if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number of 0 or more`];
+    const before = numbers[index - 1];
+    return before !== undefined && before >= number ? [`${what} ${number} does not come after ${before}`] : [];
+  });
 }
 
 function unknownKey(about: string, key: string, known: readonly string[]): string[] {
@@ -119,12 +112,9 @@ function unknownKey(about: string, key: string, known: readonly string[]): strin
   return [`${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`];
 }
 
-function ascending(numbers: readonly number[], what: string): string[] {
-  return numbers.flatMap((number, index) => {
-    if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number of 0 or more`];
-    const before = numbers[index - 1];
-    return before !== undefined && before >= number ? [`${what} ${number} does not come after ${before}`] : [];
-  });
+function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
+  const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
+  return keys.flatMap((key) => unknownKey(about, key, known));
 }
 
 /** The plain-JSON part of a workflow in code; keys that were not given are left out. */
@@ -145,6 +135,16 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
     startPhase: startPhase ?? phases[0]?.number ?? 0,
     phases: phases.map(buildPhase),
   };
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  const entry: { [P in K]?: V } = {};
+  if (value !== undefined) entry[key] = value;
+  return entry;
+}
+
+function optionalList<K extends string>(key: K, value: readonly string[] | undefined): { [P in K]?: string[] } {
+  return optional(key, value === undefined ? undefined : [...value]);
 }
 
 function buildPhase(phase: PhaseInput): PhaseDefinition {
@@ -171,6 +171,11 @@ function buildTask(task: TaskInput, index: number): TaskDefinition {
   };
 }
 
+/** A function's text is read when it is asked for, so it has no revision to compare with. */
+function textRevision(content: TextInput): { textRevision?: string } {
+  return typeof content === "string" ? { textRevision: revisionOf(content) } : {};
+}
+
 function buildGate(gate: GateInput | undefined): GateDefinition {
   if (gate === undefined) return { kind: "open", allowOverride: false };
   return {
@@ -180,24 +185,6 @@ function buildGate(gate: GateInput | undefined): GateDefinition {
     ...optional("example", gate.example),
     ...demandsOf(gate),
   };
-}
-
-function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
-  return {
-    ...optional(
-      "verify",
-      verify?.map(({ verifier, params, field }) => ({ verifier, params: params ?? {}, ...optional("field", field) })),
-    ),
-    ...(approval === undefined
-      ? {}
-      : { approval: { prompt: approval.prompt, ...optionalList("approvers", approval.approvers) } }),
-    ...optional("reveal", reveal),
-  };
-}
-
-/** A function's text is read when it is asked for, so it has no revision to compare with. */
-function textRevision(content: TextInput): { textRevision?: string } {
-  return typeof content === "string" ? { textRevision: revisionOf(content) } : {};
 }
 
 /**
@@ -223,16 +210,6 @@ function isConverter(value: unknown): value is { input(options: { target: string
   return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
 }
 
-function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  const entry: { [P in K]?: V } = {};
-  if (value !== undefined) entry[key] = value;
-  return entry;
-}
-
-function optionalList<K extends string>(key: K, value: readonly string[] | undefined): { [P in K]?: string[] } {
-  return optional(key, value === undefined ? undefined : [...value]);
-}
-
 /** Every integer has the bounds of safe ones, which tell nobody anything. */
 function withoutSafeBounds(schema: JsonObject): JsonObject {
   const text = JSON.stringify(schema, (key, value: unknown) => {
@@ -240,4 +217,28 @@ function withoutSafeBounds(schema: JsonObject): JsonObject {
     return isBound && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
   });
   return JSON.parse(text);
+}
+
+function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
+  return {
+    ...optional(
+      "verify",
+      verify?.map(({ verifier, params, field }) => ({ verifier, params: params ?? {}, ...optional("field", field) })),
+    ),
+    ...(approval === undefined
+      ? {}
+      : { approval: { prompt: approval.prompt, ...optionalList("approvers", approval.approvers) } }),
+    ...optional("reveal", reveal),
+  };
+}
+
+function textOf(phases: readonly PhaseInput[], part: { readonly phase: number; readonly task?: number }) {
+  const phase = phases.find(({ number }) => number === part.phase);
+  if (part.task === undefined) return read(phase?.content);
+  const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
+  return read(task?.content);
+}
+
+function read(content: TextInput | undefined): string | Promise<string> | undefined {
+  return typeof content === "function" ? content() : content;
 }

@@ -1,11 +1,20 @@
 /** What a session pins of a gate: plain JSON, whose types are inferred from its schemas. */
 import * as z from "zod";
 import { storedObjectSchema, storedValueSchema } from "./json.js";
+
 /** What a field of evidence may be. `any` is a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
 
 /** How much of what a gate asks for is shown to agents: all of it, the names of its fields, or nothing. */
 export const REVEALS = ["fields", "names", "none"] as const;
+
+/** Checks what a gate asks a person. */
+export const approvalSchema = z.object({
+  /** What the person is asked. */
+  prompt: z.string(),
+  /** Who may answer, by the names that the host knows them by; any approver if not given. */
+  approvers: z.array(z.string()).optional(),
+});
 
 /** A rule that must hold. Its text is pinned, and compiled when it is first used. */
 const ruleSchema = z.object({
@@ -19,30 +28,6 @@ const ruleSchema = z.object({
   message: z.string().optional(),
 });
 
-/** A check against reality, by a verifier that the host has registered. */
-const verifySchema = z.object({
-  verifier: z.string(),
-  params: storedObjectSchema,
-  /** The field whose value is looked at; the gate itself asks for the check where there is none. */
-  field: z.string().optional(),
-});
-
-/** Checks what a gate asks a person. */
-export const approvalSchema = z.object({
-  /** What the person is asked. */
-  prompt: z.string(),
-  /** Who may answer, by the names that the host knows them by; any approver if not given. */
-  approvers: z.array(z.string()).optional(),
-});
-
-/** What a gate may ask for beside evidence of the right form. */
-const demandsShape = {
-  verify: z.array(verifySchema).optional(),
-  approval: approvalSchema.optional(),
-  /** `fields` if not given. */
-  reveal: z.enum(REVEALS).optional(),
-};
-
 const fieldSchema = z.object({
   name: z.string(),
   type: z.enum(FIELD_TYPES),
@@ -55,6 +40,22 @@ const fieldSchema = z.object({
   /** What its value must fulfil, where there is one. */
   rules: z.array(ruleSchema).optional(),
 });
+
+/** A check against reality, by a verifier that the host has registered. */
+const verifySchema = z.object({
+  verifier: z.string(),
+  params: storedObjectSchema,
+  /** The field whose value is looked at; the gate itself asks for the check where there is none. */
+  field: z.string().optional(),
+});
+
+/** What a gate may ask for beside evidence of the right form. */
+const demandsShape = {
+  verify: z.array(verifySchema).optional(),
+  approval: approvalSchema.optional(),
+  /** `fields` if not given. */
+  reveal: z.enum(REVEALS).optional(),
+};
 
 export const fieldGateSchema = z.object({
   kind: z.literal("fields"),

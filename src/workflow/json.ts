@@ -2,6 +2,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as z from "zod/mini";
+
 /** A value that survives `JSON.stringify` and `JSON.parse` unchanged. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 
@@ -27,16 +28,6 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => (isJsonObject(inner) ? sorted(inner) : inner));
 }
 
-function sorted(value: object): object {
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-const encoder = new TextEncoder();
-/** Texts of up to so many characters are encoded into one piece of memory, used again for each. */
-const SHORT = 4096;
-/** A character is at most three bytes of UTF-8. */
-const short = new Uint8Array(SHORT * 3);
-
 /** What makes digests of bytes, in hexadecimal digits. */
 interface Hashes {
   readonly sha256: (bytes: Uint8Array) => string;
@@ -48,8 +39,6 @@ export const PORTABLE: Hashes = {
   sha256: (bytes) => bytesToHex(sha256(bytes)),
   hmac: (key, bytes) => bytesToHex(hmac(sha256, key, bytes)),
 };
-
-const hashes = nativeHashes() ?? PORTABLE;
 
 /**
  * What the runtime has of its own (Node, Bun, Deno), seven times as fast. Asked for and not imported, since browsers and
@@ -65,6 +54,8 @@ export function nativeHashes(runtime: Partial<typeof process> | undefined = glob
   };
 }
 
+const hashes = nativeHashes() ?? PORTABLE;
+
 /** SHA-256 of a text as UTF-8, in 64 hexadecimal digits. Synchronous, on any runtime. */
 export function digest(text: string, by = hashes): string {
   return by.sha256(bytesOf(text));
@@ -79,6 +70,18 @@ export function keyedDigest(key: Uint8Array, text: string, by = hashes): string 
 export function revisionOf(text: string): string {
   return digest(text).slice(0, 12);
 }
+
+function sorted(value: object): object {
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Texts of up to so many characters are encoded into one piece of memory, used again for each. */
+const SHORT = 4096;
+
+const encoder = new TextEncoder();
+
+/** A character is at most three bytes of UTF-8. */
+const short = new Uint8Array(SHORT * 3);
 
 /** A text as UTF-8, to be used up at once: memory of its own for each costs a fifth of hashing it. */
 function bytesOf(text: string): Uint8Array {

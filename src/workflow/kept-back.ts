@@ -3,10 +3,11 @@
  * workflow, or by a search. All readers ask here, so that there is one list.
  */
 
-/** What ends a name's telling part: `x.pem.md` and `server.key~` are copies of keys, `x.keyboard` isn't. */
-const END = "(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z])";
 /** Where a telling part begins that is a whole word: `prod.secrets.yaml`, `my_id_rsa`, but not `grid_rsa`. */
 const START = "(?<![a-z0-9])";
+
+/** What ends a name's telling part: `x.pem.md` and `server.key~` are copies of keys, `x.keyboard` isn't. */
+const END = "(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z])";
 
 /** Files that hold keys and secrets, by names that are in lower case. */
 const SECRETS: readonly RegExp[] = [
@@ -19,6 +20,8 @@ const SECRETS: readonly RegExp[] = [
 ];
 /** These are secrets where nothing more is said of them, but also what somebody calls a folder of texts on them. */
 const WORDS = /^(?:[#~]*|.*\.)(?:credentials|secrets?)(?:[~#]|\.(?:bak|backup|old|orig|save|swp|tmp|copy))*$/;
+
+const SECRET = "keys and secrets are kept back";
 
 /**
  * Why nobody gets to see a path, or to write it, though it lies inside of its root: dot-files (`.env`, `.git`, `.ssh`), keys
@@ -38,8 +41,6 @@ export function keptBack(path: string): string | undefined {
 export function secretIn(path: string): string | undefined {
   return path.split("/").some((name) => isSecret(name, SECRETS)) ? SECRET : undefined;
 }
-
-const SECRET = "keys and secrets are kept back";
 
 function isSecret(name: string, secrets: readonly RegExp[]): boolean {
   // As file systems may fold it.

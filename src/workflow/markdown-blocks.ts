@@ -1,6 +1,7 @@
 import type { List, Paragraph, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import { fromMarkdown, hasTooManyLines, plainText } from "./from-markdown.js";
+
 /** A heading and what stands below it, up to the next heading of any depth. */
 export interface Section {
   /** 0 for what stands before the first heading. */
@@ -12,16 +13,6 @@ export interface Section {
   readonly line: number;
   readonly blocks: readonly RootContent[];
 }
-
-/**
- * How much of a text is looked at, in characters. What is looked for stands at the beginning, and no
- * answer shows an agent more of a text at once.
- */
-const LOOKED_AT = 64 * 1024;
-/** Containers in containers: more than anybody writes, and few enough for a recursion. */
-const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
-
-const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
 
 /** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
@@ -35,14 +26,18 @@ export function blocksOf(text: string): readonly RootContent[] | undefined {
   return fromMarkdown(text, { disabled: [...INLINE, "definition"] }).children;
 }
 
-function isParsed(text: string): boolean {
-  return !NESTED.test(text) && !hasTooManyLines(text.split("\n"));
-}
+/**
+ * How much of a text is looked at, in characters. What is looked for stands at the beginning, and no
+ * answer shows an agent more of a text at once.
+ */
+const LOOKED_AT = 64 * 1024;
 
 /** How many characters of a text are looked at: none of one that is not parsed. */
 export function lookedAt(text: string): number {
   return isParsed(text.slice(0, LOOKED_AT)) ? Math.min(text.length, LOOKED_AT) : 0;
 }
+
+const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
 
 /** The sections of a text, in order. */
 export function sectionsOf(text: string): Section[] {
@@ -83,4 +78,11 @@ export function itemsOf(list: List): string[] {
   return list.children
     .map(({ children: [first] }) => (first?.type === "paragraph" ? proseOf(first) : ""))
     .filter((item) => item !== "");
+}
+
+/** Containers in containers: more than anybody writes, and few enough for a recursion. */
+const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
+
+function isParsed(text: string): boolean {
+  return !NESTED.test(text) && !hasTooManyLines(text.split("\n"));
 }

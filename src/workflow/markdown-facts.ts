@@ -7,6 +7,16 @@ import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import { headingName, plainText, withoutLeadingMarks, withoutTrailingMarks } from "./from-markdown.js";
 import { endOfSection, itemsOf, linesOfParagraph, proseOf, type Section, sectionsOf } from "./markdown-blocks.js";
+
+/** One step of a task, as far as its text tells. */
+export interface ExecutionStep {
+  readonly step: number;
+  readonly description: string;
+  /** The first shell command, if it is short. */
+  readonly command?: string;
+  readonly expectedOutput?: string;
+}
+
 /** What could be read out of a text. */
 export interface MarkdownFacts {
   /** The first heading, without "Phase N:" or "Task N:". */
@@ -19,13 +29,7 @@ export interface MarkdownFacts {
   readonly validation?: readonly string[];
 }
 
-const GOALS = new Set(["objective", "phase objective", "task objective", "goal", "purpose"]);
-const OUTPUTS = new Set(["artifacts", "artifacts to produce", "deliverables", "outputs", "phase deliverables"]);
-const CHECKS = ["validation gate", "checkpoint", "completion criteria"];
 const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:(.+)$/is;
-const PURPOSE = /^purpose\s*:(.+)$/is;
-/** `**Any label:** and its value`, or a label alone. */
-const LABEL = /^(?:\*\*|__)[^*_]+(?::(?:\*\*|__)|(?:\*\*|__)\s*:)/;
 
 /** Reads a text. Never throws. */
 export function readMarkdownFacts(text: string): MarkdownFacts {
@@ -45,10 +49,27 @@ export function readTitle(text: string): string | undefined {
   return titleOf(sectionsOf(text));
 }
 
+/** The facts that were found. */
+function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
+  const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
+    ...(executionSteps === undefined ? {} : { executionSteps }),
+    ...(artifactsToProduce === undefined ? {} : { artifactsToProduce }),
+    ...(validation === undefined ? {} : { validation }),
+  };
+}
+
 function titleOf(sections: readonly Section[]): string | undefined {
   const heading = sections.find(({ depth }) => depth === 1)?.heading ?? "";
   return heading.replace(/^[^\p{L}\p{N}]*(?:phase|task)\s+\d[\d.]*\s*[:.)–—-]\s*/iu, "").trim() || undefined;
 }
+
+const GOALS = new Set(["objective", "phase objective", "task objective", "goal", "purpose"]);
+
+const PURPOSE = /^purpose\s*:(.+)$/is;
 
 function descriptionOf(sections: readonly Section[]): string | undefined {
   const goal = sections.find(
@@ -65,10 +86,6 @@ function paragraphs({ blocks }: Pick<Section, "blocks">) {
   return blocks.filter((block) => block.type === "paragraph");
 }
 
-function isLabel(line: string): boolean {
-  return LABEL.test(line);
-}
-
 /** A label's value. Only before the second heading: what comes later is of a part, not of the whole. */
 function labelled(sections: readonly Section[], label: RegExp): string | undefined {
   const second = sections.findIndex(({ depth }) => depth > 1);
@@ -83,56 +100,17 @@ function labelled(sections: readonly Section[], label: RegExp): string | undefin
   return undefined;
 }
 
-function outputsOf(sections: readonly Section[]): string[] {
-  return sections
-    .filter(({ heading }) => OUTPUTS.has(headingName(heading)))
-    .flatMap(itemsIn)
-    .map(withoutLeadingMarks);
-}
+/** `**Any label:** and its value`, or a label alone. */
+const LABEL = /^(?:\*\*|__)[^*_]+(?::(?:\*\*|__)|(?:\*\*|__)\s*:)/;
 
-function checksOf(sections: readonly Section[]): string[] {
-  const section = sections.find(
-    ({ heading, blocks }) =>
-      CHECKS.some((check) => headingName(heading).includes(check)) && itemsIn({ blocks }).length > 0,
-  );
-  const items = section === undefined ? [] : itemsIn(section);
-  const boxes = items.filter((item) => /^\[[ xX]\]\s/.test(item));
-  return (boxes.length > 0 ? boxes : items).map((item) => withoutTrailingMarks(withoutLeadingMarks(item)));
-}
-
-function itemsIn({ blocks }: Pick<Section, "blocks">): string[] {
-  return blocks.flatMap((block) => (block.type === "list" ? itemsOf(block) : []));
+function isLabel(line: string): boolean {
+  return LABEL.test(line);
 }
 
 function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** The facts that were found. */
-function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
-  const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
-    ...(executionSteps === undefined ? {} : { executionSteps }),
-    ...(artifactsToProduce === undefined ? {} : { artifactsToProduce }),
-    ...(validation === undefined ? {} : { validation }),
-  };
-}
-
-/** One step of a task, as far as its text tells. */
-export interface ExecutionStep {
-  readonly step: number;
-  readonly description: string;
-  /** The first shell command, if it is short. */
-  readonly command?: string;
-  readonly expectedOutput?: string;
-}
-
-const SHELLS = new Set(["bash", "sh", "shell", "console"]);
-/** A longer one is a script, and stands in the text. */
-const COMMAND_MAX = 240;
 const LISTS = new Set(["steps", "execution steps"]);
 
 /** Steps: headings `Step N: …` with what is below them, else an ordered list below "Steps". */
@@ -154,18 +132,6 @@ function stepOfHeading({ heading }: Section, blocks: () => readonly RootContent[
   return description === "" ? [] : [{ step: Number(number), description, ...detailsOf(content) }];
 }
 
-/** The blocks of a section and of those that are deeper, up to its equal. */
-function below(sections: readonly Section[], index: number): RootContent[] {
-  return sections.slice(index, endOfSection(sections, index)).flatMap(({ blocks }) => blocks);
-}
-
-function stepsOfList(list: List): ExecutionStep[] {
-  return list.children.flatMap(({ children }, index) => {
-    const description = firstProse(children);
-    return description === "" ? [] : [{ step: (list.start ?? 1) + index, description, ...detailsOf(children) }];
-  });
-}
-
 function firstProse(blocks: readonly RootContent[]): string {
   const paragraph = blocks.find((block) => block.type === "paragraph");
   return paragraph === undefined ? "" : proseOf(paragraph);
@@ -176,6 +142,10 @@ function detailsOf(blocks: readonly RootContent[]): Pick<ExecutionStep, "command
   const expectedOutput = expectedOf(blocks);
   return { ...(command === undefined ? {} : { command }), ...(expectedOutput === undefined ? {} : { expectedOutput }) };
 }
+
+const SHELLS = new Set(["bash", "sh", "shell", "console"]);
+/** A longer one is a script, and stands in the text. */
+const COMMAND_MAX = 240;
 
 function commandOf(blocks: readonly RootContent[]): string | undefined {
   const fence = blocks.find((block) => block.type === "code" && SHELLS.has(block.lang?.toLowerCase() ?? ""));
@@ -196,4 +166,41 @@ function expectedOf(blocks: readonly RootContent[]): string | undefined {
     return found || (next?.type === "code" ? textOf(next).trim() : "") || undefined;
   }
   return undefined;
+}
+
+/** The blocks of a section and of those that are deeper, up to its equal. */
+function below(sections: readonly Section[], index: number): RootContent[] {
+  return sections.slice(index, endOfSection(sections, index)).flatMap(({ blocks }) => blocks);
+}
+
+function stepsOfList(list: List): ExecutionStep[] {
+  return list.children.flatMap(({ children }, index) => {
+    const description = firstProse(children);
+    return description === "" ? [] : [{ step: (list.start ?? 1) + index, description, ...detailsOf(children) }];
+  });
+}
+
+const OUTPUTS = new Set(["artifacts", "artifacts to produce", "deliverables", "outputs", "phase deliverables"]);
+
+function outputsOf(sections: readonly Section[]): string[] {
+  return sections
+    .filter(({ heading }) => OUTPUTS.has(headingName(heading)))
+    .flatMap(itemsIn)
+    .map(withoutLeadingMarks);
+}
+
+function itemsIn({ blocks }: Pick<Section, "blocks">): string[] {
+  return blocks.flatMap((block) => (block.type === "list" ? itemsOf(block) : []));
+}
+
+const CHECKS = ["validation gate", "checkpoint", "completion criteria"];
+
+function checksOf(sections: readonly Section[]): string[] {
+  const section = sections.find(
+    ({ heading, blocks }) =>
+      CHECKS.some((check) => headingName(heading).includes(check)) && itemsIn({ blocks }).length > 0,
+  );
+  const items = section === undefined ? [] : itemsIn(section);
+  const boxes = items.filter((item) => /^\[[ xX]\]\s/.test(item));
+  return (boxes.length > 0 ? boxes : items).map((item) => withoutTrailingMarks(withoutLeadingMarks(item)));
 }

@@ -6,15 +6,11 @@
 import { distance } from "fastest-levenshtein";
 import { PhasegateError } from "../errors.js";
 
-declare const sessionIdBrand: unique symbol;
-
 /** The id of a session, checked: `[a-z0-9_-]`, 1 to 128 characters, the first none of `_` and `-`. */
 export type SessionId = string & { readonly [sessionIdBrand]: true };
 
 /** The longest session id, in characters. */
 const SESSION_ID_MAX = 128;
-/** The longest end of one that tells sessions on the same target apart. */
-const SUFFIX_MAX = 24;
 
 /** Whether a value may be a session id. */
 export function isSessionId(value: unknown): value is SessionId {
@@ -52,6 +48,9 @@ export function sessionIdFor(workflowType: string, target: string, suffix: strin
   return parseSessionId(`${sessionIdPrefix(workflowType, target)}${suffix}`);
 }
 
+/** The longest end of one that tells sessions on the same target apart. */
+const SUFFIX_MAX = 24;
+
 /** What the ids of all sessions on a workflow and a target begin with; those of similar names do, too. */
 export function sessionIdPrefix(workflowType: string, target: string): string {
   const room = SESSION_ID_MAX - SUFFIX_MAX - 2;
@@ -60,13 +59,6 @@ export function sessionIdPrefix(workflowType: string, target: string): string {
     .slice(-(room - type.length))
     .replace(/^_+/, "");
   return `${type}_${name || "target"}_`;
-}
-
-function slug(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^_|_$/g, "");
 }
 
 /**
@@ -94,15 +86,6 @@ export function escapeHidden(text: string): string {
 export function shown(value: unknown): string {
   const line = escapeHidden(jsonOf(value));
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
-}
-
-/** JSON, or the kind of what JSON can't hold: a BigInt, something that holds itself. */
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;
-  } catch {
-    return `a ${typeof value}`;
-  }
 }
 
 /**
@@ -135,13 +118,6 @@ export function parseRelativePath(value: unknown): string {
   return segments.join("/") || ".";
 }
 
-function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
-  return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
-    remedy: "Give a path relative to the root, such as 'src/calculator.py'.",
-    details: { reason },
-  });
-}
-
 /** How many candidates are compared with a name: what somebody hands in may hold a million. */
 const COMPARED_MAX = 1000;
 /** How many more characters a candidate may have than the name, signs that don't count among them. */
@@ -161,6 +137,31 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
     if (steps < least) [best, least] = [candidate, steps];
   }
   return best;
+}
+
+declare const sessionIdBrand: unique symbol;
+
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_|_$/g, "");
+}
+
+/** JSON, or the kind of what JSON can't hold: a BigInt, something that holds itself. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;
+  } catch {
+    return `a ${typeof value}`;
+  }
+}
+
+function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
+  return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
+    remedy: "Give a path relative to the root, such as 'src/calculator.py'.",
+    details: { reason },
+  });
 }
 
 /** `srdCreated`, `srd-created` and `SRD_CREATED` are the same word to whoever typed them. */

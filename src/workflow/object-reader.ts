@@ -14,8 +14,6 @@ interface ValueKind<T extends JsonValue> {
 }
 
 const isText = (value: JsonValue): value is string => typeof value === "string";
-const isList = (value: JsonValue): value is JsonValue[] => Array.isArray(value);
-const isSimple = (value: JsonValue): value is string | number | boolean => typeof value !== "object";
 
 /** A text. */
 const TEXT: ValueKind<string> = {
@@ -70,6 +68,8 @@ const OBJECT: ValueKind<JsonObject> = {
   is: isJsonObject,
   write: () => 'Write keys and values in braces: {"key": "value"}.',
 };
+
+const isList = (value: JsonValue): value is JsonValue[] => Array.isArray(value);
 
 /** A list, of objects as a rule. */
 const LIST: ValueKind<JsonValue[]> = {
@@ -236,3 +236,5 @@ export class ObjectReader {
     return new ObjectReader(this.source, fields, [...this.path, ...keys], this.report);
   }
 }
+
+const isSimple = (value: JsonValue): value is string | number | boolean => typeof value !== "object";

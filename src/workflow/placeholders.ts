@@ -40,14 +40,14 @@ export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
   task: TASK_PLACEHOLDERS,
 };
 
-/** A placeholder, its name in the first group. */
-const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)\]/g;
-
 /** A name that a template holds, and where its bracket opens: an offset in characters. */
 export interface FoundPlaceholder {
   readonly name: string;
   readonly offset: number;
 }
+
+/** A placeholder, its name in the first group. */
+const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)\]/g;
 
 /**
  * What in a template was meant as a placeholder: neither `[x]` nor `[N]`, which stand for ticks and

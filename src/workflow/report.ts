@@ -3,6 +3,7 @@ import type { Diagnostic } from "./diagnostic.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 import { escapeHidden } from "./names.js";
 import type { InferredRequirement } from "./requirement.js";
+
 /** What to write instead; as a function where it has to be looked for, which is done only for what is kept. */
 export type Hint = string | (() => string);
 
@@ -30,12 +31,6 @@ export interface Report {
 
 /** How many errors of one definition are kept, and how many warnings: nobody reads more, and a file can have a fault in each line. */
 const KEPT_MAX = 1000;
-/** How much is repeated of what an error says, in characters. */
-const SAID_MAX = 300;
-/** How many rules one definition may have, in all its gates: each is compiled, and tried on values. */
-const RULES_MAX = 5000;
-/** So many milliseconds at a time a definition is read without letting anything else run. */
-const TURN_MS = 20;
 
 /** An empty report, or one that begins with what others have found. */
 export function createReport(found: readonly Diagnostic[] = []): Report {
@@ -81,11 +76,19 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
   };
 }
 
+/** Returns a text as one line: line feeds and tabs become a space, hidden characters become escapes. */
+export function singleLine(text: string): string {
+  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
+}
+
 /** What stands for all that are left out; it is an error where one of them is. */
 function more({ file }: SourcePosition, severity: Diagnostic["severity"]): Diagnostic {
   const hint = "Mend those that are listed, then check again.";
   return { file, severity, code: "DIAGNOSTICS_MORE" satisfies DiagnosticCode, message: "", hint };
 }
+
+/** How many rules one definition may have, in all its gates: each is compiled, and tried on values. */
+const RULES_MAX = 5000;
 
 function spending(error: Add) {
   let left = RULES_MAX;
@@ -101,6 +104,9 @@ function spending(error: Add) {
   };
 }
 
+/** So many milliseconds at a time a definition is read without letting anything else run. */
+const TURN_MS = 20;
+
 /** Lets whatever waits run, once some time has passed since it last could. */
 function turns(): () => Promise<void> {
   let since = performance.now();
@@ -111,13 +117,11 @@ function turns(): () => Promise<void> {
   };
 }
 
+/** How much is repeated of what an error says, in characters. */
+const SAID_MAX = 300;
+
 function shortened(text: string): string {
   return text.length <= SAID_MAX ? text : `${text.slice(0, SAID_MAX)}…`;
-}
-
-/** Returns a text as one line: line feeds and tabs become a space, hidden characters become escapes. */
-export function singleLine(text: string): string {
-  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {

@@ -6,6 +6,34 @@ import { gateSchema } from "./gate-definition.js";
 import { storedObjectSchema } from "./json.js";
 
 /** What a plan says of a task, as far as a session needs it. */
+export type PlannedTask = z.infer<typeof plannedTaskSchema>;
+/** What a plan says of a phase, as far as a session needs it. */
+export type PlannedPhase = z.infer<typeof plannedPhaseSchema>;
+/** How the phases after the static ones come out of a plan. */
+export type DynamicDefinition = z.infer<typeof dynamicSchema>;
+/** The plan that a session has pinned. */
+export type PlanPin = z.infer<typeof planPinSchema>;
+
+/**
+ * The part of a definition that is plain JSON: what a session pins when it starts. Types are
+ * inferred from the schemas, so that a body read back from a store is checked by the same words.
+ */
+
+export type {
+  ApprovalDefinition,
+  FieldDefinition,
+  FieldGate,
+  FieldType,
+  GateDefinition,
+  OpenGate,
+  PlanGate,
+  Reveal,
+  RuleDefinition,
+  SchemaGate,
+  VerifyDefinition,
+} from "./gate-definition.js";
+
+/** What a plan says of a task, as far as a session needs it. */
 const plannedTaskSchema = z.object({
   /** The plan's own id. */
   id: z.string(),
@@ -22,12 +50,46 @@ const plannedTaskSchema = z.object({
   parallel: z.boolean(),
 });
 
+const taskSchema = z.object({
+  number: z.int().nonnegative(),
+  name: z.string(),
+  purpose: z.string().optional(),
+  /** Where its text lies, relative to the workflow's folder. */
+  file: z.string().optional(),
+  /** The revision of the task's text when the definition was read. */
+  textRevision: z.string().optional(),
+  /** What the plan says of it, where it comes from one. */
+  plan: plannedTaskSchema.optional(),
+  /** Keys of the source that this version doesn't know, kept. */
+  extra: z.optional(storedObjectSchema),
+});
+
 /** What a plan says of a phase, as far as a session needs it. */
 const plannedPhaseSchema = z.object({
   /** The plan's own number, which is another one where phases were shifted. */
   number: z.int().nonnegative(),
   goal: z.string().optional(),
   estimatedDuration: z.string().optional(),
+});
+
+const phaseSchema = z.object({
+  number: z.int().nonnegative(),
+  name: z.string(),
+  /** Where its text lies, relative to the workflow's folder. */
+  file: z.string().optional(),
+  purpose: z.string().optional(),
+  estimatedEffort: z.string().optional(),
+  keyDeliverables: z.array(z.string()).optional(),
+  validationCriteria: z.array(z.string()).optional(),
+  skippable: z.boolean(),
+  tasks: z.array(taskSchema),
+  gate: gateSchema,
+  /** The revision of the phase's text when the definition was read. */
+  textRevision: z.string().optional(),
+  /** What the plan says of it, where it comes from one. */
+  plan: plannedPhaseSchema.optional(),
+  /** Keys of the source that this version doesn't know, kept. */
+  extra: z.optional(storedObjectSchema),
 });
 
 /** How the phases after the static ones come out of a plan. */
@@ -59,68 +121,6 @@ const planPinSchema = z.object({
   shift: z.int(),
   /** Whether tasks are ticked in it once their phase's gate has passed: not every source can be written. */
   ticked: z.boolean(),
-});
-
-/** What a plan says of a task, as far as a session needs it. */
-export type PlannedTask = z.infer<typeof plannedTaskSchema>;
-/** What a plan says of a phase, as far as a session needs it. */
-export type PlannedPhase = z.infer<typeof plannedPhaseSchema>;
-/** How the phases after the static ones come out of a plan. */
-export type DynamicDefinition = z.infer<typeof dynamicSchema>;
-/** The plan that a session has pinned. */
-export type PlanPin = z.infer<typeof planPinSchema>;
-
-/**
- * The part of a definition that is plain JSON: what a session pins when it starts. Types are
- * inferred from the schemas, so that a body read back from a store is checked by the same words.
- */
-
-export type {
-  ApprovalDefinition,
-  FieldDefinition,
-  FieldGate,
-  FieldType,
-  GateDefinition,
-  OpenGate,
-  PlanGate,
-  Reveal,
-  RuleDefinition,
-  SchemaGate,
-  VerifyDefinition,
-} from "./gate-definition.js";
-
-const taskSchema = z.object({
-  number: z.int().nonnegative(),
-  name: z.string(),
-  purpose: z.string().optional(),
-  /** Where its text lies, relative to the workflow's folder. */
-  file: z.string().optional(),
-  /** The revision of the task's text when the definition was read. */
-  textRevision: z.string().optional(),
-  /** What the plan says of it, where it comes from one. */
-  plan: plannedTaskSchema.optional(),
-  /** Keys of the source that this version doesn't know, kept. */
-  extra: z.optional(storedObjectSchema),
-});
-
-const phaseSchema = z.object({
-  number: z.int().nonnegative(),
-  name: z.string(),
-  /** Where its text lies, relative to the workflow's folder. */
-  file: z.string().optional(),
-  purpose: z.string().optional(),
-  estimatedEffort: z.string().optional(),
-  keyDeliverables: z.array(z.string()).optional(),
-  validationCriteria: z.array(z.string()).optional(),
-  skippable: z.boolean(),
-  tasks: z.array(taskSchema),
-  gate: gateSchema,
-  /** The revision of the phase's text when the definition was read. */
-  textRevision: z.string().optional(),
-  /** What the plan says of it, where it comes from one. */
-  plan: plannedPhaseSchema.optional(),
-  /** Keys of the source that this version doesn't know, kept. */
-  extra: z.optional(storedObjectSchema),
 });
 
 const structureShape = z.object({

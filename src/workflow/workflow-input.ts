@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonObject } from "./json.js";
 import type { Reveal } from "./structure.js";
+
 /** A text, or a function that gives it when it is asked for. */
 export type TextInput = string | (() => string | Promise<string>);
 
@@ -14,22 +15,19 @@ export interface TaskInput {
   readonly content: TextInput;
 }
 
-/** A phase of a workflow in code. */
-export interface PhaseInput {
-  /** Its number, 0 or more; numbers rise, with gaps if you like. */
-  readonly number: number;
-  readonly name: string;
-  readonly purpose?: string;
-  readonly estimatedEffort?: string;
-  readonly keyDeliverables?: readonly string[];
-  readonly validationCriteria?: readonly string[];
-  /** What the agent reads, as Markdown. */
-  readonly content: TextInput;
-  readonly tasks?: readonly TaskInput[];
-  /** What must be shown; without it any evidence object passes. */
-  readonly gate?: GateInput;
-  /** Whether the host may skip the phase. */
-  readonly skippable?: boolean;
+/** A check against reality, of a gate in code. */
+export interface VerifyInput {
+  readonly verifier: string;
+  readonly params?: JsonObject;
+  /** The field of evidence whose value is looked at. */
+  readonly field?: string;
+}
+
+/** The question that a gate in code asks a person. */
+export interface ApprovalInput {
+  readonly prompt: string;
+  /** Who may answer; any approver if not given. */
+  readonly approvers?: readonly string[];
 }
 
 /** A gate of a workflow in code. */
@@ -48,19 +46,22 @@ export interface GateInput {
   readonly reveal?: Reveal;
 }
 
-/** A check against reality, of a gate in code. */
-export interface VerifyInput {
-  readonly verifier: string;
-  readonly params?: JsonObject;
-  /** The field of evidence whose value is looked at. */
-  readonly field?: string;
-}
-
-/** The question that a gate in code asks a person. */
-export interface ApprovalInput {
-  readonly prompt: string;
-  /** Who may answer; any approver if not given. */
-  readonly approvers?: readonly string[];
+/** A phase of a workflow in code. */
+export interface PhaseInput {
+  /** Its number, 0 or more; numbers rise, with gaps if you like. */
+  readonly number: number;
+  readonly name: string;
+  readonly purpose?: string;
+  readonly estimatedEffort?: string;
+  readonly keyDeliverables?: readonly string[];
+  readonly validationCriteria?: readonly string[];
+  /** What the agent reads, as Markdown. */
+  readonly content: TextInput;
+  readonly tasks?: readonly TaskInput[];
+  /** What must be shown; without it any evidence object passes. */
+  readonly gate?: GateInput;
+  /** Whether the host may skip the phase. */
+  readonly skippable?: boolean;
 }
 
 /** A workflow in code. */

@@ -34,46 +34,6 @@ export async function readYaml(file: string, text: string, report: Report): Prom
   return value === undefined ? undefined : { value, place };
 }
 
-/** Where a text has more words and signs than are read; undefined where it hasn't. They are counted one by one. */
-function endOfRead(yaml: Yaml, text: string): number | undefined {
-  if (text.length <= LEXEMES_MAX) return undefined;
-  let count = 0;
-  let offset = 0;
-  for (const lexeme of new yaml.Lexer().lex(text)) {
-    count += 1;
-    if (count > LEXEMES_MAX) return offset;
-    offset += lexeme.length;
-  }
-  return undefined;
-}
-
-/** Finds where the key, or the element, at a path stands; the nearest one around it if there is none. */
-function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
-  const indexes = new Map<YAMLMap, Map<string, Pair>>();
-  const pairOf = (map: YAMLMap, key: string | number) => {
-    const index = indexes.get(map) ?? new Map(map.items.map((pair) => [keyOf(yaml, pair), pair]));
-    indexes.set(map, index);
-    return index.get(String(key));
-  };
-  return (path) => {
-    let node: unknown = document.contents;
-    let offset = startOf(yaml, node);
-    for (const key of path) {
-      const whole = yaml.isAlias(node) ? node.resolve(document) : node;
-      const pair = yaml.isMap(whole) ? pairOf(whole, key) : undefined;
-      const item: unknown = yaml.isSeq(whole) && typeof key === "number" ? whole.items[key] : undefined;
-      if (pair === undefined && item === undefined) break;
-      offset = startOf(yaml, pair === undefined ? item : pair.key);
-      node = pair === undefined ? item : pair.value;
-    }
-    return at(offset);
-  };
-}
-
-function keyOf(yaml: Yaml, pair: Pair): string {
-  return yaml.isScalar(pair.key) ? String(pair.key.value) : "";
-}
-
 /** A text, its front matter apart from the rest. */
 interface SplitText {
   /** What stands between the two `---`; undefined where there is none, or none that can be read. `null` where it is empty. */
@@ -113,24 +73,46 @@ export function refuseMisspelt(
   }
 }
 
-/** What is said of a fault that the parser has found. */
-interface Words {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly hint: string;
+/**
+ * The way to the first part of a value that isn't JSON: a number that isn't finite, an object that
+ * isn't plain, or one deeper than definitions go, which is where a value that holds itself ends.
+ * Undefined if all of it is JSON.
+ */
+export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
+  if (typeof value !== "object" || path.length >= DEPTH_MAX || !isPlain(value)) return path;
+  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const found = notJson(inner, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
-const QUOTES = "Put the text into double quotes.";
-const CHECK = "Check quotes, brackets and indentation; put a text that holds ':', '#' or '*' into double quotes.";
+/** The parser, loaded. */
+type Yaml = typeof import("yaml");
 
-/** What to write where the parser's own message says what is wrong, and only that. */
-const HINTS: Partial<Record<ErrorCode, string>> = {
-  BAD_ALIAS: QUOTES,
-  BAD_DQ_ESCAPE: "Write a backslash in double quotes twice, or put the text into single quotes.",
-  BAD_INDENT: "Indent what belongs together by the same number of spaces.",
-  BAD_SCALAR_START: QUOTES,
-  TAB_AS_INDENT: "Indent with spaces.",
-};
+/** Where a text has more words and signs than are read; undefined where it hasn't. They are counted one by one. */
+function endOfRead(yaml: Yaml, text: string): number | undefined {
+  if (text.length <= LEXEMES_MAX) return undefined;
+  let count = 0;
+  let offset = 0;
+  for (const lexeme of new yaml.Lexer().lex(text)) {
+    count += 1;
+    if (count > LEXEMES_MAX) return offset;
+    offset += lexeme.length;
+  }
+  return undefined;
+}
+
+/** A YAML text that is being read. */
+interface YamlReading {
+  readonly yaml: Yaml;
+  readonly document: Document.Parsed;
+  readonly text: string;
+  readonly report: Report;
+  at(offset: number): SourcePosition;
+}
 
 /** Whether a document is YAML 1.2 of the core schema, and the only one in its text. */
 function isSound({ document, text, report, at }: YamlReading): boolean {
@@ -143,6 +125,26 @@ function isSound({ document, text, report, at }: YamlReading): boolean {
   if (is11) report.error("YAML_VERSION", at(0), "only YAML 1.2 is read", "Remove the line that begins with %YAML.");
   return faults.length === 0 && !is11;
 }
+
+/** What is said of a fault that the parser has found. */
+interface Words {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly hint: string;
+}
+
+const QUOTES = "Put the text into double quotes.";
+
+/** What to write where the parser's own message says what is wrong, and only that. */
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  BAD_ALIAS: QUOTES,
+  BAD_DQ_ESCAPE: "Write a backslash in double quotes twice, or put the text into single quotes.",
+  BAD_INDENT: "Indent what belongs together by the same number of spaces.",
+  BAD_SCALAR_START: QUOTES,
+  TAB_AS_INDENT: "Indent with spaces.",
+};
+
+const CHECK = "Check quotes, brackets and indentation; put a text that holds ':', '#' or '*' into double quotes.";
 
 function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
   switch (code) {
@@ -203,8 +205,11 @@ function keyProblem({ yaml }: YamlReading, pair: Pair, seen: Set<string>) {
   return { code: "KEY_DUPLICATE", message: `the key ${shown(key)} is there twice`, hint } as const;
 }
 
-/** How often aliases may stand for what they name, multiplied through. */
-const ALIASES_MAX = 100;
+/** Where a node begins in its text. */
+function startOf(yaml: Yaml, node: unknown): number {
+  const range: Range | null | undefined = yaml.isNode(node) ? node.range : undefined;
+  return range?.[0] ?? 0;
+}
 
 /** Whether all aliases name what stands before them. */
 function hasKnownAliases(reading: YamlReading): boolean {
@@ -224,6 +229,37 @@ function hasKnownAliases(reading: YamlReading): boolean {
   return known;
 }
 
+function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined, message: string, hint: string) {
+  report.error("YAML_ALIASES", at(startOf(yaml, alias)), message, hint);
+}
+
+/** Finds where the key, or the element, at a path stands; the nearest one around it if there is none. */
+function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
+  const indexes = new Map<YAMLMap, Map<string, Pair>>();
+  const pairOf = (map: YAMLMap, key: string | number) => {
+    const index = indexes.get(map) ?? new Map(map.items.map((pair) => [keyOf(yaml, pair), pair]));
+    indexes.set(map, index);
+    return index.get(String(key));
+  };
+  return (path) => {
+    let node: unknown = document.contents;
+    let offset = startOf(yaml, node);
+    for (const key of path) {
+      const whole = yaml.isAlias(node) ? node.resolve(document) : node;
+      const pair = yaml.isMap(whole) ? pairOf(whole, key) : undefined;
+      const item: unknown = yaml.isSeq(whole) && typeof key === "number" ? whole.items[key] : undefined;
+      if (pair === undefined && item === undefined) break;
+      offset = startOf(yaml, pair === undefined ? item : pair.key);
+      node = pair === undefined ? item : pair.value;
+    }
+    return at(offset);
+  };
+}
+
+function keyOf(yaml: Yaml, pair: Pair): string {
+  return yaml.isScalar(pair.key) ? String(pair.key.value) : "";
+}
+
 /** What the document says, as plain data; undefined, with an error, if it is more than that. */
 function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonValue | undefined {
   const value = expanded(reading);
@@ -234,6 +270,9 @@ function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonVal
   reading.report.error("VALUE_NOT_JSON", place(fault), "a value is not finite, or nested too deeply to be JSON", hint);
   return undefined;
 }
+
+/** How often aliases may stand for what they name, multiplied through. */
+const ALIASES_MAX = 100;
 
 /** All aliases replaced by what they name; undefined, with an error at the first of them, if that is too much. */
 function expanded(reading: YamlReading): unknown {
@@ -258,44 +297,6 @@ function firstAlias({ yaml, document }: YamlReading): Alias | undefined {
   return first;
 }
 
-function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined, message: string, hint: string) {
-  report.error("YAML_ALIASES", at(startOf(yaml, alias)), message, hint);
-}
-
-/**
- * The way to the first part of a value that isn't JSON: a number that isn't finite, an object that
- * isn't plain, or one deeper than definitions go, which is where a value that holds itself ends.
- * Undefined if all of it is JSON.
- */
-export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
-  if (typeof value !== "object" || path.length >= DEPTH_MAX || !isPlain(value)) return path;
-  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    const found = notJson(inner, [...path, key]);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
 function isPlain(value: object): boolean {
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-}
-
-/** The parser, loaded. */
-type Yaml = typeof import("yaml");
-
-/** A YAML text that is being read. */
-interface YamlReading {
-  readonly yaml: Yaml;
-  readonly document: Document.Parsed;
-  readonly text: string;
-  readonly report: Report;
-  at(offset: number): SourcePosition;
-}
-
-/** Where a node begins in its text. */
-function startOf(yaml: Yaml, node: unknown): number {
-  const range: Range | null | undefined = yaml.isNode(node) ? node.range : undefined;
-  return range?.[0] ?? 0;
 }

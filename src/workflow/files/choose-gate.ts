@@ -13,9 +13,6 @@ import { readRules } from "./gate-rules.js";
 import type { PhaseFolders } from "./tasks.js";
 import { GATE_FILES, isGateFile, looksLikeGate, type WorkflowFiles } from "./workflow-files.js";
 
-/** Of a gate that can't be read: never passed, since the workflow can't be started. */
-const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
-
 /** Where a phase's gate is looked for. */
 interface GateFolders extends PhaseFolders {
   /** The phase's text. */
@@ -23,6 +20,9 @@ interface GateFolders extends PhaseFolders {
   /** The phase's text and those of its tasks: whatever they are called, they are no gates. */
   readonly texts: readonly string[];
 }
+
+/** Of a gate that can't be read: never passed, since the workflow can't be started. */
+const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
 
 /**
  * A phase's gate: its file; else what its text asks for; else what the metadata requires; else one that lets
@@ -57,28 +57,30 @@ export async function chooseGate(
   return { kind: "open", allowOverride: settings.allowOverride };
 }
 
-/** An example that the gate wouldn't take is not shown to agents: they would hand it in. */
-async function withSoundExamples(
-  settings: Omit<FieldGate, "kind" | "source">,
-  { examples }: DocumentGate,
-  where: GateFolders,
-): Promise<FieldDefinition[]> {
-  const { faults, wrong } = await checkExamples(settings, examples);
-  reportFaults(faults, where);
-  return settings.fields.map((field) => {
-    const { example, ...rest } = field;
-    return wrong.has(field.name) ? rest : field;
-  });
+/**
+ * Reads a gate-definition.yaml. Undefined, with an error, if it can't be read as a gate: a gate file
+ * never opens the gate.
+ */
+export async function readGate(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+  const source = await readYaml(file, text, report);
+  if (source === undefined) return undefined;
+  if (!isJsonObject(source.value)) {
+    const hint = "Write 'evidence_schema:' and the fields below it.";
+    report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
+    return undefined;
+  }
+  return readGateObject(new ObjectReader(source, source.value, [], report), report);
 }
 
-/** The names of the validators that a checkpoint in metadata defines. */
-function definedBy(checkpoint: ObjectReader | undefined): ReadonlySet<string> {
-  const value = checkpoint?.value("validators");
-  return new Set(isJsonObject(value) ? Object.keys(value) : []);
-}
-
-function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | "source">): boolean {
-  return fields.length > 0 || rules !== undefined || verify !== undefined || approval !== undefined;
+/** Reads a gate that stands in an object: a gate file, or a part of another file. */
+export async function readGateObject(gate: ObjectReader, report: Report): Promise<FieldGate> {
+  const checkpoint = gate.object("checkpoint");
+  const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
+  const settings = await readSettings(seeds, gate, checkpoint, report);
+  if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(gate, report);
+  checkpoint?.refuseRest();
+  gate.refuseRest();
+  return { kind: "fields", ...settings, source: "gate-file" };
 }
 
 /** Requirements may stand at the phase or in its checkpoint; all of them count. */
@@ -95,12 +97,6 @@ function requiredNames(
   return [...new Set(names)];
 }
 
-function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
-  const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
-  const definition = { name, type: "any", required: true } as const;
-  return { definition, place, validators: [], params: {}, verify: [] };
-}
-
 /** The phase's gate file. */
 function gateFile({ files, folders, report }: GateFolders): string | undefined {
   const [first, second] = folders.flatMap((folder) => GATE_FILES.map((name) => `${folder}/${name}`)).filter(files.has);
@@ -113,35 +109,6 @@ function gateFile({ files, folders, report }: GateFolders): string | undefined {
     );
   }
   return first;
-}
-
-/** Reports what was meant as the gate of a phase that has no gate file. */
-function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean {
-  const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
-  const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
-  for (const file of lookalikes) {
-    const hint = `Make it the file ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is none.`;
-    report.error("GATE_FILE_MISNAMED", { file }, "this looks like a gate's file, but isn't read", hint);
-  }
-  return lookalikes.size > 0;
-}
-
-/** Of a path below a phase's folder, the part that looks like a gate: a file, a folder, or a gate file too deep. */
-function meantAsGate(folder: string, path: string): string[] {
-  if (!path.startsWith(`${folder}/`)) return [];
-  const [name = ""] = path.slice(folder.length + 1).split("/");
-  if (looksLikeGate(name)) return [`${folder}/${name}`];
-  return isGateFile(path) ? [path] : [];
-}
-
-/** A gate file, read; one whose reading throws is an error in that file. */
-async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
-  try {
-    return await readGate(file, text, report);
-  } catch (error) {
-    report.failed({ file }, error);
-    return undefined;
-  }
 }
 
 async function fileGate(
@@ -163,6 +130,16 @@ async function fileGate(
   return gate;
 }
 
+/** A gate file, read; one whose reading throws is an error in that file. */
+async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+  try {
+    return await readGate(file, text, report);
+  } catch (error) {
+    report.failed({ file }, error);
+    return undefined;
+  }
+}
+
 interface Document {
   /** The phase's text. */
   readonly file: string;
@@ -176,6 +153,31 @@ async function readDocument(
   defined: ReadonlySet<string> = new Set(),
 ): Promise<DocumentGate> {
   return readRequirements(files.text(file) ?? "", defined);
+}
+
+/** The names of the validators that a checkpoint in metadata defines. */
+function definedBy(checkpoint: ObjectReader | undefined): ReadonlySet<string> {
+  const value = checkpoint?.value("validators");
+  return new Set(isJsonObject(value) ? Object.keys(value) : []);
+}
+
+/** Reports what was meant as the gate of a phase that has no gate file. */
+function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean {
+  const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
+  const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
+  for (const file of lookalikes) {
+    const hint = `Make it the file ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is none.`;
+    report.error("GATE_FILE_MISNAMED", { file }, "this looks like a gate's file, but isn't read", hint);
+  }
+  return lookalikes.size > 0;
+}
+
+/** Of a path below a phase's folder, the part that looks like a gate: a file, a folder, or a gate file too deep. */
+function meantAsGate(folder: string, path: string): string[] {
+  if (!path.startsWith(`${folder}/`)) return [];
+  const [name = ""] = path.slice(folder.length + 1).split("/");
+  if (looksLikeGate(name)) return [`${folder}/${name}`];
+  return isGateFile(path) ? [path] : [];
 }
 
 /** The fields of a text; each is told, so that people can see what was made of their words, and so is what can't be read. */
@@ -208,30 +210,10 @@ function reportFaults(faults: readonly RequirementFault[], { file, report }: Doc
   }
 }
 
-/**
- * Reads a gate-definition.yaml. Undefined, with an error, if it can't be read as a gate: a gate file
- * never opens the gate.
- */
-export async function readGate(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
-  const source = await readYaml(file, text, report);
-  if (source === undefined) return undefined;
-  if (!isJsonObject(source.value)) {
-    const hint = "Write 'evidence_schema:' and the fields below it.";
-    report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
-    return undefined;
-  }
-  return readGateObject(new ObjectReader(source, source.value, [], report), report);
-}
-
-/** Reads a gate that stands in an object: a gate file, or a part of another file. */
-export async function readGateObject(gate: ObjectReader, report: Report): Promise<FieldGate> {
-  const checkpoint = gate.object("checkpoint");
-  const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
-  const settings = await readSettings(seeds, gate, checkpoint, report);
-  if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(gate, report);
-  checkpoint?.refuseRest();
-  gate.refuseRest();
-  return { kind: "fields", ...settings, source: "gate-file" };
+function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
+  const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
+  const definition = { name, type: "any", required: true } as const;
+  return { definition, place, validators: [], params: {}, verify: [] };
 }
 
 /** Reads all that a gate says of its fields together. Keys may stand at its top or in its checkpoint. */
@@ -253,6 +235,24 @@ async function readSettings(
     ...(verify.length === 0 ? {} : { verify }),
     ...demands,
   };
+}
+
+/** An example that the gate wouldn't take is not shown to agents: they would hand it in. */
+async function withSoundExamples(
+  settings: Omit<FieldGate, "kind" | "source">,
+  { examples }: DocumentGate,
+  where: GateFolders,
+): Promise<FieldDefinition[]> {
+  const { faults, wrong } = await checkExamples(settings, examples);
+  reportFaults(faults, where);
+  return settings.fields.map((field) => {
+    const { example, ...rest } = field;
+    return wrong.has(field.name) ? rest : field;
+  });
+}
+
+function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | "source">): boolean {
+  return fields.length > 0 || rules !== undefined || verify !== undefined || approval !== undefined;
 }
 
 function refuseEmpty(gate: ObjectReader, report: Report): void {

@@ -5,6 +5,13 @@ import { fieldGateSchema } from "../gate-definition.js";
 import { canonicalJson, revisionOf } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";
 import { FINISH, plainName, type RoutedDefinition, type RoutedStep } from "../routed-definition.js";
+
+/**
+ * What the gate of a step in code asks for: fields, each required and of any type unless it says more; rules in CEL, as
+ * texts; verifiers, an approval and what agents see as in a gate file, under the names that code has for them.
+ */
+export type StepGateInput = z.input<typeof stepGateSchema>;
+
 /** A step of a routed workflow in code. */
 export interface RoutedStepInput<Name extends string = string> {
   readonly name: Name;
@@ -67,13 +74,6 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
   };
 }
 
-function stepOf({ gate: asked, ...step }: RoutedStepInput): RoutedStep {
-  const { guidance, instructions } = step;
-  const content = `# Orchestrator Guidance\n\n${guidance.trim()}\n\n# Client Instructions\n\n${instructions.trim()}`;
-  const { gate } = asked === undefined ? {} : readStepGate(asked);
-  return { ...step, ...(gate === undefined ? {} : { gate }), content };
-}
-
 function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
   const problems: string[] = [];
   if (!isWorkflowType(name)) problems.push(`a workflow can't be called ${shown(name)}`);
@@ -108,8 +108,10 @@ function isEmpty(text: unknown): boolean {
 const { shape } = fieldGateSchema;
 const field = shape.fields.element;
 const rule = shape.rules.unwrap().element.strict();
-const check = shape.verify.unwrap().element;
+
 const rules = z.array(z.union([z.string().transform((cel) => ({ source: cel, cel })), rule]));
+
+const check = shape.verify.unwrap().element;
 
 const stepGateSchema = fieldGateSchema
   .extend({
@@ -129,16 +131,17 @@ const stepGateSchema = fieldGateSchema
   })
   .strict();
 
-/**
- * What the gate of a step in code asks for: fields, each required and of any type unless it says more; rules in CEL, as
- * texts; verifiers, an approval and what agents see as in a gate file, under the names that code has for them.
- */
-export type StepGateInput = z.input<typeof stepGateSchema>;
-
 /** A gate in code as it is pinned, or what is wrong with it. */
 function readStepGate(gate: StepGateInput) {
   const read = stepGateSchema.safeParse(gate);
   if (read.success) return { gate: read.data, problems: [] };
   const problems = read.error.issues.map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);
   return { problems: [...problems, "a gate is written as { fields: [{ name: 'tests_pass', type: 'boolean' }] }"] };
+}
+
+function stepOf({ gate: asked, ...step }: RoutedStepInput): RoutedStep {
+  const { guidance, instructions } = step;
+  const content = `# Orchestrator Guidance\n\n${guidance.trim()}\n\n# Client Instructions\n\n${instructions.trim()}`;
+  const { gate } = asked === undefined ? {} : readStepGate(asked);
+  return { ...step, ...(gate === undefined ? {} : { gate }), content };
 }

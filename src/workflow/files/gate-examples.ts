@@ -9,6 +9,7 @@ import { shown } from "../names.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, VerifyDefinition } from "../structure.js";
 import type { FieldSeed } from "./gate-fields.js";
+
 /** A field with its rules. */
 export interface RuledField {
   readonly seed: FieldSeed;
@@ -20,11 +21,11 @@ export interface RuledField {
   readonly checks: readonly VerifyDefinition[];
 }
 
-/** How many values are tried for all fields of a definition, so that reading it takes no longer than it must. */
-const TRIALS_MAX = 20_000;
-
 /** How many trials are left, by the report of the definition that is read. */
 const budgets = new WeakMap<Report, { left: number }>();
+
+/** How many values are tried for all fields of a definition, so that reading it takes no longer than it must. */
+const TRIALS_MAX = 20_000;
 
 /** The fields, each with an example that its rules take, as far as there is one. */
 export async function settleExamples(fields: readonly RuledField[], report: Report): Promise<FieldDefinition[]> {
@@ -61,21 +62,6 @@ function settleAlone(field: RuledField, budget: { left: number }, report: Report
   }
   if (sample === undefined && own.length > 0 && budget.left > 0) tellNone(field, own, report);
   return sample === undefined || isUsual(field, sample) ? bare : { ...bare, sample };
-}
-
-/** By all of its rules, on the examples of the other fields. What was found alone stays where nothing is found. */
-function settleTogether(
-  field: RuledField,
-  settled: FieldDefinition,
-  all: readonly FieldDefinition[],
-  evidence: EvidenceValue,
-  budget: { left: number },
-): FieldDefinition {
-  const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== settled.name)));
-  if (named.size === 0) return settled;
-  const others = all.filter(({ name }) => named.has(name)).map(exampleOf);
-  const value = firstTaken(field, field.trials, others, budget, evidence);
-  return value === undefined ? settled : { ...settled, sample: value };
 }
 
 function firstTaken(
@@ -124,4 +110,19 @@ function isUsual({ definition: { type } }: RuledField, sample: JsonValue): boole
 function evidenceOf(fields: readonly FieldDefinition[]): EvidenceValue {
   const required = fields.filter((field) => field.required);
   return new EvidenceValue(required.map((field) => [field.name, ruleValue(exampleOf(field), field.type)]));
+}
+
+/** By all of its rules, on the examples of the other fields. What was found alone stays where nothing is found. */
+function settleTogether(
+  field: RuledField,
+  settled: FieldDefinition,
+  all: readonly FieldDefinition[],
+  evidence: EvidenceValue,
+  budget: { left: number },
+): FieldDefinition {
+  const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== settled.name)));
+  if (named.size === 0) return settled;
+  const others = all.filter(({ name }) => named.has(name)).map(exampleOf);
+  const value = firstTaken(field, field.trials, others, budget, evidence);
+  return value === undefined ? settled : { ...settled, sample: value };
 }

@@ -7,11 +7,6 @@ import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, FieldType, VerifyDefinition } from "../structure.js";
 
-const TYPE_NAMES = [...TYPE_WORDS.keys()].join(", ");
-
-/** What a gate asks for as a whole; at a field it would be passed over. */
-const GATE_KEYS = ["validators", "cross_field_validation", "approval", "reveal"];
-
 /** A field before its rules are read. */
 export interface FieldSeed {
   readonly definition: FieldDefinition;
@@ -60,36 +55,6 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
   };
 }
 
-/** One validator, or a list of them. */
-function readValidators(reader: ObjectReader): readonly string[] {
-  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: nothing is checked by it.")))
-    return reader.texts("validator") ?? [];
-  const one = reader.text("validator");
-  return one === undefined ? [] : [one];
-}
-
-function refuseGateKeys(reader: ObjectReader, report: Report): void {
-  for (const key of GATE_KEYS.filter((candidate) => reader.value(candidate) !== undefined)) {
-    const hint = `Move ${shown(key)} to the top of the gate file, beside evidence_schema.`;
-    report.error("RULE_MISPLACED", reader.place(key), `only a whole gate can have ${shown(key)}, not a field`, hint);
-  }
-}
-
-function readType(field: ObjectReader, report: Report): FieldType {
-  const word = field.required("type", field.text("type"), `type: boolean (or one of ${TYPE_NAMES})`);
-  const type = word === undefined ? "any" : TYPE_WORDS.get(word);
-  if (type !== undefined) return type;
-  const meant = nearest(word ?? "", TYPE_WORDS.keys());
-  const hint = `Write one of ${TYPE_NAMES}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
-  report.error("FIELD_TYPE_UNKNOWN", field.place("type"), `there is no type ${shown(word)}`, hint);
-  return "any";
-}
-
-function checkFieldName(name: string, field: ObjectReader, report: Report): void {
-  if (!isReserved(name)) return;
-  report.error("NAME_RESERVED", field.place(), `no field may be called ${shown(name)}`, "Give it another name.");
-}
-
 /** Whether a name can't be a field's. */
 export function isReserved(name: string): boolean {
   return name.trim() === "" || RESERVED.has(name);
@@ -111,11 +76,29 @@ export function readDemands(readers: readonly ObjectReader[]): Demands {
   return { verify, ...(approval === undefined ? {} : { approval }), ...(reveal === undefined ? {} : { reveal }) };
 }
 
-/** What a gate can have once must not stand in two places: one of them would be passed over. */
-function refuseSecond(readers: readonly ObjectReader[], key: string): void {
-  const [, second] = readers.filter((reader) => (reader.value(key) ?? false) !== false);
-  const hint = "Write it once, at the top of the gate or in its checkpoint.";
-  second?.wrong([key], second.value(key), "written once, and it stands at the top of the gate too", hint);
+function checkFieldName(name: string, field: ObjectReader, report: Report): void {
+  if (!isReserved(name)) return;
+  report.error("NAME_RESERVED", field.place(), `no field may be called ${shown(name)}`, "Give it another name.");
+}
+
+const TYPE_NAMES = [...TYPE_WORDS.keys()].join(", ");
+
+function readType(field: ObjectReader, report: Report): FieldType {
+  const word = field.required("type", field.text("type"), `type: boolean (or one of ${TYPE_NAMES})`);
+  const type = word === undefined ? "any" : TYPE_WORDS.get(word);
+  if (type !== undefined) return type;
+  const meant = nearest(word ?? "", TYPE_WORDS.keys());
+  const hint = `Write one of ${TYPE_NAMES}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  report.error("FIELD_TYPE_UNKNOWN", field.place("type"), `there is no type ${shown(word)}`, hint);
+  return "any";
+}
+
+/** One validator, or a list of them. */
+function readValidators(reader: ObjectReader): readonly string[] {
+  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: nothing is checked by it.")))
+    return reader.texts("validator") ?? [];
+  const one = reader.text("validator");
+  return one === undefined ? [] : [one];
 }
 
 const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its parameters}, or a list of these.";
@@ -139,6 +122,23 @@ function verifyOf(item: JsonValue): VerifyDefinition | undefined {
   if (!isJsonObject(item)) return undefined;
   const { verifier, ...params } = item;
   return typeof verifier === "string" && verifier.trim() !== "" ? { verifier: verifier.trim(), params } : undefined;
+}
+
+/** What a gate asks for as a whole; at a field it would be passed over. */
+const GATE_KEYS = ["validators", "cross_field_validation", "approval", "reveal"];
+
+function refuseGateKeys(reader: ObjectReader, report: Report): void {
+  for (const key of GATE_KEYS.filter((candidate) => reader.value(candidate) !== undefined)) {
+    const hint = `Move ${shown(key)} to the top of the gate file, beside evidence_schema.`;
+    report.error("RULE_MISPLACED", reader.place(key), `only a whole gate can have ${shown(key)}, not a field`, hint);
+  }
+}
+
+/** What a gate can have once must not stand in two places: one of them would be passed over. */
+function refuseSecond(readers: readonly ObjectReader[], key: string): void {
+  const [, second] = readers.filter((reader) => (reader.value(key) ?? false) !== false);
+  const hint = "Write it once, at the top of the gate or in its checkpoint.";
+  second?.wrong([key], second.value(key), "written once, and it stands at the top of the gate too", hint);
 }
 
 /** Reads `approval`: what the person is asked, alone or with who may answer. */

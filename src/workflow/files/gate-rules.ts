@@ -54,6 +54,14 @@ export async function readRules(
   return { fields: await settleExamples(ruled, report), rules, verify };
 }
 
+/** A rule as it stands in a file. */
+interface WrittenRule {
+  readonly text: string;
+  readonly place: SourcePosition;
+  /** What is said where it doesn't hold. */
+  readonly message?: string;
+}
+
 /** The validators of both places; a name that stands in both would hide one of its rules. */
 function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, WrittenRule> {
   const table = new Map<string, WrittenRule>();
@@ -65,25 +73,45 @@ function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, 
   return table;
 }
 
-function withoutRules(seed: FieldSeed): RuledField {
-  return { seed, definition: seed.definition, trials: [], isPlain: true, checks: checksOfSeed(seed) };
+/** Reads `validators`: rules by the names that fields call them by. */
+function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
+  const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
+  if (value === false || (Array.isArray(value) && value.length === 0)) return [];
+  return Object.entries(reader.fields("validators") ?? {}).flatMap(([name, item]) => {
+    const rule = writtenRule(item, ["validators", name], reader);
+    if (rule !== undefined) return [[name, rule] as const];
+    const hint = `Write ${name}: "value > 0", say, or ${name}: {rule: "value > 0", error_message: "…"}.`;
+    reader.wrong(["validators", name], item, "a rule, or an object with one", hint);
+    return [];
+  });
 }
 
-function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
-  if (rules.length === 0) return withoutRules(seed);
-  const { definition, params } = seed;
-  return {
-    seed,
-    definition: { ...definition, rules: rules.map((rule) => rule.definition) },
-    trials: rules.flatMap((rule) => trialRule(rule.definition.source, rule.compiled, params) ?? []),
-    isPlain: rules.every(({ isNamed }) => isNamed),
-    checks: checksOfSeed(seed),
-  };
+/** A rule as a text, or as an object with a message. */
+function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): WrittenRule | undefined {
+  const place = reader.place(...keys);
+  if (typeof item === "string" && item.trim() !== "") return { text: item, place };
+  if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
+  const rule = reader.at(keys, item);
+  for (const key of ["rule", "error_message"]) rule.value(key);
+  rule.refuseRest();
+  const message = item.error_message;
+  return { text: item.rule, place, ...(typeof message === "string" ? { message } : {}) };
 }
 
-/** What a field's `verify` and its validators ask verifiers. */
-function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
-  return [...verifyOf(seed), ...seed.verify];
+const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
+
+/** Reads `cross_field_validation`: rules about the evidence as a whole. */
+function readCrossRules(reader: ObjectReader): WrittenRule[] {
+  const value = reader.asked("cross_field_validation", CROSS_HINT);
+  if (value === undefined || value === false || (isJsonObject(value) && Object.keys(value).length === 0)) return [];
+  const items = Array.isArray(value) ? value : [value];
+  return items.flatMap((item, index) => {
+    const keys = Array.isArray(value) ? ["cross_field_validation", index] : ["cross_field_validation"];
+    const rule = writtenRule(item, keys, reader);
+    if (rule !== undefined) return [rule];
+    reader.wrong(keys, item, "a rule, or an object with one", CROSS_HINT);
+    return [];
+  });
 }
 
 function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
@@ -104,12 +132,13 @@ function refuseUnverifiable(
   }
 }
 
-/** A rule as it is pinned, and as it is run. */
-interface CheckedRule {
-  readonly definition: RuleDefinition;
-  readonly compiled: CompiledRule;
-  /** Whether it is a validator that is built in. */
-  readonly isNamed: boolean;
+function withoutRules(seed: FieldSeed): RuledField {
+  return { seed, definition: seed.definition, trials: [], isPlain: true, checks: checksOfSeed(seed) };
+}
+
+/** What a field's `verify` and its validators ask verifiers. */
+function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
+  return [...verifyOf(seed), ...seed.verify];
 }
 
 /** What rules of one gate are read with. */
@@ -137,6 +166,39 @@ async function checkTable(
     report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}: nothing runs it`, hint);
   }
   return sound;
+}
+
+/** A rule's text in CEL; undefined, with an error, if it can't be run. */
+function compiled(
+  { text, place }: WrittenRule,
+  subject: RuleSubject | "evidence",
+  { compiler, fields, report }: Reading,
+) {
+  const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
+  const read = readRuleText(text, about, fields);
+  const result = read.ok ? compiler.compile(read.cel, subject === "evidence" ? {} : subject) : read;
+  if (!result.ok) report.error("RULE_INVALID", place, result.message, result.hint);
+  return read.ok && result.ok ? { cel: read.cel, compiled: result } : undefined;
+}
+
+/** A rule as it is pinned, and as it is run. */
+interface CheckedRule {
+  readonly definition: RuleDefinition;
+  readonly compiled: CompiledRule;
+  /** Whether it is a validator that is built in. */
+  readonly isNamed: boolean;
+}
+
+function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
+  if (rules.length === 0) return withoutRules(seed);
+  const { definition, params } = seed;
+  return {
+    seed,
+    definition: { ...definition, rules: rules.map((rule) => rule.definition) },
+    trials: rules.flatMap((rule) => trialRule(rule.definition.source, rule.compiled, params) ?? []),
+    isPlain: rules.every(({ isNamed }) => isNamed),
+    checks: checksOfSeed(seed),
+  };
 }
 
 /** The rules that a field's validators are, where they are sound. */
@@ -188,19 +250,6 @@ function checked(
   return [{ definition, compiled: sound.compiled, isNamed: false }];
 }
 
-/** A rule's text in CEL; undefined, with an error, if it can't be run. */
-function compiled(
-  { text, place }: WrittenRule,
-  subject: RuleSubject | "evidence",
-  { compiler, fields, report }: Reading,
-) {
-  const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
-  const read = readRuleText(text, about, fields);
-  const result = read.ok ? compiler.compile(read.cel, subject === "evidence" ? {} : subject) : read;
-  if (!result.ok) report.error("RULE_INVALID", place, result.message, result.hint);
-  return read.ok && result.ok ? { cel: read.cel, compiled: result } : undefined;
-}
-
 function unknownValidator(name: string, place: SourcePosition, { table, report, fields }: Reading): [] {
   const hint = () => {
     const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
@@ -210,53 +259,4 @@ function unknownValidator(name: string, place: SourcePosition, { table, report, 
   };
   report.error("VALIDATOR_UNKNOWN", place, `there is no validator ${shown(name)}`, hint);
   return [];
-}
-
-/** A rule as it stands in a file. */
-interface WrittenRule {
-  readonly text: string;
-  readonly place: SourcePosition;
-  /** What is said where it doesn't hold. */
-  readonly message?: string;
-}
-
-/** A rule as a text, or as an object with a message. */
-function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): WrittenRule | undefined {
-  const place = reader.place(...keys);
-  if (typeof item === "string" && item.trim() !== "") return { text: item, place };
-  if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
-  const rule = reader.at(keys, item);
-  for (const key of ["rule", "error_message"]) rule.value(key);
-  rule.refuseRest();
-  const message = item.error_message;
-  return { text: item.rule, place, ...(typeof message === "string" ? { message } : {}) };
-}
-
-/** Reads `validators`: rules by the names that fields call them by. */
-function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
-  const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
-  if (value === false || (Array.isArray(value) && value.length === 0)) return [];
-  return Object.entries(reader.fields("validators") ?? {}).flatMap(([name, item]) => {
-    const rule = writtenRule(item, ["validators", name], reader);
-    if (rule !== undefined) return [[name, rule] as const];
-    const hint = `Write ${name}: "value > 0", say, or ${name}: {rule: "value > 0", error_message: "…"}.`;
-    reader.wrong(["validators", name], item, "a rule, or an object with one", hint);
-    return [];
-  });
-}
-
-const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
-
-/** Reads `cross_field_validation`: rules about the evidence as a whole. */
-function readCrossRules(reader: ObjectReader): WrittenRule[] {
-  const value = reader.asked("cross_field_validation", CROSS_HINT);
-  if (value === undefined || value === false || (isJsonObject(value) && Object.keys(value).length === 0)) return [];
-  const items = Array.isArray(value) ? value : [value];
-  return items.flatMap((item, index) => {
-    const keys = Array.isArray(value) ? ["cross_field_validation", index] : ["cross_field_validation"];
-    const rule = writtenRule(item, keys, reader);
-    if (rule !== undefined) return [rule];
-    reader.wrong(keys, item, "a rule, or an object with one", CROSS_HINT);
-    return [];
-  });
 }

@@ -4,6 +4,7 @@
  */
 import { decodeString } from "micromark-util-decode-string";
 import { codeSpans } from "../from-markdown.js";
+
 /** A link in a text. */
 export interface Link {
   /** What it shows, as it is written. */
@@ -16,11 +17,7 @@ export interface Link {
 /** Targets by the labels of references, in lower case. */
 export type Targets = ReadonlyMap<string, string>;
 
-/** A longer target, title or reference is none: each bracket is looked at once, and no further than this. */
-const PART_MAX = 512;
 const DEFINITION = /^ {0,3}\[([^[\]]{1,200})\]:[ \t]*(?:<([^<>]*)>|([^ \t<]\S*))/;
-/** An address or a tag, in which brackets are no links. */
-const ANGLED = /<[A-Za-z/!?][^<>]*>/y;
 
 /** The lines at the beginning of a paragraph that say where references lead: `[1]: steps/dig.md`. */
 export function definitionsIn(paragraph: string): Link[] {
@@ -39,6 +36,9 @@ export function definitionsIn(paragraph: string): Link[] {
 export function referenceName(label: string): string {
   return label.replace(/\s+/g, " ").trim().toLowerCase();
 }
+
+/** An address or a tag, in which brackets are no links. */
+const ANGLED = /<[A-Za-z/!?][^<>]*>/y;
 
 /** The links of a paragraph in their order, those by reference too; none in code. */
 export function linksIn(text: string, targets: Targets = new Map()): Link[] {
@@ -72,24 +72,6 @@ interface Target {
   readonly end: number;
 }
 
-function runLength(text: string, at: number): number {
-  let end = at;
-  while (text.charAt(end) === "`") end += 1;
-  return end - at;
-}
-
-/** `(target "title")` at a place. */
-function inlineTarget(text: string, at: number): Target | undefined {
-  if (text.charAt(at) !== "(") return undefined;
-  const part = text.slice(at + 1, at + PART_MAX);
-  const start = blanks(part, 0);
-  const target = part.charAt(start) === "<" ? angled(part, start) : bare(part, start);
-  if (target === undefined) return undefined;
-  const behind = blanks(part, target.end);
-  const end = behind === target.end ? behind : blanks(part, afterTitle(part, behind));
-  return part.charAt(end) === ")" ? { target: target.target, end: at + 1 + end + 1 } : undefined;
-}
-
 function angled(part: string, start: number): Target | undefined {
   const [whole, target = ""] = /^<([^<>\n]*)>/.exec(part.slice(start)) ?? [];
   return whole === undefined ? undefined : { target, end: start + whole.length };
@@ -110,9 +92,30 @@ function bare(part: string, start: number): Target | undefined {
   return depth === 0 ? { target: part.slice(start, end), end } : undefined;
 }
 
-function afterTitle(part: string, at: number): number {
-  const [title = ""] = /^(?:"[^"]*"|'[^']*'|\([^()]*\))/.exec(part.slice(at)) ?? [];
-  return at + title.length;
+function runLength(text: string, at: number): number {
+  let end = at;
+  while (text.charAt(end) === "`") end += 1;
+  return end - at;
+}
+
+function after(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}
+
+/** A longer target, title or reference is none: each bracket is looked at once, and no further than this. */
+const PART_MAX = 512;
+
+/** `(target "title")` at a place. */
+function inlineTarget(text: string, at: number): Target | undefined {
+  if (text.charAt(at) !== "(") return undefined;
+  const part = text.slice(at + 1, at + PART_MAX);
+  const start = blanks(part, 0);
+  const target = part.charAt(start) === "<" ? angled(part, start) : bare(part, start);
+  if (target === undefined) return undefined;
+  const behind = blanks(part, target.end);
+  const end = behind === target.end ? behind : blanks(part, afterTitle(part, behind));
+  return part.charAt(end) === ")" ? { target: target.target, end: at + 1 + end + 1 } : undefined;
 }
 
 function blanks(part: string, at: number): number {
@@ -121,15 +124,15 @@ function blanks(part: string, at: number): number {
   return end;
 }
 
+function afterTitle(part: string, at: number): number {
+  const [title = ""] = /^(?:"[^"]*"|'[^']*'|\([^()]*\))/.exec(part.slice(at)) ?? [];
+  return at + title.length;
+}
+
 /** `[label]` behind a text in brackets, or the text itself as a label. */
 function referenced(text: string, at: number, label: string, targets: Targets): Target | undefined {
   const [whole, name = ""] = /^\[([^[\]]*)\]/.exec(text.slice(at, at + PART_MAX)) ?? [];
   const wanted = name.trim() === "" ? label : name;
   const target = wanted.length > PART_MAX ? undefined : targets.get(referenceName(wanted));
   return target === undefined ? undefined : { target, end: at + (whole?.length ?? 0) };
-}
-
-function after(pattern: RegExp, text: string, at: number): number | undefined {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : undefined;
 }

@@ -3,9 +3,6 @@ import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { PhaseDefinition, WorkflowStructure } from "../structure.js";
 
-/** What metadata.json says of a workflow as a whole. */
-type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra">;
-
 /** What it says of how many phases there are. */
 export interface PhaseClaims {
   /** The numbers that are given, with their keys. */
@@ -17,6 +14,11 @@ export interface PhaseClaims {
   /** Whether phases come from a plan. */
   readonly dynamic: boolean;
 }
+
+/** What metadata.json says of a workflow as a whole. */
+type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra">;
+
+const DURATION = '"estimated_duration": "1-2 hours", say';
 
 /** Reads the keys that describe the workflow. */
 export function readFacts(metadata: ObjectReader, type: string, report: Report): WorkflowFacts {
@@ -34,21 +36,6 @@ export function readFacts(metadata: ObjectReader, type: string, report: Report):
     prerequisites: metadata.texts("prerequisites"),
     tags: metadata.texts("tags"),
   };
-}
-
-const DURATION = '"estimated_duration": "1-2 hours", say';
-
-function checkType(metadata: ObjectReader, type: string, report: Report): void {
-  const write = `"workflow_type": "${type}"`;
-  const given = metadata.required("workflow_type", metadata.text("workflow_type"), write);
-  if (given === undefined || given === type) return;
-  const message = "workflow_type is not the name of the workflow's folder";
-  report.error(
-    "WORKFLOW_TYPE_DIFFERS",
-    metadata.place("workflow_type"),
-    message,
-    `Write ${write}, or rename the folder.`,
-  );
 }
 
 /** Reads what is said of the phases: a list, a number, or that they come from a plan. */
@@ -78,25 +65,6 @@ export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims 
   );
   return { counts, list: entries?.filter((entry) => !isDynamic(entry)), dynamicEntries, dynamic };
 }
-
-/** Whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
-function isDynamic(entry: ObjectReader): boolean {
-  const given = entry.value("phase_number");
-  return typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim());
-}
-
-function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number | undefined {
-  const value = metadata.value(key);
-  if (value === undefined) return undefined;
-  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
-  const hint = "Write how many folders there are below phases/, as a number without quotes";
-  if (key === "total_phases") metadata.wrong([key], value, "a number from 1 on", `${hint}.`);
-  else metadata.wrong([key], value, "a list, or a number from 1 on", `${hint}, or a list of the phases.`);
-  return undefined;
-}
-
-/** How many numbers of phases a hint lists. */
-const LISTED_MAX = 20;
 
 /**
  * Compares the phases that there are with how many the metadata says there are. A phase that is missing
@@ -129,6 +97,38 @@ export function checkCounts(
     }
   }
 }
+
+function checkType(metadata: ObjectReader, type: string, report: Report): void {
+  const write = `"workflow_type": "${type}"`;
+  const given = metadata.required("workflow_type", metadata.text("workflow_type"), write);
+  if (given === undefined || given === type) return;
+  const message = "workflow_type is not the name of the workflow's folder";
+  report.error(
+    "WORKFLOW_TYPE_DIFFERS",
+    metadata.place("workflow_type"),
+    message,
+    `Write ${write}, or rename the folder.`,
+  );
+}
+
+/** Whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
+function isDynamic(entry: ObjectReader): boolean {
+  const given = entry.value("phase_number");
+  return typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim());
+}
+
+function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number | undefined {
+  const value = metadata.value(key);
+  if (value === undefined) return undefined;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
+  const hint = "Write how many folders there are below phases/, as a number without quotes";
+  if (key === "total_phases") metadata.wrong([key], value, "a number from 1 on", `${hint}.`);
+  else metadata.wrong([key], value, "a list, or a number from 1 on", `${hint}, or a list of the phases.`);
+  return undefined;
+}
+
+/** How many numbers of phases a hint lists. */
+const LISTED_MAX = 20;
 
 function numbersOf(phases: readonly PhaseDefinition[]): string {
   const numbers = phases.slice(0, LISTED_MAX).map(({ number }) => number);

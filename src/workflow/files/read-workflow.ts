@@ -19,10 +19,9 @@ import {
 import { checkCounts, readClaims, readFacts } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
+
 /** The file that makes a folder a workflow. */
 export const METADATA_FILE = "metadata.json";
-/** The largest structure, in characters of JSON: sessions carry it in their first commit. */
-const STRUCTURE_MAX = 4 * 1024 * 1024;
 
 /** What came of reading a workflow: a definition, unless there is an error among the diagnostics. */
 export interface ReadWorkflow {
@@ -112,6 +111,9 @@ function readStart(
   }
   return given ?? first ?? 0;
 }
+
+/** The largest structure, in characters of JSON: sessions carry it in their first commit. */
+const STRUCTURE_MAX = 4 * 1024 * 1024;
 
 /** Names the revision by the content, and lets the structure's own schema have the last word. */
 function sealed(content: Omit<WorkflowStructure, "revision">, report: Report): WorkflowStructure | undefined {

@@ -8,9 +8,6 @@ import { resolvePath } from "./routed-includes.js";
 import { fileOf, type IndexEntry } from "./routed-index.js";
 import type { FoundStep, StepOptions } from "./routed-step.js";
 
-/** So many characters of a text are looked through for links. */
-const LINKS_MAX = 64 * 1024;
-
 /** Looks at every step that a guidance names, and at every link to a file; gives the names of steps that it leads to. */
 export function checkReferences(
   found: FoundStep,
@@ -28,6 +25,37 @@ export function checkReferences(
   return led;
 }
 
+/** Where each step leads, by what its guidance names; see `checkReferences`. */
+type Led = ReadonlyMap<FoundStep, ReadonlySet<string>>;
+
+/** Reports steps that nothing leads to, and workflows that nothing ends. */
+export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
+  const ways = new Map(steps.map((found, index) => [found, waysFrom(found, steps[index + 1], led)]));
+  checkUnnamed(steps, ways, report);
+  checkEnd(steps, ways, report);
+}
+
+const NAME_MAX = 120;
+
+/** Reports names that can't tell one step from another, or from the end. */
+export function checkNames(entries: readonly IndexEntry[], report: Report): void {
+  const before = new Map<string, IndexEntry>();
+  for (const entry of entries) {
+    const { name, place } = entry;
+    const plain = plainName(name);
+    if (plain === "" || name.length > NAME_MAX || RESERVED.has(name)) {
+      const hint = `Give it a name of letters or digits, at most ${NAME_MAX} characters.`;
+      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
+    } else if (name.toUpperCase() === FINISH) {
+      const hint = `${FINISH} is how a decider says that the work is done. Call the step "Wrap Up", for one.`;
+      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
+    }
+    const other = before.get(plain);
+    if (other === undefined) before.set(plain, entry);
+    else reportDuplicate(entry, other, report);
+  }
+}
+
 function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], report: Report): void {
   const names = [...all.map((other) => other.step.name), FINISH];
   for (const name of step.next ?? []) {
@@ -38,33 +66,8 @@ function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], rep
   }
 }
 
-function checkName(
-  { name, line, column }: NamedStep,
-  offset: number,
-  { step, text }: FoundStep,
-  all: readonly FoundStep[],
-  report: Report,
-): string | undefined {
-  const names = [...all.map((other) => other.step.name), FINISH];
-  if (names.includes(name)) return name;
-  const place = { ...text.place(offset + line), column };
-  const meant = matchName(name, names) ?? byFile(name, all);
-  if (meant !== undefined) {
-    const hint = `Write ${meant}, as the index has it: deciders may answer with names that they have read.`;
-    report.warn("STEP_INEXACT", place, `${shown(step.name)} names the step ${shown(name)}`, hint);
-    return meant;
-  }
-  const near = nearest(name, names);
-  const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
-  report.warn("STEP_UNKNOWN", place, `${shown(step.name)} names a step ${shown(name)} that there isn't`, hint);
-  return undefined;
-}
-
-/** Guidances name steps by their files, too. */
-function byFile(name: string, all: readonly FoundStep[]): string | undefined {
-  const plain = plainName(name.replace(/^.*\//, "").replace(/\.md$/, ""));
-  return all.find(({ path }) => plainName(path.replace(/^.*\//, "").replace(/\.md$/, "")) === plain)?.step.name;
-}
+/** So many characters of a text are looked through for links. */
+const LINKS_MAX = 64 * 1024;
 
 function checkLinks(
   { path, step, text }: FoundStep,
@@ -119,90 +122,6 @@ function lineOf(text: string, part: string): number {
   return text.slice(0, Math.max(0, text.indexOf(part))).split("\n").length;
 }
 
-/** Where each step leads, by what its guidance names; see `checkReferences`. */
-type Led = ReadonlyMap<FoundStep, ReadonlySet<string>>;
-
-/** Reports steps that nothing leads to, and workflows that nothing ends. */
-export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
-  const ways = new Map(steps.map((found, index) => [found, waysFrom(found, steps[index + 1], led)]));
-  checkUnnamed(steps, ways, report);
-  checkEnd(steps, ways, report);
-}
-
-/** The steps that may follow as far as it is told: `next`, what the guidance names, else the one after it, else any. */
-function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): ReadonlySet<string> {
-  const { step } = found;
-  if (step.next !== undefined) return new Set(step.next);
-  const named = new Set(led.get(found));
-  if (namesTheEnd(step.guidance)) named.add(FINISH);
-  // A guidance that leads nowhere leaves it to the order of the list.
-  if (named.size === 0) named.add(after?.step.name ?? FINISH);
-  return named;
-}
-
-function checkUnnamed(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, ReadonlySet<string>>, report: Report) {
-  const named = new Set([...ways].flatMap(([from, to]) => [...to].filter((name) => name !== from.step.name)));
-  for (const { step, entry } of steps.slice(1)) {
-    if (named.has(step.name)) continue;
-    const hint = "Name it in the guidance of the step before it, or take it out.";
-    report.warn("STEP_UNNAMED", entry.place, `no step leads to ${shown(step.name)}`, hint);
-  }
-}
-
-function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, ReadonlySet<string>>, report: Report) {
-  const [first] = steps;
-  if (first === undefined) return;
-  const byName = new Map(steps.map((found) => [found.step.name, found]));
-  const reached = new Set<FoundStep>();
-  const open = [first];
-  for (let found = open.pop(); found !== undefined; found = open.pop()) {
-    if (reached.has(found)) continue;
-    reached.add(found);
-    const to = ways.get(found) ?? new Set();
-    if (to.has(FINISH)) return;
-    open.push(...[...to].flatMap((name) => byName.get(name) ?? []));
-  }
-  const hint = `Let a step that can be reached name ${FINISH}.`;
-  const message = "nothing that can be reached from the first step leads to the end of this workflow";
-  // Where every step on the way names all that may follow, no decider can end it either.
-  const isSure = [...reached].every(({ step }) => step.next !== undefined);
-  if (isSure) report.error("WORKFLOW_ENDLESS", first.settings.place("next"), message, hint);
-  else report.warn("WORKFLOW_ENDLESS", first.entry.place, message, hint);
-}
-
-const NAME_MAX = 120;
-
-/** Reports names that can't tell one step from another, or from the end. */
-export function checkNames(entries: readonly IndexEntry[], report: Report): void {
-  const before = new Map<string, IndexEntry>();
-  for (const entry of entries) {
-    const { name, place } = entry;
-    const plain = plainName(name);
-    if (plain === "" || name.length > NAME_MAX || RESERVED.has(name)) {
-      const hint = `Give it a name of letters or digits, at most ${NAME_MAX} characters.`;
-      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
-    } else if (name.toUpperCase() === FINISH) {
-      const hint = `${FINISH} is how a decider says that the work is done. Call the step "Wrap Up", for one.`;
-      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
-    }
-    const other = before.get(plain);
-    if (other === undefined) before.set(plain, entry);
-    else reportDuplicate(entry, other, report);
-  }
-}
-
-function reportDuplicate({ name, place }: IndexEntry, other: IndexEntry, report: Report): void {
-  const where = other.place.line === undefined ? "" : ` (line ${other.place.line})`;
-  if (name === other.name) {
-    const hint = "Name each step once: a workflow may come back to it as often as it likes.";
-    report.error("STEP_DUPLICATE", place, `there is a step ${shown(name)} already${where}`, hint);
-    return;
-  }
-  const hint = "Give them names that nobody mistakes for one another.";
-  const message = `${shown(name)} and ${shown(other.name)}${where} differ by case and signs alone`;
-  report.error("STEP_DUPLICATE", place, message, hint);
-}
-
 /** Where a text names a step to go to. */
 interface NamedStep {
   readonly name: string;
@@ -237,10 +156,91 @@ function namedSteps(guidance: string): NamedStep[] {
   });
 }
 
+function checkName(
+  { name, line, column }: NamedStep,
+  offset: number,
+  { step, text }: FoundStep,
+  all: readonly FoundStep[],
+  report: Report,
+): string | undefined {
+  const names = [...all.map((other) => other.step.name), FINISH];
+  if (names.includes(name)) return name;
+  const place = { ...text.place(offset + line), column };
+  const meant = matchName(name, names) ?? byFile(name, all);
+  if (meant !== undefined) {
+    const hint = `Write ${meant}, as the index has it: deciders may answer with names that they have read.`;
+    report.warn("STEP_INEXACT", place, `${shown(step.name)} names the step ${shown(name)}`, hint);
+    return meant;
+  }
+  const near = nearest(name, names);
+  const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
+  report.warn("STEP_UNKNOWN", place, `${shown(step.name)} names a step ${shown(name)} that there isn't`, hint);
+  return undefined;
+}
+
+/** Guidances name steps by their files, too. */
+function byFile(name: string, all: readonly FoundStep[]): string | undefined {
+  const plain = plainName(name.replace(/^.*\//, "").replace(/\.md$/, ""));
+  return all.find(({ path }) => plainName(path.replace(/^.*\//, "").replace(/\.md$/, "")) === plain)?.step.name;
+}
+
+/** The steps that may follow as far as it is told: `next`, what the guidance names, else the one after it, else any. */
+function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): ReadonlySet<string> {
+  const { step } = found;
+  if (step.next !== undefined) return new Set(step.next);
+  const named = new Set(led.get(found));
+  if (namesTheEnd(step.guidance)) named.add(FINISH);
+  // A guidance that leads nowhere leaves it to the order of the list.
+  if (named.size === 0) named.add(after?.step.name ?? FINISH);
+  return named;
+}
+
 const ENDS =
   /\bfinish(?:ed|es)?\b|\bterminal\b|\bfinal step\b|\bcomplet(?:e|ed|es|ion)\b|\bend of the workflow\b|\bends? the workflow\b/i;
 
 /** Whether a guidance speaks of the end of the workflow. */
 function namesTheEnd(guidance: string): boolean {
   return ENDS.test(guidance);
+}
+
+function checkUnnamed(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, ReadonlySet<string>>, report: Report) {
+  const named = new Set([...ways].flatMap(([from, to]) => [...to].filter((name) => name !== from.step.name)));
+  for (const { step, entry } of steps.slice(1)) {
+    if (named.has(step.name)) continue;
+    const hint = "Name it in the guidance of the step before it, or take it out.";
+    report.warn("STEP_UNNAMED", entry.place, `no step leads to ${shown(step.name)}`, hint);
+  }
+}
+
+function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, ReadonlySet<string>>, report: Report) {
+  const [first] = steps;
+  if (first === undefined) return;
+  const byName = new Map(steps.map((found) => [found.step.name, found]));
+  const reached = new Set<FoundStep>();
+  const open = [first];
+  for (let found = open.pop(); found !== undefined; found = open.pop()) {
+    if (reached.has(found)) continue;
+    reached.add(found);
+    const to = ways.get(found) ?? new Set();
+    if (to.has(FINISH)) return;
+    open.push(...[...to].flatMap((name) => byName.get(name) ?? []));
+  }
+  const hint = `Let a step that can be reached name ${FINISH}.`;
+  const message = "nothing that can be reached from the first step leads to the end of this workflow";
+  // Where every step on the way names all that may follow, no decider can end it either.
+  const isSure = [...reached].every(({ step }) => step.next !== undefined);
+  if (isSure) report.error("WORKFLOW_ENDLESS", first.settings.place("next"), message, hint);
+  else report.warn("WORKFLOW_ENDLESS", first.entry.place, message, hint);
+}
+
+function reportDuplicate({ name, place }: IndexEntry, other: IndexEntry, report: Report): void {
+  const where = other.place.line === undefined ? "" : ` (line ${other.place.line})`;
+  if (name === other.name) {
+    const hint = "Name each step once: a workflow may come back to it as often as it likes.";
+    report.error("STEP_DUPLICATE", place, `there is a step ${shown(name)} already${where}`, hint);
+    return;
+  }
+  const hint = "Give them names that nobody mistakes for one another.";
+  const message = `${shown(name)} and ${shown(other.name)}${where} differ by case and signs alone`;
+  report.error("STEP_DUPLICATE", place, message, hint);
 }

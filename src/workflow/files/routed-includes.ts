@@ -4,13 +4,6 @@ import { keptBack } from "../kept-back.js";
 import { parseRelativePath, shown } from "../names.js";
 import type { Report } from "../report.js";
 
-/** How deep files may include one another. */
-const DEPTH_MAX = 10;
-/** How much all texts of a workflow may come to, in bytes, each counted as often as it is included. */
-const BYTES_MAX = 1024 * 1024;
-/** How many includes all texts of a workflow may come to, each counted as often as its file is included. */
-const INCLUDES_MAX = 1000;
-
 /** What is left for the texts of a workflow. It is spent while they are expanded. */
 interface IncludeBudget {
   bytes: number;
@@ -21,12 +14,15 @@ interface IncludeBudget {
   readonly refused: Set<string>;
 }
 
+/** How much all texts of a workflow may come to, in bytes, each counted as often as it is included. */
+const BYTES_MAX = 1024 * 1024;
+/** How many includes all texts of a workflow may come to, each counted as often as its file is included. */
+const INCLUDES_MAX = 1000;
+
 /** The budget of a workflow that is about to be read. */
 export function newBudget(): IncludeBudget {
   return { bytes: BYTES_MAX, includes: INCLUDES_MAX, isTold: false, refused: new Set() };
 }
-
-const INCLUDE = /\{\{file:([^{}\n]*)\}\}/g;
 
 /** What includes are looked up in. */
 export interface IncludeOptions {
@@ -39,6 +35,20 @@ export interface IncludeOptions {
   readonly budget: IncludeBudget;
 }
 
+/** A text that several files went into, and where each of its lines comes from. */
+export interface ExpandedText {
+  readonly text: string;
+  /** Where a line of it, from 1, stands in the file that it begins in. */
+  place(line: number): SourcePosition;
+}
+
+/** A run of text as it stands in a file, from the beginning of which line. */
+interface TextPiece {
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
 /**
  * Puts files in the place of `{{file:path}}`, relative to the file that names them, in fences and comments too: what is
  * included may well be code. Every include that can't be had is an error with its line, and leaves nothing behind.
@@ -49,6 +59,53 @@ export async function expandIncludes(file: string, text: string, options: Includ
   await takePieces(file, text, [file], options, pieces);
   return joinPieces(pieces, file);
 }
+
+/** Where a path leads, or why it may not lead there. */
+type ResolvedPath = { readonly path: string } | { readonly reason: string };
+
+/**
+ * Where a path leads that stands in a file: relative to that file's folder, `/` as separator, from the root that all
+ * texts lie below. It may climb with `..`, but not out of the root. Pure; whoever reads it looks for links as well.
+ */
+export function resolvePath(file: string, path: string): ResolvedPath {
+  if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
+  if (path.includes("\\")) return { reason: "it holds a '\\'; write '/'" };
+  const parts = file.split("/").slice(0, -1);
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") parts.push(part);
+    else if (parts.pop() === undefined) return { reason: "it leads out of the folder of workflows" };
+  }
+  try {
+    return { path: parseRelativePath(parts.join("/")) };
+  } catch (error) {
+    if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
+    return { reason: error.details.reason };
+  }
+}
+
+/** Whether there was still room for a text. */
+function spend(options: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
+  const { budget } = options;
+  budget.bytes -= utf8ToBytes(text).length;
+  if (budget.bytes >= 0) return true;
+  const message = `the texts of this workflow come to more than ${BYTES_MAX} bytes`;
+  exhausted(options, place, message, "Include less, or split the workflow.");
+  return false;
+}
+
+/** Reports the first text or include that there is no room for; the others would say the same. */
+function exhausted(
+  { budget, report }: IncludeOptions,
+  place: { file: string; line: number },
+  message: string,
+  hint: string,
+): void {
+  if (!budget.isTold) report.error("FOLDER_TOO_LARGE", place, message, hint);
+  budget.isTold = true;
+}
+
+const INCLUDE = /\{\{file:([^{}\n]*)\}\}/g;
 
 /** Adds the pieces of a text to those before it. One list for all: a million of them can't be handed on as arguments. */
 async function takePieces(
@@ -73,6 +130,9 @@ async function takePieces(
   }
   take(text.length);
 }
+
+/** How deep files may include one another. */
+const DEPTH_MAX = 10;
 
 async function include(
   place: { readonly file: string; readonly line: number },
@@ -114,6 +174,11 @@ async function include(
   await takePieces(path, text.replace(/\r?\n$/, ""), [...chain, path], options, pieces);
 }
 
+function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
+  if (!isAllowed(path)) return "it lies outside this workflow and the folders that may be included from";
+  return keptBack(path);
+}
+
 /** Reports an include that leads into a circle, or too deep. */
 function refuseWay(place: SourcePosition, named: string, circle: readonly string[] | undefined, report: Report): void {
   if (circle === undefined) {
@@ -123,70 +188,6 @@ function refuseWay(place: SourcePosition, named: string, circle: readonly string
   }
   const message = `files include one another in a circle: ${circle.join(" → ")}`;
   report.error("INCLUDE_CIRCULAR", place, message, "Take one of them out.");
-}
-
-function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
-  if (!isAllowed(path)) return "it lies outside this workflow and the folders that may be included from";
-  return keptBack(path);
-}
-
-/** Whether there was still room for a text. */
-function spend(options: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
-  const { budget } = options;
-  budget.bytes -= utf8ToBytes(text).length;
-  if (budget.bytes >= 0) return true;
-  const message = `the texts of this workflow come to more than ${BYTES_MAX} bytes`;
-  exhausted(options, place, message, "Include less, or split the workflow.");
-  return false;
-}
-
-/** Reports the first text or include that there is no room for; the others would say the same. */
-function exhausted(
-  { budget, report }: IncludeOptions,
-  place: { file: string; line: number },
-  message: string,
-  hint: string,
-): void {
-  if (!budget.isTold) report.error("FOLDER_TOO_LARGE", place, message, hint);
-  budget.isTold = true;
-}
-
-/** Where a path leads, or why it may not lead there. */
-type ResolvedPath = { readonly path: string } | { readonly reason: string };
-
-/**
- * Where a path leads that stands in a file: relative to that file's folder, `/` as separator, from the root that all
- * texts lie below. It may climb with `..`, but not out of the root. Pure; whoever reads it looks for links as well.
- */
-export function resolvePath(file: string, path: string): ResolvedPath {
-  if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
-  if (path.includes("\\")) return { reason: "it holds a '\\'; write '/'" };
-  const parts = file.split("/").slice(0, -1);
-  for (const part of path.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined) return { reason: "it leads out of the folder of workflows" };
-  }
-  try {
-    return { path: parseRelativePath(parts.join("/")) };
-  } catch (error) {
-    if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
-    return { reason: error.details.reason };
-  }
-}
-
-/** A run of text as it stands in a file, from the beginning of which line. */
-interface TextPiece {
-  readonly file: string;
-  readonly line: number;
-  readonly text: string;
-}
-
-/** A text that several files went into, and where each of its lines comes from. */
-export interface ExpandedText {
-  readonly text: string;
-  /** Where a line of it, from 1, stands in the file that it begins in. */
-  place(line: number): SourcePosition;
 }
 
 /** Puts pieces together. A line belongs to the piece that its first character came from. */

@@ -6,6 +6,7 @@ import { blocksOf } from "../markdown-blocks.js";
 import type { Report } from "../report.js";
 import { definitionsIn, linksIn, referenceName, type Targets } from "./links.js";
 import type { ExpandedText } from "./routed-includes.js";
+
 /** A step as the index names it. */
 export interface IndexEntry {
   /** The text of its link. */
@@ -21,12 +22,12 @@ interface WorkflowIndex {
   readonly entries: readonly IndexEntry[];
 }
 
+type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
+
 /** The longest index that is read, in characters. */
 const INDEX_MAX = 256 * 1024;
 /** The most steps of a workflow: each is compared with all others, and a decider is told of all. */
 const STEPS_MAX = 500;
-const PLAN = "high-level plan";
-const GOALS = new Set(["overall goal", "goal"]);
 
 /** Reads the ordered list of steps and the goal out of the Markdown tree. */
 export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
@@ -55,12 +56,20 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
   return { entries, ...(goal === undefined ? {} : { goal }) };
 }
 
-type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
+/** The file that a link leads to, without the place in it: `%20` is a blank in its name. */
+export function fileOf(url: string): string {
+  const [file = ""] = decoded(url).split(/[#?]/, 1);
+  return file;
+}
 
 /** Where references lead; of two with one name the first counts. */
 function targetsIn(blocks: readonly RootContent[], index: ExpandedText): Targets {
   const found = blocks.flatMap((block) => (block.type === "paragraph" ? definitionsIn(sourceOf(block, index)) : []));
   return new Map(found.reverse().map(({ label, target }) => [referenceName(label), target]));
+}
+
+function sourceOf({ position }: RootContent, index: ExpandedText): string {
+  return index.text.slice(position?.start.offset, position?.end.offset);
 }
 
 function entriesOf(blocks: readonly RootContent[], index: ExpandedText, targets: Targets): IndexEntry[] {
@@ -81,6 +90,49 @@ function entryOf(block: RootContent | undefined, index: ExpandedText, targets: T
   return link === undefined ? [] : [{ ...link, place: index.place(start.line) }];
 }
 
+/** A step's name, and where its file is. */
+interface StepLink {
+  readonly name: string;
+  readonly target: string;
+}
+
+/** A longer item is no link with a few words. */
+const ITEM_MAX = 2048;
+
+/**
+ * Returns the first link of a list item's first paragraph that leads into `steps/`; undefined if there is none. `targets` says
+ * where references lead: `[1]: steps/dig.md` for `[Dig][1]`.
+ */
+function linkInItem(source: string, targets: Targets): StepLink | undefined {
+  if (source.length > ITEM_MAX) return undefined;
+  for (const link of linksIn(source, targets)) {
+    const target = fileOf(link.target);
+    if (/^(?:\.\/)?steps\//.test(target)) return { name: shownText(link.label), target };
+  }
+  return undefined;
+}
+
+/** What a label shows: without marks of code and emphasis, in one line. */
+function shownText(label: string): string {
+  const parts = label.split(/`+/);
+  return parts
+    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : withoutEmphasis(part)))
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Marks between two letters or between two blanks are no emphasis. */
+function withoutEmphasis(text: string): string {
+  return text.replace(/\\(.)|[*_]+/gs, (run: string, escaped: string | undefined, at: number) => {
+    if (escaped !== undefined) return /[\w\s]/.test(escaped) ? run : escaped;
+    const around = `${text.charAt(at - 1) || " "}${text.charAt(at + run.length) || " "}`;
+    return /^(?:[\p{L}\p{N}]{2}|\s\s)$/u.test(around) ? run : "";
+  });
+}
+
+const PLAN = "high-level plan";
+
 /** What stands below the heading of the plan, up to the next one that is as high. */
 function underPlan(blocks: readonly RootContent[]): readonly RootContent[] {
   const at = blocks.findIndex((block) => block.type === "heading" && headingName(textOf(block)) === PLAN);
@@ -90,6 +142,8 @@ function underPlan(blocks: readonly RootContent[]): readonly RootContent[] {
   const end = rest.findIndex((block) => block.type === "heading" && block.depth <= heading.depth);
   return end === -1 ? rest : rest.slice(0, end);
 }
+
+const GOALS = new Set(["overall goal", "goal"]);
 
 function goalOf(blocks: readonly RootContent[], index: ExpandedText, entriesIn: EntriesIn) {
   const isSteps = (block: RootContent) => entriesIn([block]).length > 0;
@@ -115,40 +169,8 @@ function textBetween(
   return parts.join("\n\n").trim() || undefined;
 }
 
-function sourceOf({ position }: RootContent, index: ExpandedText): string {
-  return index.text.slice(position?.start.offset, position?.end.offset);
-}
-
 function isHeading(block: RootContent): boolean {
   return block.type === "heading";
-}
-
-/** A longer item is no link with a few words. */
-const ITEM_MAX = 2048;
-
-/** A step's name, and where its file is. */
-interface StepLink {
-  readonly name: string;
-  readonly target: string;
-}
-
-/**
- * Returns the first link of a list item's first paragraph that leads into `steps/`; undefined if there is none. `targets` says
- * where references lead: `[1]: steps/dig.md` for `[Dig][1]`.
- */
-function linkInItem(source: string, targets: Targets): StepLink | undefined {
-  if (source.length > ITEM_MAX) return undefined;
-  for (const link of linksIn(source, targets)) {
-    const target = fileOf(link.target);
-    if (/^(?:\.\/)?steps\//.test(target)) return { name: shownText(link.label), target };
-  }
-  return undefined;
-}
-
-/** The file that a link leads to, without the place in it: `%20` is a blank in its name. */
-export function fileOf(url: string): string {
-  const [file = ""] = decoded(url).split(/[#?]/, 1);
-  return file;
 }
 
 function decoded(url: string): string {
@@ -158,23 +180,4 @@ function decoded(url: string): string {
     // A `%` that belongs to the name.
     return url;
   }
-}
-
-/** What a label shows: without marks of code and emphasis, in one line. */
-function shownText(label: string): string {
-  const parts = label.split(/`+/);
-  return parts
-    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : withoutEmphasis(part)))
-    .join("")
-    .replace(/\s+/g, " ")
-    .trim();
-}
-
-/** Marks between two letters or between two blanks are no emphasis. */
-function withoutEmphasis(text: string): string {
-  return text.replace(/\\(.)|[*_]+/gs, (run: string, escaped: string | undefined, at: number) => {
-    if (escaped !== undefined) return /[\w\s]/.test(escaped) ? run : escaped;
-    const around = `${text.charAt(at - 1) || " "}${text.charAt(at + run.length) || " "}`;
-    return /^(?:[\p{L}\p{N}]{2}|\s\s)$/u.test(around) ? run : "";
-  });
 }

@@ -12,6 +12,13 @@ import { readGateObject } from "./choose-gate.js";
 import { type ExpandedText, expandIncludes, type IncludeOptions, resolvePath } from "./routed-includes.js";
 import type { IndexEntry } from "./routed-index.js";
 import { withoutMark } from "./workflow-files.js";
+
+/** What a step's front matter says. */
+interface StepSettings extends Pick<RoutedStep, "next" | "gate" | "maxVisits"> {
+  /** Where each of them stands, for what is found wrong with it later. */
+  place(key: string): SourcePosition;
+}
+
 /** A step that was read, with what later checks need. */
 export interface FoundStep {
   readonly step: RoutedStep;
@@ -71,12 +78,6 @@ export async function readStep(entry: IndexEntry, path: string, options: StepOpt
   return { step, path, entry, text, settings };
 }
 
-/** What a step's front matter says. */
-interface StepSettings extends Pick<RoutedStep, "next" | "gate" | "maxVisits"> {
-  /** Where each of them stands, for what is found wrong with it later. */
-  place(key: string): SourcePosition;
-}
-
 /** A step's text, its front matter apart from the rest. */
 interface SplitStep {
   readonly settings: StepSettings;
@@ -122,23 +123,10 @@ async function settingsOf(reader: ObjectReader, report: Report): Promise<StepSet
   };
 }
 
-/** The two sections that every step has, as their headings are looked up. */
-const REQUIRED = { guidance: "orchestrator guidance", instructions: "client instructions" } as const;
-const TITLES = { guidance: "# Orchestrator Guidance", instructions: "# Client Instructions" } as const;
-
 /** What a step tells the decider, and what the client. */
 interface StepSections {
   readonly guidance: string;
   readonly instructions: string;
-}
-
-interface Heading {
-  readonly name: string;
-  readonly depth: number;
-  readonly line: number;
-  /** Where it begins, and where what stands below it does. */
-  readonly start: number;
-  readonly end: number;
 }
 
 /**
@@ -152,6 +140,15 @@ function readSections(step: ExpandedText, report: Report): StepSections | undefi
   return guidance === undefined || instructions === undefined ? undefined : { guidance, instructions };
 }
 
+interface Heading {
+  readonly name: string;
+  readonly depth: number;
+  readonly line: number;
+  /** Where it begins, and where what stands below it does. */
+  readonly start: number;
+  readonly end: number;
+}
+
 function headingsOf(text: string): Heading[] {
   return (blocksOf(text) ?? []).flatMap((block) => {
     if (block.type !== "heading" || block.position === undefined) return [];
@@ -160,6 +157,10 @@ function headingsOf(text: string): Heading[] {
     return [{ name, depth: block.depth, line: start.line, start: start.offset ?? 0, end: end.offset ?? 0 }];
   });
 }
+
+/** The two sections that every step has, as their headings are looked up. */
+const REQUIRED = { guidance: "orchestrator guidance", instructions: "client instructions" } as const;
+const TITLES = { guidance: "# Orchestrator Guidance", instructions: "# Client Instructions" } as const;
 
 function sectionOf(
   section: keyof typeof REQUIRED,

@@ -5,14 +5,9 @@ import { HIDDEN, parseRelativePath } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import { linesOf } from "../positions.js";
 import type { Report } from "../report.js";
+
 /** The largest file of a definition, in bytes. */
 export const FILE_MAX = 1024 * 1024;
-
-/** A text and where it lies in the workflow's folder. */
-interface NamedText {
-  readonly path: string;
-  readonly text: string;
-}
 
 /** The texts of a workflow's folder, by path. */
 export interface WorkflowFiles {
@@ -22,6 +17,12 @@ export interface WorkflowFiles {
   has(path: string): boolean;
   /** A text without byte order mark. */
   text(path: string): string | undefined;
+}
+
+/** A text and where it lies in the workflow's folder. */
+interface NamedText {
+  readonly path: string;
+  readonly text: string;
 }
 
 /**
@@ -49,22 +50,6 @@ export function takeFiles(
 /** A text without the byte order mark that some editors put before it. */
 export function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
-}
-
-function isTooLarge(text: string): boolean {
-  // A character is one to three bytes: only those in between have to be counted.
-  return text.length > FILE_MAX || (text.length * 3 > FILE_MAX && utf8ToBytes(text).length > FILE_MAX);
-}
-
-function lookAt(file: string, text: string, report: Report): void {
-  if (text !== withoutMark(text)) {
-    const hint = "Save the file as UTF-8 without one.";
-    report.warn("BOM", { file, line: 1, column: 1 }, "the file begins with a byte order mark", hint);
-  }
-  const crlf = text.indexOf("\r\n");
-  if (crlf === -1) return;
-  const hint = "Save the file with line ends of one character (LF).";
-  report.warn("CRLF", linesOf(file, text)(crlf), "the file has Windows line ends (CRLF)", hint);
 }
 
 /** The names that a gate's file may have. */
@@ -95,12 +80,6 @@ export function looksLikeGate(written: string): boolean {
   return /gates?[^a-z]{0,2}def|^gates?\.(?:json\w?|toml|txt)$/i.test(name);
 }
 
-/** Whether a name is another one, but for letters that aren't ASCII: a Cyrillic `а` is an `a` to whoever reads it. */
-function isAlike(usual: string, name: string): boolean {
-  const letters = [...name.toLowerCase()];
-  return letters.length === usual.length && letters.every((letter, at) => letter === usual[at] || letter > "\u007f");
-}
-
 /** A path that metadata gives, in a list of one; empty, with an error, if no path may look like that. */
 export function checkedPath(path: string, reader: ObjectReader, key: string, report: Report): string[] {
   try {
@@ -112,6 +91,9 @@ export function checkedPath(path: string, reader: ObjectReader, key: string, rep
   }
 }
 
+/** How many definitions are read side by side: each may have a file open. */
+const AT_ONCE = 16;
+
 /** How long a list waits for one definition, in milliseconds: the others must not wait for it. */
 const READ_MS = 10_000;
 /**
@@ -119,8 +101,6 @@ const READ_MS = 10_000;
  * against the others, which could not be read meanwhile.
  */
 const TICK_MS = 100;
-/** How many definitions are read side by side: each may have a file open. */
-const AT_ONCE = 16;
 
 /**
  * Reads definitions for a list, each on its own: one that throws, or is not read in time, is broken alone. One that came too
@@ -168,6 +148,28 @@ export class TimedReads<T> {
       clearInterval(timer);
     }
   }
+}
+
+function isTooLarge(text: string): boolean {
+  // A character is one to three bytes: only those in between have to be counted.
+  return text.length > FILE_MAX || (text.length * 3 > FILE_MAX && utf8ToBytes(text).length > FILE_MAX);
+}
+
+function lookAt(file: string, text: string, report: Report): void {
+  if (text !== withoutMark(text)) {
+    const hint = "Save the file as UTF-8 without one.";
+    report.warn("BOM", { file, line: 1, column: 1 }, "the file begins with a byte order mark", hint);
+  }
+  const crlf = text.indexOf("\r\n");
+  if (crlf === -1) return;
+  const hint = "Save the file with line ends of one character (LF).";
+  report.warn("CRLF", linesOf(file, text)(crlf), "the file has Windows line ends (CRLF)", hint);
+}
+
+/** Whether a name is another one, but for letters that aren't ASCII: a Cyrillic `а` is an `a` to whoever reads it. */
+function isAlike(usual: string, name: string): boolean {
+  const letters = [...name.toLowerCase()];
+  return letters.length === usual.length && letters.every((letter, at) => letter === usual[at] || letter > "\u007f");
 }
 
 function late(): Diagnostic {

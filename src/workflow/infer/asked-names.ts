@@ -4,6 +4,7 @@ import { withoutAtEnd } from "../from-markdown.js";
 import { type Mark, type MarkedText, withoutCode } from "./inline-marks.js";
 import { isOptional, nameFrom } from "./requirement.js";
 import { isKnownValidator } from "./validators.js";
+
 /** A name, and what is said of it. */
 export interface AskedName {
   readonly name: string;
@@ -21,25 +22,6 @@ export interface AskedNames {
   readonly isChoice: boolean;
 }
 
-interface Candidate {
-  readonly name: string;
-  readonly start: number;
-  readonly end: number;
-  readonly kind: Mark["kind"] | "word";
-}
-
-const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
-/** Names in plain words: `function_count`, not part of a path. */
-const SNAKE = /(?<![\w/.\\-])[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+(?![\w/\\-]|\.\w)/g;
-const LITERALS = new Set(["true", "false", "null", "none", "value", "lambda"]);
-/** Words that are marked to be stressed, not as names. */
-const STRESSED =
-  /^(?:all|every|each|both|must|not|no|never|only|at least|at most|non-?empty|required|optional|mandatory|always|and|or|exactly|complete|full|important|notes?|any|some|the|a|an|before|after|evidence|everything|nothing|\W*\d.*)[:.!]?$/i;
-/** What may stand between the comma before a name and the name. */
-const LEAD = /\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)$/i;
-/** Longer than any of those words. */
-const LEAD_MAX = 12;
-const SEPARATED = /(?:^|[,;:&+()•–—]|\s-|\band|\bplus|\bboth|\bwith|\bor)\s*$/i;
 const NEGATED = /\b(?:no|not|without|except|excluding|instead of|rather than|nor|never)\s+(?:(?:an?|the|any)\s+)?$/i;
 
 /** The names in a part of a text. `lead` is what stands before it and is about its first name, too. */
@@ -53,6 +35,22 @@ export function namesIn(text: MarkedText, lead: string, defined: ReadonlySet<str
   );
   return { names: described(asked, chosen, text, lead), passedOver, isChoice };
 }
+
+interface Candidate {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+  readonly kind: Mark["kind"] | "word";
+}
+
+const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
+
+/** Words that are marked to be stressed, not as names. */
+const STRESSED =
+  /^(?:all|every|each|both|must|not|no|never|only|at least|at most|non-?empty|required|optional|mandatory|always|and|or|exactly|complete|full|important|notes?|any|some|the|a|an|before|after|evidence|everything|nothing|\W*\d.*)[:.!]?$/i;
+
+/** Names in plain words: `function_count`, not part of a path. */
+const SNAKE = /(?<![\w/.\\-])[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+(?![\w/\\-]|\.\w)/g;
 
 function candidates({ plain, marks }: MarkedText, searched: string, defined: ReadonlySet<string>): Candidate[] {
   const codes = marks
@@ -70,10 +68,14 @@ function candidates({ plain, marks }: MarkedText, searched: string, defined: Rea
   return [...codes, ...stressed, ...words].sort((one, other) => one.start - other.start);
 }
 
+const LITERALS = new Set(["true", "false", "null", "none", "value", "lambda"]);
+
 function isName(text: string, defined: ReadonlySet<string>): boolean {
   const isWord = TYPE_WORDS.has(text.toLowerCase()) || LITERALS.has(text.toLowerCase());
   return IDENTIFIER.test(text) && !isWord && !isKnownValidator(text, defined);
 }
+
+const SEPARATED = /(?:^|[,;:&+()•–—]|\s-|\band|\bplus|\bboth|\bwith|\bor)\s*$/i;
 
 /**
  * The first name may stand anywhere, all others only where a list goes on: "`count`, as printed by `ctags`"
@@ -103,6 +105,22 @@ function choose(all: readonly Candidate[], searched: string) {
     else if (isNamed && !NEGATED.test(before)) passedOver.push(candidate.name);
   }
   return { chosen, passedOver };
+}
+
+/** What may stand between the comma before a name and the name. */
+const LEAD = /\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)$/i;
+/** Longer than any of those words. */
+const LEAD_MAX = 12;
+
+/** Where the words begin that stand before a name: from the end, word by word. */
+function leadStart(text: string): number {
+  let start = text.length;
+  for (let word = ""; ; start -= word.length) {
+    const end = withoutAtEnd(text.slice(0, start), ",").length;
+    const [lead] = LEAD.exec(text.slice(Math.max(0, end - LEAD_MAX), end)) ?? [];
+    if (lead === undefined) return start;
+    word = text.slice(end - lead.length, start);
+  }
 }
 
 /** Whether a bracket is open: what stands in it says something of the name before it. */
@@ -148,17 +166,6 @@ function described(
 
 function leadBefore(text: string): string {
   return text.slice(leadStart(text));
-}
-
-/** Where the words begin that stand before a name: from the end, word by word. */
-function leadStart(text: string): number {
-  let start = text.length;
-  for (let word = ""; ; start -= word.length) {
-    const end = withoutAtEnd(text.slice(0, start), ",").length;
-    const [lead] = LEAD.exec(text.slice(Math.max(0, end - LEAD_MAX), end)) ?? [];
-    if (lead === undefined) return start;
-    word = text.slice(end - lead.length, start);
-  }
 }
 
 /** A text from the first place on that a pattern fits. */

@@ -19,6 +19,7 @@ import { itemFindings, longFindings, unreadFindings } from "./items.js";
 import type { Reading } from "./requirement.js";
 import { askingOf, linesOf, type NumberedLine, sentenceFindings, sentencesOf } from "./sentences.js";
 import { tableFindings, tableIn } from "./tables.js";
+
 /** A phase's text as a gate. */
 export interface DocumentGate extends Found {
   readonly examples: readonly EvidenceExample[];
@@ -33,6 +34,41 @@ export async function readRequirements(text: string, defined: ReadonlySet<string
   if (found.requirements.length === 0) return { ...found, examples: [] };
   const examples = await findExamples(text, found.requirements);
   return { ...found, requirements: found.requirements.map((one) => withExample(one, examples)), examples };
+}
+
+/** What a phase's text asks for as evidence: in tables, in checkboxes below a gate's heading, in sentences. */
+
+/**
+ * The requirements of a text, each name once, in their order, and what asks and can't be read. `defined` are
+ * the names of validators that the gate defines itself. Never throws.
+ */
+export function findRequirements(text: string, defined: ReadonlySet<string> = new Set()): Found {
+  const source = withoutFrontMatter(text);
+  const sections = sectionsOf(source);
+  const gates = gatesAmong(sections);
+  const findings = sections.flatMap((section, index) => {
+    const reading = { text: source, inGate: gates[index] ?? false, defined };
+    return [...headingFindings(section, reading), ...blocksFindings(section.blocks, reading)];
+  });
+  return mergeRequirements([...findings, ...unreadFindings(source, sections)]);
+}
+
+/**
+ * A gate as a gate file, which read again gives the same gate. What was guessed is named at its top, for
+ * people to look over.
+ */
+export async function gateFileText(gate: FieldGate, inferred: readonly InferredRequirement[]): Promise<string> {
+  const yaml = await import("yaml");
+  const { strict, allowOverride, fields, rules = [], verify = [], approval, reveal } = gate;
+  const content = {
+    checkpoint: { strict, allow_override: allowOverride },
+    evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldOf(field, verify)])),
+    ...listed("cross_field_validation", rules.map(crossOf)),
+    ...listed("verify", verify.filter(({ field }) => field === undefined).map(checkOf)),
+    ...(approval === undefined ? {} : { approval }),
+    ...(reveal === undefined ? {} : { reveal }),
+  };
+  return [...headOf(inferred), "", yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })].join("\n");
 }
 
 /** Of a type that nothing but a guess speaks for an example knows better. */
@@ -52,23 +88,6 @@ function valueIn(examples: readonly EvidenceExample[], name: string): JsonValue 
     if (values !== undefined && Object.hasOwn(values, name)) return values[name];
   }
   return undefined;
-}
-
-/** What a phase's text asks for as evidence: in tables, in checkboxes below a gate's heading, in sentences. */
-
-/**
- * The requirements of a text, each name once, in their order, and what asks and can't be read. `defined` are
- * the names of validators that the gate defines itself. Never throws.
- */
-export function findRequirements(text: string, defined: ReadonlySet<string> = new Set()): Found {
-  const source = withoutFrontMatter(text);
-  const sections = sectionsOf(source);
-  const gates = gatesAmong(sections);
-  const findings = sections.flatMap((section, index) => {
-    const reading = { text: source, inGate: gates[index] ?? false, defined };
-    return [...headingFindings(section, reading), ...blocksFindings(section.blocks, reading)];
-  });
-  return mergeRequirements([...findings, ...unreadFindings(source, sections)]);
 }
 
 /** What stands before the text is about the file; blanked out, so that places stay what they are. */
@@ -114,15 +133,6 @@ function gateAfter({ text, isBold }: Label, before: boolean, outside: boolean): 
   return gateHeadingIn(headingName(text)) || (isBold ? outside : before);
 }
 
-/** How the list or table after a paragraph is asked for; undefined if nothing announces it. */
-function announces(lines: readonly NumberedLine[]): Reading["asked"] {
-  if (tableIn(lines) !== undefined) return undefined;
-  const last = sentencesOf(lines).at(-1);
-  const asking = last === undefined ? undefined : askingOf(last, true);
-  if (asking?.introduces !== true || /\bexamples?\b/i.test(last?.plain ?? "")) return undefined;
-  return asking.kind;
-}
-
 function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, next: RootContent | undefined): Finding[] {
   const table = tableIn(lines);
   const before = table === undefined ? lines : table.before;
@@ -138,6 +148,15 @@ function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, nex
   if (!isOpen || isFollowed || askingOf(last, reading.inGate)?.kind !== "required") return [...found, ...(rows ?? [])];
   const hint = "Write the names behind it, or a list right after it: - `function_count`: a number greater than 0.";
   return [...found, unclear(last, "this announces what is required, and no list follows", hint)];
+}
+
+/** How the list or table after a paragraph is asked for; undefined if nothing announces it. */
+function announces(lines: readonly NumberedLine[]): Reading["asked"] {
+  if (tableIn(lines) !== undefined) return undefined;
+  const last = sentencesOf(lines).at(-1);
+  const asking = last === undefined ? undefined : askingOf(last, true);
+  if (asking?.introduces !== true || /\bexamples?\b/i.test(last?.plain ?? "")) return undefined;
+  return asking.kind;
 }
 
 function listFindings(list: List, reading: Reading): Finding[] {
@@ -177,24 +196,10 @@ function mergeRequirements(findings: readonly Finding[]): Found {
   return { requirements: [...requirements.values()], faults: faults.sort(byPlace) };
 }
 
-function byPlace(one: RequirementFault, other: RequirementFault): number {
-  return one.line - other.line || one.column - other.column;
-}
-
 /** Two checkboxes may read alike, and are two claims; what is named twice is one field. */
 function isSame(known: Requirement, { named, field }: Requirement): boolean {
   if (named) return known.named || known.field.type === "boolean";
   return known.named && known.field.type === field.type;
-}
-
-/** `numbers` remembers where to go on, so that many boxes that read alike take linear time. */
-function freeName(name: string, taken: ReadonlyMap<string, Requirement>, numbers: Map<string, number>): string {
-  const isFree = (candidate: string) => !taken.has(candidate) && !RESERVED.has(candidate);
-  if (isFree(name)) return name;
-  for (let number = numbers.get(name) ?? 2; ; number += 1) {
-    numbers.set(name, number + 1);
-    if (isFree(`${name}_${number}`)) return `${name}_${number}`;
-  }
 }
 
 function merged(known: Requirement, again: Requirement): Requirement {
@@ -238,31 +243,18 @@ function differences(known: Requirement, again: Requirement): RequirementFault[]
   return parts.map((part) => ({ ...unclear(again, `${name} is ${part}`, hint), code: "REQUIREMENT_DIFFERS" }));
 }
 
-/**
- * A gate as a gate file, which read again gives the same gate. What was guessed is named at its top, for
- * people to look over.
- */
-export async function gateFileText(gate: FieldGate, inferred: readonly InferredRequirement[]): Promise<string> {
-  const yaml = await import("yaml");
-  const { strict, allowOverride, fields, rules = [], verify = [], approval, reveal } = gate;
-  const content = {
-    checkpoint: { strict, allow_override: allowOverride },
-    evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldOf(field, verify)])),
-    ...listed("cross_field_validation", rules.map(crossOf)),
-    ...listed("verify", verify.filter(({ field }) => field === undefined).map(checkOf)),
-    ...(approval === undefined ? {} : { approval }),
-    ...(reveal === undefined ? {} : { reveal }),
-  };
-  return [...headOf(inferred), "", yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })].join("\n");
+/** `numbers` remembers where to go on, so that many boxes that read alike take linear time. */
+function freeName(name: string, taken: ReadonlyMap<string, Requirement>, numbers: Map<string, number>): string {
+  const isFree = (candidate: string) => !taken.has(candidate) && !RESERVED.has(candidate);
+  if (isFree(name)) return name;
+  for (let number = numbers.get(name) ?? 2; ; number += 1) {
+    numbers.set(name, number + 1);
+    if (isFree(`${name}_${number}`)) return `${name}_${number}`;
+  }
 }
 
-function headOf(inferred: readonly InferredRequirement[]): string[] {
-  const file = inferred[0]?.file ?? "the phase's text";
-  const guesses = inferred.filter(({ certainty }) => certainty === "guess");
-  return [
-    `# Read out of ${file} by "phasegate gate freeze". From now on this file counts, not the text.`,
-    ...guesses.map(({ name, type, line }) => `# Guessed from line ${line}: ${name}, ${type}. Is it meant so?`),
-  ];
+function byPlace(one: RequirementFault, other: RequirementFault): number {
+  return one.line - other.line || one.column - other.column;
 }
 
 function fieldOf(
@@ -284,16 +276,25 @@ function fieldOf(
   };
 }
 
-function crossOf({ source, message }: RuleDefinition): JsonValue {
-  return { rule: source, ...(message === undefined ? {} : { error_message: message }) };
+function listed<K extends string>(key: K, list: readonly JsonValue[]): { [P in K]?: JsonValue } {
+  const entry: { [P in K]?: JsonValue } = {};
+  if (list.length > 0) entry[key] = [...list];
+  return entry;
 }
 
 function checkOf({ verifier, params }: VerifyDefinition): JsonObject {
   return { verifier, ...params };
 }
 
-function listed<K extends string>(key: K, list: readonly JsonValue[]): { [P in K]?: JsonValue } {
-  const entry: { [P in K]?: JsonValue } = {};
-  if (list.length > 0) entry[key] = [...list];
-  return entry;
+function crossOf({ source, message }: RuleDefinition): JsonValue {
+  return { rule: source, ...(message === undefined ? {} : { error_message: message }) };
+}
+
+function headOf(inferred: readonly InferredRequirement[]): string[] {
+  const file = inferred[0]?.file ?? "the phase's text";
+  const guesses = inferred.filter(({ certainty }) => certainty === "guess");
+  return [
+    `# Read out of ${file} by "phasegate gate freeze". From now on this file counts, not the text.`,
+    ...guesses.map(({ name, type, line }) => `# Guessed from line ${line}: ${name}, ${type}. Is it meant so?`),
+  ];
 }

@@ -16,17 +16,6 @@ export interface MarkedText {
   readonly marks: readonly Mark[];
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&gt;": ">",
-  "&lt;": "<",
-  "&amp;": "&",
-  "&quot;": '"',
-  "&#39;": "'",
-  "&nbsp;": " ",
-  "&ge;": "≥",
-  "&le;": "≤",
-};
-
 interface Opened {
   readonly sign: string;
   readonly start: number;
@@ -58,6 +47,41 @@ export function readMarks(text: string): MarkedText {
   return { plain, marks: outermost(marks) };
 }
 
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&gt;": ">",
+  "&lt;": "<",
+  "&amp;": "&",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&nbsp;": " ",
+  "&ge;": "≥",
+  "&le;": "≤",
+};
+
+/** A text with its entities as the characters that they stand for. */
+export function decoded(text: string): string {
+  return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
+}
+
+/** A text with what is in code marks blanked out, so that no word in it counts; of the same length. */
+export function withoutCode({ plain, marks }: MarkedText): string {
+  let text = plain;
+  for (const { kind, start, end } of marks) {
+    if (kind === "code") text = text.slice(0, start) + "\uFFFC".repeat(end - start) + text.slice(end);
+  }
+  return text;
+}
+
+/** A part of a marked text. */
+export function partOf({ plain, marks }: MarkedText, start: number, end: number): MarkedText {
+  return {
+    plain: plain.slice(start, end),
+    marks: marks
+      .filter((mark) => mark.start >= start && mark.end <= end)
+      .map((mark) => ({ ...mark, start: mark.start - start, end: mark.end - start })),
+  };
+}
+
 /** Without comments and links' addresses, and with HTML's marks as Markdown's. */
 function simplified(text: string): string {
   return withoutComments(text)
@@ -80,11 +104,6 @@ function withoutComments(text: string): string {
   return parts.join("") + text.slice(from);
 }
 
-/** A text with its entities as the characters that they stand for. */
-export function decoded(text: string): string {
-  return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
-}
-
 function codeAt(source: string, at: number): { readonly text: string; readonly end: number } | undefined {
   if (source[at] !== "`") return undefined;
   const fence = /^`+/.exec(source.slice(at, at + 8))?.[0] ?? "`";
@@ -104,6 +123,14 @@ function isDelimiter(source: string, at: number, sign: string, opened: readonly 
   return source.includes(sign, at + sign.length + 1);
 }
 
+function character(source: string, at: number): readonly [taken: number, shown: string] {
+  const character = source[at] ?? "";
+  if (character === "\\" && /[!-/:-@[-`{-~]/.test(source[at + 1] ?? "")) return [2, source[at + 1] ?? ""];
+  const entity = character === "&" ? (/^&[a-z#0-9]{2,5};/.exec(source.slice(at, at + 8))?.[0] ?? "") : "";
+  const decoded = ENTITIES[entity];
+  return decoded === undefined ? [1, character] : [entity.length, decoded];
+}
+
 function toggle(sign: string, plain: string, opened: Opened[], marks: Mark[]): void {
   const index = opened.findIndex((open) => open.sign === sign);
   const [open] = index === -1 ? [] : opened.splice(index, 1);
@@ -116,14 +143,6 @@ function toggle(sign: string, plain: string, opened: Opened[], marks: Mark[]): v
   marks.push({ kind: sign.length === 2 ? "strong" : "emphasis", text, start: open.start, end: plain.length });
 }
 
-function character(source: string, at: number): readonly [taken: number, shown: string] {
-  const character = source[at] ?? "";
-  if (character === "\\" && /[!-/:-@[-`{-~]/.test(source[at + 1] ?? "")) return [2, source[at + 1] ?? ""];
-  const entity = character === "&" ? (/^&[a-z#0-9]{2,5};/.exec(source.slice(at, at + 8))?.[0] ?? "") : "";
-  const decoded = ENTITIES[entity];
-  return decoded === undefined ? [1, character] : [entity.length, decoded];
-}
-
 /** Marks in their order. Of those that lie in each other code counts, else the outer one. */
 function outermost(marks: readonly Mark[]): Mark[] {
   const codes = marks.filter(({ kind }) => kind === "code");
@@ -132,23 +151,4 @@ function outermost(marks: readonly Mark[]): Mark[] {
     .filter((mark) => mark.kind === "code" || !codes.some((code) => holds(mark, code)))
     .filter((mark) => mark.kind !== "emphasis" || !marks.some((other) => other.kind === "strong" && holds(other, mark)))
     .sort((one, other) => one.start - other.start);
-}
-
-/** A text with what is in code marks blanked out, so that no word in it counts; of the same length. */
-export function withoutCode({ plain, marks }: MarkedText): string {
-  let text = plain;
-  for (const { kind, start, end } of marks) {
-    if (kind === "code") text = text.slice(0, start) + "\uFFFC".repeat(end - start) + text.slice(end);
-  }
-  return text;
-}
-
-/** A part of a marked text. */
-export function partOf({ plain, marks }: MarkedText, start: number, end: number): MarkedText {
-  return {
-    plain: plain.slice(start, end),
-    marks: marks
-      .filter((mark) => mark.start >= start && mark.end <= end)
-      .map((mark) => ({ ...mark, start: mark.start - start, end: mark.end - start })),
-  };
 }
