@@ -62,7 +62,7 @@ export function redactShapes(text: string): string {
   return SHAPES.reduce((rest, [shape, mark]) => rest.replace(shape, mark), text);
 }
 
-/** Whether asking later may help. */
+/** True if asking later may help. */
 const PASSES: Readonly<Record<FailureReason, boolean>> = {
   timeout: true,
   network: true,
@@ -76,7 +76,7 @@ const PASSES: Readonly<Record<FailureReason, boolean>> = {
 
 const KEPT = "The report is kept: retry goes on with it.";
 
-/** The error for a question that got no answer. Its words are ours: a provider's may hold a key. */
+/** Returns the error for a question that got no answer. Its words are ours: a provider's may hold a key. */
 export function deciderFailed(
   label: string,
   failure: RequestFailure,
@@ -102,7 +102,7 @@ interface FailureFacts {
   readonly problem?: string | undefined;
   /** What the provider says. It may repeat a key: it is for the exchange alone, once that is redacted. */
   readonly says?: string | undefined;
-  /** Whether asking later may help, where the reason doesn't tell. */
+  /** True if asking later may help, where the reason doesn't tell. */
   readonly retryable?: boolean | undefined;
 }
 
@@ -121,12 +121,12 @@ export class RequestFailure extends Error {
   }
 }
 
-/** A failure for an HTTP status that is no success. */
+/** Returns a failure for an HTTP status that is no success. */
 export function httpFailure(status: number, facts: Omit<FailureFacts, "status"> = {}): RequestFailure {
   return new RequestFailure(status === 429 ? "rate_limit" : "http", { ...facts, status });
 }
 
-/** A failure for an error that no HTTP answer belongs to, by its shape: what it says is not taken along. */
+/** Returns a failure for an error that no HTTP answer belongs to, by its shape: what it says is not taken along. */
 export function failureOf(error: unknown): RequestFailure {
   if (error instanceof RequestFailure) return error;
   const names = chain(error);
@@ -140,7 +140,7 @@ export function failureOf(error: unknown): RequestFailure {
 /** What a limited rate is waited for, where the provider doesn't say how long. */
 const UNSAID_MS = 1000;
 
-/** How long to wait before the one retry, in milliseconds; undefined where there is none. */
+/** Returns how long to wait before the one retry, in milliseconds; undefined where there is none. */
 export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: number): number | undefined {
   const { status = 0, retryAfterMs } = facts;
   switch (reason) {
@@ -157,7 +157,7 @@ export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: n
   }
 }
 
-/** The header `Retry-After`, in seconds or as a date, in milliseconds from now. */
+/** Returns the header `Retry-After`, in seconds or as a date, in milliseconds from now. */
 export function readRetryAfter(value: string | null | undefined): number | undefined {
   const text = value?.trim() ?? "";
   if (text === "") return undefined;
@@ -166,7 +166,7 @@ export function readRetryAfter(value: string | null | undefined): number | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** How long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
+/** Returns how long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
 export function readRetryInfo(body: string): number | undefined {
   const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
   return delay === undefined ? undefined : Number(delay) * 1000;
@@ -236,7 +236,7 @@ function chain(error: unknown): string[] {
   return names;
 }
 
-/** Who is asked again before the time counts the request against the limit: better not at all. */
+/** Returns who is asked again before the time counts the request against the limit: better not at all. */
 function within(milliseconds: number, most: number): number | undefined {
   return milliseconds <= most ? milliseconds : undefined;
 }

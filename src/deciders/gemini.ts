@@ -125,7 +125,7 @@ function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
   };
 }
 
-/** What the variable holds isn't shown: it may be a key in the wrong place. */
+/** Returns what the variable holds isn't shown: it may be a key in the wrong place. */
 function badVariable(field: string, what: string, expected: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `the environment variable ${field} ${what}`, {
     remedy: `Set ${field} to ${expected}, or use a decider that needs no key: LinearDecider, SamplingDecider.`,
@@ -179,7 +179,7 @@ function added(...counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** What the client throws holds the body of the answer. */
+/** Returns what the client throws holds the body of the answer. */
 function refused({ status, headers }: Response, error: unknown) {
   const says = error instanceof Error ? error.message : "";
   const retryAfterMs = readRetryAfter(headers.get("retry-after")) ?? readRetryInfo(says);

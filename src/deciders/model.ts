@@ -105,7 +105,7 @@ export function modelSettings(options: ModelDeciderOptions, secrets: readonly st
   return { timeoutMs, maxRetryAfterMs, maxPromptTokens, onExchange, secrets };
 }
 
-/** An option that can't be taken. What was given isn't shown: it may be a key in the wrong place. */
+/** Returns an option that can't be taken. What was given isn't shown: it may be a key in the wrong place. */
 export function invalidOption(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${field} must be ${expected}`, {
     remedy: `Give ${expected} as ${field}.`,
@@ -204,7 +204,7 @@ async function bounded<T>(
   }
 }
 
-/** A key that a provider repeats in its answer must not get into a context. */
+/** Returns a key that a provider repeats in its answer must not get into a context. */
 function read(reply: ModelReply, { secrets }: ModelSettings): Attempt {
   const result = readDecisionText(redactor(secrets)(reply.text));
   if (result.ok) return { reply, answer: result.answer };
@@ -281,7 +281,7 @@ function tokens(replies: readonly ModelReply[], name: "inputTokens" | "outputTok
   return known.length === 0 ? {} : { [name]: known.reduce((sum, one) => sum + one, 0) };
 }
 
-/** A model that gave no JSON is told so. */
+/** Returns a model that gave no JSON is told so. */
 function told(request: DecisionRequest, { facts: { problem } }: RequestFailure): DecisionRequest {
   if (problem === undefined) return request;
   return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; and then: ${problem}` };

@@ -23,7 +23,7 @@ export interface SamplingParams {
 export interface SamplingServer {
   /** Undefined while nobody is connected. Who has no such property is connected. */
   readonly transport?: object | undefined;
-  /** What the client has said that it can do. */
+  /** Returns what the client has said that it can do. */
   getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
   /** Sends the client a request; the `timeout` is in milliseconds. */
   createMessage(params: SamplingParams, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
@@ -117,7 +117,7 @@ const CANNOT: ReadonlySet<string | number> = new Set([
 ]);
 const BROKEN: ReadonlySet<string | number> = new Set(["NOT_CONNECTED", "CONNECTION_CLOSED", "SEND_FAILED"]);
 
-/** What went wrong; undefined where the client can't be asked at all. */
+/** Returns what went wrong; undefined where the client can't be asked at all. */
 function samplingFailure(error: unknown): RequestFailure | undefined {
   if (error instanceof RequestFailure) return error;
   const code = errorSchema.safeParse(error).data?.code;

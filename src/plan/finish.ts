@@ -9,8 +9,6 @@ import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, durationIn } from "./task-line.js";
 import { phaseTitle } from "./titles.js";
 
-/** How long phases take, where an overview says so: in a table, or in a list of `**Phase 1:** 4-6 hours`. */
-
 /** Durations by the key of a phase. */
 type Durations = ReadonlyMap<string, string>;
 
@@ -72,8 +70,6 @@ export function readDurations(rows: readonly Row[]): Durations {
   return found;
 }
 
-/** The checkboxes of a source that are nothing in its plan: each is reported, so that none is lost in silence. */
-
 const HINT =
   "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or take it out.";
 
@@ -105,8 +101,6 @@ export function reportUnplaced(
     }
   }
 }
-
-/** Gives phases their numbers and tasks their ids: each once, and as they are written where that can be. */
 
 /** A phase with its number, and its tasks with their ids. */
 interface NumberedPhase {

@@ -17,7 +17,7 @@ export interface PlanOrder {
 }
 
 /**
- * The order of a plan's tasks, by Kahn's algorithm, phase after phase. A dependency on a task of a later
+ * Returns the order of a plan's tasks, by Kahn's algorithm, phase after phase. A dependency on a task of a later
  * phase can't be waited for within a phase, so it doesn't count.
  */
 export function planOrder(plan: Plan): PlanOrder {
@@ -38,8 +38,6 @@ export function planOrder(plan: Plan): PlanOrder {
   }
   return { order: waves.flat(), waves, cycles };
 }
-
-/** What a plan says of dependencies, in words, as ids of tasks. */
 
 /** What a text names: tasks by id, phases by key; and what it names that is neither. */
 interface Named {
@@ -65,13 +63,11 @@ export interface LinkedPhase {
   readonly tasks: readonly LinkedTask[];
 }
 
-/** What tasks depend on, as edges between them. */
-
 /** So many dependencies a plan has at most: a phase stands for all its tasks, and each task may name it. */
 const EDGES_MAX = 500_000;
 
 /**
- * The ids that each task depends on, by its own. A phase stands for all its tasks. What isn't there, or is
+ * Returns the ids that each task depends on, by its own. A phase stands for all its tasks. What isn't there, or is
  * the task itself, is reported and left out.
  */
 export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): Map<string, readonly string[]> {
@@ -149,11 +145,6 @@ export function readDependencies(text: string): Named {
   return { tasks, phases, ...(tooLong.length === 0 ? {} : { tooLong }) };
 }
 
-/**
- * The graph of waves that Kiro writes below its tasks: `{"waves": [{"id": 0, "tasks": ["1.1"]}, …]}` in a block
- * of JSON. The tasks of a wave wait for all of the wave before.
- */
-
 /** What tasks wait for, by their ids. */
 export type Waves = ReadonlyMap<string, readonly string[]>;
 
@@ -172,7 +163,7 @@ export function readWaves(source: SourceText, regions: readonly Region[]): Waves
 }
 
 /**
- * A plan as a Mermaid flowchart: a box for each phase, in order, with its tasks and what they depend on. Ids
+ * Returns a plan as a Mermaid flowchart: a box for each phase, in order, with its tasks and what they depend on. Ids
  * of nodes are made up, so that no id of a plan can break the graph.
  */
 export function planMermaid({ phases }: Plan): string {
@@ -295,7 +286,7 @@ function numbersIn(list: string, tooLong: string[]): string[] {
 /** One end of a range: what stands before its last number, and that number. */
 type Ends = readonly [head: string, number: string];
 
-/** All numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */
+/** Returns all numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */
 function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): string[] {
   const steps = Number(last) - Number(first);
   if (steps >= RANGE_MAX) tooLong.push(`${head}${first}-${tail}${last}`);
@@ -312,7 +303,7 @@ function idRange(first: string, last: string, tooLong: string[]): string[] {
   return countUp([head, from], [tail, to], tooLong);
 }
 
-/** What stands before the number that an id ends with, and that number; no number, where it ends with a letter. */
+/** Returns what stands before the number that an id ends with, and that number; no number, where it ends with a letter. */
 function endOf(id: string): Ends {
   let start = id.length;
   while (/^\d$/.test(id.charAt(start - 1))) start -= 1;

@@ -16,16 +16,12 @@ import {
   taskTitle,
 } from "./titles.js";
 
-/** Which rows of a plan name a task, as far as that shows in the row itself. */
-
 /** The ids of tasks in a plan. */
 interface TaskRows {
   readonly idOf: ReadonlyMap<Row, string>;
   /** How often each id stands at the beginning of a row with a checkbox, or of a heading. */
   readonly mentions: ReadonlyMap<string, number>;
 }
-
-/** Headings that may begin a phase, with what is below them, and which of them count. */
 
 /** Where a phase begins. */
 export interface PhaseStart {
@@ -39,9 +35,9 @@ export interface PhaseStart {
 export interface Outline extends TaskRows {
   /** By the index of the row. */
   readonly starts: ReadonlyMap<number, PhaseStart>;
-  /** Whether there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
+  /** True if there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
   readonly grouped: boolean;
-  /** Whether tasks have ids: then a checkbox without one is something else, as a rule. */
+  /** True if tasks have ids: then a checkbox without one is something else, as a rule. */
   readonly identified: boolean;
   /** The index of the first task, where tasks with ids stand below no heading at all. */
   readonly untitled?: number;
@@ -92,13 +88,13 @@ function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
 interface Mention {
   readonly id: string;
   readonly row: Row;
-  /** Whether it is a heading, or has a checkbox. */
+  /** True if it is a heading, or has a checkbox. */
   readonly marked: boolean;
   /** How many rows stand below it. */
   said: number;
 }
 
-/** The mentions of each id; of those without a mark the one below which the most is said, of equals the first. */
+/** Returns the mentions of each id; of those without a mark the one below which the most is said, of equals the first. */
 function byId(mentions: readonly Mention[]) {
   const found = new Map<string, { readonly marked: Mention[]; bare?: Mention }>();
   for (const mention of mentions) {
@@ -162,7 +158,7 @@ function bareId({ kind, depth, checkbox, text }: Row, { ids }: Dialect): string 
   return item || line ? taskTitle(text, ids)?.id : undefined;
 }
 
-/** Whether a row is said of the one before: deeper in its list, or a line of text. */
+/** Checks whether a row is said of the one before: deeper in its list, or a line of text. */
 function isBelow({ kind, depth }: Row, above: Row): boolean {
   return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
 }
@@ -212,7 +208,7 @@ function candidates(
 }
 
 /**
- * A heading, or in a plan that has none of phases a line in bold. `keys` are the phases that have a title as it
+ * Returns a heading, or in a plan that has none of phases a line in bold. `keys` are the phases that have a title as it
  * should be.
  */
 function namedPhase(row: Row, keys: ReadonlySet<string>): PhaseStart | undefined {
@@ -253,7 +249,7 @@ function full(all: readonly Candidate[]): Candidate[] {
   return all.filter(({ tasks }) => tasks.length > 0);
 }
 
-/** How deep a heading is, and below which other one. */
+/** Returns how deep a heading is, and below which other one. */
 function placeOf({ level, parent }: Candidate): string {
   return `${level} ${parent}`;
 }
@@ -297,7 +293,7 @@ function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined 
   return start?.key === undefined ? undefined : start;
 }
 
-/** A section without a number has the one that all its tasks begin with. */
+/** Returns a section without a number has the one that all its tasks begin with. */
 function withKey(section: Candidate): Candidate {
   const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
   const [key] = parts;

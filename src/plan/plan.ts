@@ -48,9 +48,9 @@ export interface PlanTask {
   readonly state: TaskState;
   /** The task's own checkbox, if it has one: headings have none, as a rule. */
   readonly checkbox?: Checkbox;
-  /** Whether the plan says that it may be left out. */
+  /** True if the plan says that it may be left out. */
   readonly optional: boolean;
-  /** Whether the plan says that it may run beside others. */
+  /** True if the plan says that it may run beside others. */
   readonly parallel: boolean;
   /** The user story that it belongs to: `US1`. */
   readonly story?: string;

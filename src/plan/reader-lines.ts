@@ -49,8 +49,6 @@ export function openOther(state: ReaderState, { field, name }: Label, row: Row):
   state.open({ kind: "other", depth: row.depth, section: false, name, done: () => {} });
 }
 
-/** Takes in lines of text: labels, tasks in bold, goals, and sentences that are a gate. */
-
 /** How deep a line in bold is that stands for a heading. */
 const LINE = 7;
 
@@ -78,7 +76,7 @@ export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, 
   state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
 }
 
-/** Whether an item is one of the list below a label: the first decides how deep the others are at least. */
+/** Checks whether an item is one of the list below a label: the first decides how deep the others are at least. */
 function isInside({ depth, first }: Block, row: Row): boolean {
   const bold = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? labelOf(row.text) : undefined;
   if (bold !== undefined && bold.field !== "other" && row.depth <= (first ?? depth)) return false;
@@ -86,7 +84,7 @@ function isInside({ depth, first }: Block, row: Row): boolean {
   return row.depth > depth || row.checkbox !== undefined || labelOf(row.text) === undefined;
 }
 
-/** Whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
+/** Checks whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
 function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
   if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
   const id = state.outline.idOf.get(row);
@@ -94,12 +92,12 @@ function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
   return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);
 }
 
-/** Whether an item is deeper than the task that is open. */
+/** Checks whether an item is deeper than the task that is open. */
 function isBelowTask({ task }: ReaderState, row: Row): boolean {
   return task !== undefined && "item" in task.place && row.depth > task.place.item;
 }
 
-/** Whether an item is a task: by its id, or, where ids say nothing, by its checkbox. */
+/** Checks whether an item is a task: by its id, or, where ids say nothing, by its checkbox. */
 function isTask(state: ReaderState, row: Row): boolean {
   const { phase, task, dialect, outline } = state;
   if (phase === undefined) return false;
@@ -110,8 +108,6 @@ function isTask(state: ReaderState, row: Row): boolean {
   // In a plan with ids a checkbox without one is a task only beside tasks.
   return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
 }
-
-/** Opens the lists that are gates. */
 
 /** In the section of a gate other labels group its items, or lead up to them. */
 function staysInGate(open: boolean, { field }: Label): boolean {
@@ -125,13 +121,11 @@ function addText(state: ReaderState, { name, text }: Label, row: Row): void {
   state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
 }
 
-/** A label that stands where the first criterion would be names a group of them, and so do those after it. */
+/** Returns a label that stands where the first criterion would be names a group of them, and so do those after it. */
 function groups(block: Block): boolean {
   if (block.items.length + block.bullets.length === 0) block.grouped = true;
   return block.grouped === true;
 }
-
-/** What a label does: it says something of the task or the phase, or opens the list that follows. */
 
 /** Labels that a task has also where they are not indented as the task is. */
 const OF_TASKS: ReadonlySet<Field> = new Set([
@@ -145,7 +139,7 @@ const OF_TASKS: ReadonlySet<Field> = new Set([
   "status",
 ]);
 
-/** The task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
+/** Returns the task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
 function taskOf({ task }: ReaderState, { field, name }: Label, row: Row): TaskDraft | undefined {
   if (task === undefined || (field === "success" && /\bphase\b/i.test(name))) return undefined;
   if ("heading" in task.place || OF_TASKS.has(field)) return task;
@@ -249,7 +243,7 @@ function readGroupedLabel(state: ReaderState, row: Row): void {
   }
 }
 
-/** Whether a line is in bold from its beginning to its end. */
+/** Checks whether a line is in bold from its beginning to its end. */
 function isBold(text: string): boolean {
   return /^(\*\*|__)[^*]+\1:?$/.test(text);
 }

@@ -47,7 +47,7 @@ function readHeading(state: ReaderState, row: Row): void {
     openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
 }
 
-/** A heading of a task: with the word, with a `T012`, or `1.2` in phase 1, and deeper than the phase's own. */
+/** Returns a heading of a task: with the word, with a `T012`, or `1.2` in phase 1, and deeper than the phase's own. */
 function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
   const id = outline.idOf.get(row);
   if (phase === undefined || id === undefined) return false;

@@ -23,13 +23,6 @@ export interface Row {
   readonly checkbox?: FoundCheckbox;
 }
 
-/**
- * A source cut into pieces, each parsed by itself: micromark's time grows with the square of the text. It is
- * cut only where nothing goes on; that a list is cut between two items changes nothing for a reader of rows.
- * What isn't to be read, code and comments, is blanked before. Only blocks are parsed: emphasis, links and the
- * like cost most of the time and say nothing of a plan's shape.
- */
-
 /** The blocks of one piece. */
 interface Section {
   /** What has to be added to the line numbers of the blocks, which begin at 1, for lines from 0. */
@@ -37,7 +30,7 @@ interface Section {
   readonly blocks: readonly RootContent[];
 }
 
-/** All rows of a source, in order. */
+/** Returns all rows of a source, in order. */
 export function readRows(source: SourceText, sections: Iterable<Section>): Row[] {
   const rows: Row[] = [];
   for (const { base, blocks } of sections) addBlocks(blocks, { source, rows, base }, -1);
@@ -78,7 +71,7 @@ export function* parseSections(source: SourceText, regions: readonly Region[], f
   }
 }
 
-/** The lines, from 0, of such checkboxes. Where no code holds any, nothing is parsed. */
+/** Returns the lines, from 0, of such checkboxes. Where no code holds any, nothing is parsed. */
 export function strictTextLines(source: SourceText, regions: readonly Region[]): ReadonlySet<number> {
   const lines = regions.flatMap((region) => linesWithCheckbox(source, region));
   if (lines.length === 0) return new Set();
@@ -143,7 +136,7 @@ const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 
-/** A line over one of `=`, or a title of a plan over one of `-`, which otherwise is a rule. */
+/** Returns a line over one of `=`, or a title of a plan over one of `-`, which otherwise is a rule. */
 function isUnderlined(source: SourceText, first: number, last: number): boolean {
   const next = source.text(first + 1);
   if (last > first + 1 || !RULE.test(next)) return false;
@@ -237,7 +230,7 @@ function checkSections(lines: readonly string[], file: string): void {
 
 const BULLET = /^[-*+][ \t]+\S/;
 
-/** Whether nothing before a line has to do with it: headings and bullets end all, as does a blank line. */
+/** Checks whether nothing before a line has to do with it: headings and bullets end all, as does a blank line. */
 function beginsAnew(lines: readonly string[], line: number): boolean {
   const text = lines[line] ?? "";
   return ATX_HEADING.test(text) || BULLET.test(text) || (/^\S/.test(text) && (lines[line - 1] ?? "").trim() === "");
@@ -249,18 +242,12 @@ function linesWithCheckbox(source: SourceText, { kind, start, end }: Region): nu
   return lines.filter((line) => checkboxesIn(source.text(line)).length > 0);
 }
 
-/**
- * Checkboxes in what is read as code here, but is text to strict CommonMark: code that is indented too far,
- * begins within HTML, or stands where a sample within a sample has turned code and text around. Others see
- * them as checkboxes, so none of them may be passed over in silence.
- */
-
 /** A source up to this length is parsed as a whole; a longer one between headings, as parsing takes long. */
 const WHOLE_MAX = 256 * 1024;
 
 const HEADING_LINE = /^#{1,6}[ \t]/;
 
-/** The whole, or what stands between headings that are in no code. */
+/** Returns the whole, or what stands between headings that are in no code. */
 function stretches(source: SourceText, regions: readonly Region[]): (readonly [number, number])[] {
   const last = source.lines.length;
   if ((source.lines.at(-1)?.offset ?? 0) <= WHOLE_MAX) return [[0, last]];

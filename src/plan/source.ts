@@ -28,17 +28,17 @@ export class SourceText {
     this.lines = lines;
   }
 
-  /** The text of a line, from 0; empty for one that is not there. */
+  /** Returns the text of a line, from 0; empty for one that is not there. */
   text(line: number): string {
     return this.lines[line]?.text ?? "";
   }
 
-  /** The place of a character: line and column from 0, as they are counted here. */
+  /** Returns the place of a character: line and column from 0, as they are counted here. */
   position(line: number, column: number): PlanPosition {
     return { line: line + 1, column: column + 1, offset: (this.lines[line]?.offset ?? 0) + column };
   }
 
-  /** The place of a character by its offset. */
+  /** Returns the place of a character by its offset. */
   at(offset: number): PlanPosition {
     let [low, high] = [0, this.lines.length - 1];
     while (low < high) {
@@ -60,7 +60,7 @@ export interface Region {
   readonly end: number;
   /** Where strict CommonMark would end it: only for a sample within a sample. */
   readonly strictEnd?: number;
-  /** Whether nothing closes it: it runs to the end. */
+  /** True if nothing closes it: it runs to the end. */
   readonly unclosed: boolean;
 }
 
@@ -97,8 +97,6 @@ const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
 
 const LATER = /^[ \t]*(?!1[.)])\d/;
 
-/** In which list items or quotes a line stands: code in them ends where they do, whether it is closed or not. */
-
 const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
 
 const QUOTED = /^[ \t]*>/;
@@ -107,7 +105,7 @@ const QUOTED = /^[ \t]*>/;
 class Containers {
   /** The columns at which the text of the items that are open begins. */
   #open: number[] = [];
-  /** Whether the line before is text that the next one may go on with. */
+  /** True if the line before is text that the next one may go on with. */
   #text = false;
 
   /** Takes in the next line outside of code. */
@@ -129,7 +127,7 @@ class Containers {
     }
   }
 
-  /** What a line stands in that begins code. */
+  /** Returns what a line stands in that begins code. */
   around(text: string): Container {
     this.#close(text);
     const column = this.#open.at(-1) ?? 0;
@@ -162,8 +160,6 @@ interface Before {
   lines: number;
 }
 
-/** Which lines of a source are code or comments. */
-
 const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
 const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
 
@@ -185,16 +181,9 @@ interface Fence {
   readonly info: string;
 }
 
-/**
- * Where code between fences ends. CommonMark ends a fence at the first bare fence, so that a sample within a
- * sample (```` ```bash ```` in ```` ```markdown ````) turns code and text around: whatever follows is lost
- * until the next fence. Here a fence with a language inside another one opens a level of its own, if both are
- * closed and the outer one isn't code that holds headings of the plan.
- */
-
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
 
-/** The fence that a line is. */
+/** Returns the fence that a line is. */
 function fenceOf(text: string): Fence | undefined {
   const [before = "", run] = FENCE.exec(text) ?? [];
   const info = text.slice(before.length);
@@ -242,7 +231,7 @@ function fenced(source: SourceText, start: number, opening: Fence, container: Co
   return { kind: "code", start, end: last, unclosed: true };
 }
 
-/** Whether a line stands outside of a container, which ends there. */
+/** Checks whether a line stands outside of a container, which ends there. */
 function leaves(text: string, { column, quoted }: Container): boolean {
   if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
   return column > 0 && text.trim() !== "" && indentOf(text) < column;

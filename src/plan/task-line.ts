@@ -54,7 +54,7 @@ const DURATION = new RegExp(
   "i",
 );
 
-/** A name and the duration in brackets at its end, if what stands there is one. */
+/** Returns a name and the duration in brackets at its end, if what stands there is one. */
 export function splitTime(text: string): { readonly name: string; readonly time?: string } {
   const ending = ENDING.exec(text);
   const inside = ending?.[1];
@@ -62,7 +62,7 @@ export function splitTime(text: string): { readonly name: string; readonly time?
   return { name: text.slice(0, ending.index).trim(), time: inside.trim() };
 }
 
-/** The first duration that a text names. */
+/** Returns the first duration that a text names. */
 export function durationIn(text: string): string | undefined {
   return DURATION.test(text) ? text.trim() : undefined;
 }
@@ -70,7 +70,7 @@ export function durationIn(text: string): string | undefined {
 /** A word in code that looks like emphasis: `__init__`. */
 const DUNDER = /^__[a-z0-9]+(?:_[a-z0-9]+)*__$/;
 
-/** A text without the marks of emphasis around the whole of it, or left over from a label. */
+/** Returns a text without the marks of emphasis around the whole of it, or left over from a label. */
 export function bare(text: string): string {
   const halves = (text.match(/\*\*/g) ?? []).length;
   const trimmed = text.trim();
@@ -89,15 +89,10 @@ export function filesIn(text: string): string[] {
 /** A comment that holds no other's beginning: each is looked through once. */
 const COMMENT = /<!--(?:(?!<!--).)*?-->/g;
 
-/** A line without the comments in it. */
+/** Returns a line without the comments in it. */
 export function withoutComments(text: string): string {
   return text.replace(COMMENT, "");
 }
-
-/**
- * Checkboxes as people write them. To GFM only `[ ]` and `[x]` after a list marker are any; the rest (`[-]`,
- * `[~]`, `[ ]*`, `[]`, a bare `[ ]`, `**[ ] Task**`, one in a table) is plain text to it, and would be lost.
- */
 
 /** A checkbox in a line: columns from 0. */
 export interface FoundCheckbox {
@@ -113,7 +108,7 @@ export interface FoundCheckbox {
 
 const TICK = /^(?:[xX]|[✓✔☑✅]\uFE0F?)$/u;
 
-/** Whether a mark says that something is done. */
+/** Checks whether a mark says that something is done. */
 export function isTicked(mark: string): boolean {
   return TICK.test(mark);
 }
@@ -123,7 +118,7 @@ const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?
 /** `[x](…)` is a link. */
 const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
 
-/** The checkbox that a text begins with, after `column`; emphasis may stand before it. */
+/** Returns the checkbox that a text begins with, after `column`; emphasis may stand before it. */
 export function checkboxAt(text: string, column: number): FoundCheckbox | undefined {
   AT_START.lastIndex = column;
   const match = AT_START.exec(text);
@@ -132,7 +127,7 @@ export function checkboxAt(text: string, column: number): FoundCheckbox | undefi
 
 const ANYWHERE = new RegExp(BOX, "gu");
 
-/** All checkboxes of a line, wherever they stand, but those in code spans. */
+/** Returns all checkboxes of a line, wherever they stand, but those in code spans. */
 export function checkboxesIn(text: string): FoundCheckbox[] {
   if (!text.includes("[")) return [];
   const open = withoutCode(text);
@@ -146,7 +141,7 @@ const ID =
   /^((story|section) )?[#§]?[a-z_-]{0,40}\d[\d.]*[a-z]?( ?([-–—]|to |through ) ?[a-z_-]{0,40}\d[\d.]*[a-z]?)?( \([^()]*\))?$/i;
 
 /**
- * The requirements that a text names, one each, if it is a list of ids: as they are written, without marks,
+ * Returns the requirements that a text names, one each, if it is a list of ids: as they are written, without marks,
  * links and the word. Any other text is one, `None` is none.
  */
 export function readReferences(text: string): readonly string[] {
@@ -190,7 +185,7 @@ function criterionId(reference: string): string {
   return /^AC/i.test(reference) ? reference : `AC ${reference}`;
 }
 
-/** A line with backticks in place of its code spans. */
+/** Returns a line with backticks in place of its code spans. */
 function withoutCode(text: string): string {
   if (!text.includes("`")) return text;
   let open = "";

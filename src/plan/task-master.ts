@@ -67,8 +67,6 @@ interface Tag {
   readonly position: PlanPosition;
 }
 
-/** The tasks of a tasks.json, with their places. Ids are numbers in some files and texts in others, and mixed in some. */
-
 const idSchema = z.union([z.string(), z.number()]).transform(String);
 const textSchema = z.string().nullish();
 
@@ -212,7 +210,7 @@ function stateOf(status: string | null | undefined): TaskState {
 const STATUS = /^("status"\s*:\s*)("(?:[^"\\]|\\.)*"|null)/;
 const STATUS_MAX = 1000;
 
-/** What changes `"status"`, or puts it in, and nothing else; undefined where it says so already. */
+/** Returns what changes `"status"`, or puts it in, and nothing else; undefined where it says so already. */
 function statusEdit(text: string, { entries }: JsonPlace, done: boolean): Edit | undefined {
   const offset = entries.get("status")?.offset;
   if (offset === undefined) {

@@ -7,14 +7,14 @@ import { isTicked } from "./task-line.js";
 
 /** What is written. */
 export interface TickOptions {
-  /** Whether the task's acceptance criteria are ticked too. Default false. */
+  /** True if the task's acceptance criteria are ticked too. Default false. */
   readonly criteria?: boolean;
   /** `false` takes the ticks back. Default true. */
   readonly done?: boolean;
 }
 
 /**
- * The source with a task ticked; every other character is as it was. `plan` must be what was read from this
+ * Returns the source with a task ticked; every other character is as it was. `plan` must be what was read from this
  * very text. A task without a checkbox of its own, a heading as a rule, changes nothing but its criteria.
  *
  * Throws `INVALID_INPUT` for an id that the plan doesn't have, and where the text isn't the plan's.
@@ -26,7 +26,7 @@ export function tickTask(markdown: string, plan: Plan, taskId: string, options: 
   return tickTasks(markdown, [task], options);
 }
 
-/** The source with all of these tasks ticked. */
+/** Returns the source with all of these tasks ticked. */
 export function tickTasks(markdown: string, tasks: readonly PlanTask[], options: TickOptions = {}): string {
   const { criteria = false, done = true } = options;
   const boxes = tasks.flatMap((task) => [
@@ -46,7 +46,7 @@ export interface Edit {
   readonly text: string;
 }
 
-/** A text with pieces replaced, all of which are named by their place in the text as it is. They may not overlap. */
+/** Returns a text with pieces replaced, all of which are named by their place in the text as it is. They may not overlap. */
 export function withEdits(source: string, edits: readonly Edit[]): string {
   const parts: string[] = [];
   let end = 0;
@@ -66,7 +66,7 @@ function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID
   });
 }
 
-/** What writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
+/** Returns what writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
 function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
   const { offset } = position;
   const there = markdown.charAt(offset);

@@ -1,7 +1,5 @@
 import { withoutAtEnd } from "../workflow/from-markdown.js";
 
-/** What titles and items of plans look like: phases, tasks, gates. */
-
 /** The number or letter of a phase as it is written, and its name. */
 export interface PhaseTitle {
   readonly key: string;
@@ -14,7 +12,7 @@ export type TaskIds = "task" | "T" | "number";
 const PHASE =
   /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
 
-/** The title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
+/** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
 export function phaseTitle(title: string): PhaseTitle | undefined {
   const text = title.replace(/(?:\*\*|__):?/g, "").trim();
   const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
@@ -34,7 +32,7 @@ export function loosePhaseTitle(title: string): PhaseTitle | undefined {
 
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
 
-/** A title such as `3. Setup`. */
+/** Returns a title such as `3. Setup`. */
 export function numberedTitle(title: string): PhaseTitle | undefined {
   const [, key, name] = NUMBERED.exec(title.replace(/\*\*|__/g, "")) ?? [];
   return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
@@ -55,7 +53,7 @@ const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
 /** Spaces, a colon and what is left of a bold label; but underscores that a name begins with, `__proto__`, are its own. */
 const AFTER_ID = /^(?:[\s*~]|_+(?![_\p{L}\p{N}]))*[:.)–—-]*(?:[\s*~]|_+(?![_\p{L}\p{N}]))*/u;
 
-/** The title of a task, in the first of the given forms that it has. */
+/** Returns the title of a task, in the first of the given forms that it has. */
 export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
   for (const form of forms) {
     const [before = "", id] = TASK_IDS[form].exec(text) ?? [];
@@ -64,7 +62,7 @@ export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | 
   return undefined;
 }
 
-/** The title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
+/** Returns the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
 export function isGateTitle(title: string): boolean {
   return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b/iu.test(
     title,
@@ -74,14 +72,12 @@ export function isGateTitle(title: string): boolean {
 /** What comes after a gate: `before Phase 2`, `→ Phase 2`. */
 const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w+/gi;
 
-/** The phase that a title speaks of, by its key; `final` for the last one. A phase that it leads to is none. */
+/** Returns the phase that a title speaks of, by its key; `final` for the last one. A phase that it leads to is none. */
 export function mentionedPhase(title: string): string | undefined {
   const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
   if (key !== undefined) return key.toLowerCase();
   return /\bfinal\b/i.test(title) ? "final" : undefined;
 }
-
-/** Labels such as `**Goal:** …`, `Dependencies: …` or `_Requirements: 1.2_`, and what each of them means. */
 
 /** What a label's text or list is. `other` is a label that says nothing of a plan. */
 export type Field =
@@ -110,7 +106,7 @@ export interface Label {
 /** Where checkboxes without ids would be tasks, below titles and labels with these words they aren't. */
 export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
 
-/** The label that a line of text or a list item begins with, if it does. */
+/** Returns the label that a line of text or a list item begins with, if it does. */
 export function labelOf(text: string): Label | undefined {
   const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
   return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
@@ -140,7 +136,7 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["status", /^status$/],
 ];
 
-/** What a title or a label's name means. What must hold for a phase to be complete is its gate. */
+/** Returns what a title or a label's name means. What must hold for a phase to be complete is its gate. */
 export function fieldOf(name: string): Field {
   const words = plain(name);
   if (/\bphase\b/i.test(name)) {
@@ -193,7 +189,7 @@ function plainLabel(line: string): Label | undefined {
   return leading === null ? undefined : label(leading[1] ?? "", "");
 }
 
-/** A name as the table has it: lower case, without marks, remarks and the number of a phase or task. */
+/** Returns a name as the table has it: lower case, without marks, remarks and the number of a phase or task. */
 function plain(name: string): string {
   return name
     .toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * Values that a field's rules may take, most telling first: what agents are shown should look like evidence.
- * They are made of what stands in the rules themselves, and nobody relies on them: each is tried.
+ * Example values that may pass a field's rules, the most plausible first. They are made from the constants in the
+ * rules; the caller tries each.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { isBlank, isOfType, USUAL_EXAMPLES } from "../workflow/field-types.js";
@@ -12,10 +12,10 @@ import type { CompiledRule } from "./rule-types.js";
 import { boundedRule, type RuleOutcome } from "./run.js";
 import { memberOf, nodesOf } from "./tree.js";
 
-/** The longest text and the longest list that is made up. */
+/** Maximum length of a generated text or list. */
 export const SIZE_MAX = 1000;
 
-/** Values of a type to try, each once. `others` are values that rules may compare with. */
+/** Returns values of a type to try, without duplicates. `others` are values that the rules may compare with. */
 export function candidateValues(
   type: FieldType,
   trees: readonly ASTNode[],
@@ -32,23 +32,23 @@ export function candidateValues(
   return [...new Map(made.map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** A rule of a field, as values are tried by it. */
+/** A rule that can be tried on values. */
 export interface TrialRule {
   /** As its author wrote it. */
   readonly source: string;
   readonly compiled: CompiledRule;
-  /** The fields of evidence that it names. */
+  /** The evidence fields that it uses. */
   readonly names: readonly string[];
   run(value: JsonValue, type: FieldType, evidence: EvidenceValue): RuleOutcome;
 }
 
-/** What a workflow's files don't tell. */
+/** Names that only a session has. */
 const UNKNOWN: ReadonlySet<string> = new Set(["artifacts", "plan", "session"]);
 
-/** How many steps a rule may take on a value that is only tried. */
+/** Maximum number of steps of a rule on a trial value. */
 const STEPS_MAX = 10_000;
 
-/** A rule to try values by; undefined where it hangs on what only a session has. */
+/** Returns a rule for trials; undefined if it depends on a session. */
 export function trialRule(source: string, compiled: CompiledRule, params: JsonObject): TrialRule | undefined {
   if (compiled.names === undefined || nodesOf(compiled.tree).some((node) => node.op === "id" && UNKNOWN.has(node.args)))
     return undefined;
@@ -62,7 +62,7 @@ export function trialRule(source: string, compiled: CompiledRule, params: JsonOb
   };
 }
 
-/** What keeps a field from taking a value, as part of a sentence; undefined where nothing does. */
+/** Returns why a field refuses a value, as part of a sentence; undefined if it accepts it. */
 export function faultOfValue(
   { name, type, required }: FieldDefinition,
   rules: readonly TrialRule[],
@@ -80,7 +80,7 @@ export function faultOfValue(
   return undefined;
 }
 
-/** What rules speak of. */
+/** The constants in rules. */
 interface Spoken {
   readonly numbers: readonly number[];
   readonly texts: readonly string[];
@@ -103,14 +103,14 @@ function spokenOf(trees: readonly ASTNode[], values: readonly JsonValue[]): Spok
   return { numbers: [...new Set(numbers)], texts: [...new Set(texts)], keys: [...new Set([...keys, ...texts])] };
 }
 
-/** The scalars in values, however deep. */
+/** Returns the scalars in values, however deep. */
 function leaves(values: readonly JsonValue[]): JsonValue[] {
   return values.flatMap((value) => {
     return typeof value === "object" && value !== null ? leaves(Object.values(value)) : [value];
   });
 }
 
-/** Between two bounds first, then at them, then beyond them. */
+/** Returns numbers between two bounds, then the bounds, then numbers beyond them. */
 function numbersOf({ numbers }: Spoken): number[] {
   const between = numbers.slice(1).map((number, index) => (number + (numbers[index] ?? 0)) / 2);
   const made = [...between.map(Math.round), ...between, ...numbers, 0, 1, -1];
@@ -135,7 +135,7 @@ function sizesOf({ numbers }: Spoken): number[] {
   return [...new Set([1, 2, 3, ...sizes])].filter((size) => size > 0 && size <= SIZE_MAX);
 }
 
-/** A text of so many characters, blanks neither before nor behind it. */
+/** Returns a text of a given length without spaces at its ends. */
 function textOfSize(size: number): string {
   const text = String(USUAL_EXAMPLES.string);
   return size <= text.length ? text.slice(0, size).replace(/ $/, "s") : `${text.padEnd(size - 1, ", and more")}.`;

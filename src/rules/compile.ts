@@ -1,3 +1,8 @@
+/**
+ * Compiles rules: the values and types they see, operators and functions added to CEL, regular expressions in linear
+ * time, and explanations of invalid rules. Division by zero and overflow are errors here, because CEL's `double` allows
+ * `1.0 / 0.0 > 80` silently and JSON has no such number.
+ */
 import type { ASTNode, Environment, TypeCheckResult } from "@marcbachmann/cel-js";
 import { saysNothing, typeOfValue, visibleText } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
@@ -8,16 +13,16 @@ import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
 import { literalText, memberOf, nodesOf, TYPE_SIZE_MAX, typeSize } from "./tree.js";
 
 /**
- * What rules see of evidence: the fields that a gate declares, and none that was not handed in. A class of its
- * own, so that the language knows its fields and their types.
+ * The evidence as rules see it: only fields that the gate declares and that were submitted. It is a class so that CEL
+ * knows its fields and their types.
  */
 export class EvidenceValue extends Map<string, unknown> {}
-/** What rules see of a validator's parameters. */
+/** The parameters of a validator as rules see them. */
 export class ParamsValue extends Map<string, unknown> {}
-/** What rules see of a session. */
+/** The session as rules see it. */
 export class SessionValue extends Map<string, unknown> {}
 
-/** The language's type for each type of field. */
+/** The CEL type of each field type. */
 export const RULE_TYPES: Record<FieldType, string> = {
   boolean: "bool",
   integer: "int",
@@ -28,7 +33,7 @@ export const RULE_TYPES: Record<FieldType, string> = {
   any: "dyn",
 };
 
-/** What a rule may know of a session, and as what. */
+/** The members of a session that rules can use, with their types. */
 export const SESSION_TYPES = {
   id: "string",
   workflow_type: "string",
@@ -37,7 +42,7 @@ export const SESSION_TYPES = {
   attempt: "int",
 } as const;
 
-/** A value as rules see it: a declared integer is one to them, every other number a double. */
+/** Returns a value as rules see it: a declared integer stays an integer, every other number is a double. */
 export function ruleValue(value: JsonValue, type: FieldType): unknown {
   return type === "integer" && Number.isSafeInteger(value) ? BigInt(Number(value)) : value;
 }
@@ -57,8 +62,8 @@ export function ruleParams(params: JsonObject): {
 type Numeric = bigint | number;
 
 /**
- * JSON has one kind of number and the language two: declared integers are `int`, all other numbers `double`.
- * These overloads let them meet, as `passed + 1 == 13` and `coverage >= 80` are meant.
+ * Adds operators that mix integers and doubles. JSON has one type of number and CEL has two, so without these `passed +
+ * 1 == 13` and `coverage >= 80` would be type errors.
  */
 export function registerOperators(environment: Environment): void {
   const mixed: Record<string, (a: Numeric, b: Numeric) => number> = {
@@ -76,13 +81,12 @@ export function registerOperators(environment: Environment): void {
   environment.registerOperator("int == double", (a: bigint, b: number) => Number(a) === b);
 }
 
-/** Told so, the language doesn't look whether there is something to wait for. */
+/** Tells CEL that there is nothing to await. */
 const SYNC = { async: false };
 
 /**
- * Functions beside the language's own. Lambdas are read as these where Python means something else than CEL:
- * a division that has no remainder, a remainder with the divisor's sign, whole numbers that JSON can't tell
- * from others. Named validators ask for what is visible of a value.
+ * Adds functions for Python lambdas, where Python differs from CEL: exact division, remainder with the divisor's sign,
+ * and integers that JSON can't distinguish from doubles. Named validators use `visible`.
  */
 export function registerFunctions(environment: Environment): void {
   for (const left of ["int", "double"]) {
@@ -108,8 +112,8 @@ export function registerFunctions(environment: Environment): void {
 }
 
 /**
- * Throws a `RangeError` for a pattern that is too long, or becomes too many steps. They are counted on its text: making
- * them takes seconds and gigabytes where a long part is repeated.
+ * Throws a `RangeError` for a pattern that is too long or compiles to too many steps. The steps are counted in its
+ * text, because compiling a long repeated part takes seconds and gigabytes.
  */
 export function requireSmallPattern(pattern: string): void {
   if (pattern.length > PATTERN_MAX) throw new RangeError(`a pattern is longer than ${PATTERN_MAX} characters`);
@@ -120,14 +124,14 @@ export function requireSmallPattern(pattern: string): void {
 type Re2 = typeof import("@bufbuild/re2");
 type Pattern = InstanceType<Re2["RE2JS"]>;
 
-/** The name that calls of `matches` get: the language's own runs on an engine that can take for ever. */
+/** The replacement for `matches`: CEL's own runs on an engine without a time bound. */
 const LINEAR_MATCHES = "matches_linear";
 
-/** How many compiled patterns are kept, and how many steps they may have together: each takes some 500 bytes. */
+/** Maximum number of compiled patterns in the cache, and of their steps together; each step takes some 500 bytes. */
 const KEPT = 256;
 const KEPT_STEPS = 100_000;
 
-/** Regular expressions in RE2's syntax, matched in time that grows with the text and never faster. */
+/** Regular expressions in RE2 syntax, matched in linear time. */
 export class Patterns {
   readonly #re2: Re2;
   readonly #compiled = new Map<string, Pattern>();
@@ -137,7 +141,7 @@ export class Patterns {
     this.#re2 = re2;
   }
 
-  /** What is wrong with a pattern; undefined if nothing is. */
+  /** Returns what is wrong with a pattern; undefined if nothing is. */
   fault(pattern: string): string | undefined {
     try {
       this.#compile(pattern);
@@ -147,7 +151,7 @@ export class Patterns {
     }
   }
 
-  /** How many steps of its engine a pattern takes for a character, at most; a text that is no pattern takes none. */
+  /** Returns the maximum number of engine steps per character; 0 for an invalid pattern. */
   steps(pattern: string): number {
     try {
       return stepsOf(this.#compile(pattern));
@@ -177,7 +181,7 @@ export class Patterns {
   }
 }
 
-/** Reads and type-checks a rule. Never throws for what the text holds. */
+/** Parses and type-checks a rule. Never throws because of its text. */
 export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): CompiledRule | RuleFault {
   const large = tooLarge(cel, scope);
   if (large !== undefined) return large;
@@ -213,7 +217,7 @@ function floorMod(a: Numeric, b: Numeric): number {
   return ((Number(a) % Number(b)) + Number(b)) % Number(b);
 }
 
-/** Without what says nothing: `["", null]` is as good as empty. */
+/** Removes items without content: `["", null]` counts as empty. */
 function visibleItems(list: readonly JsonValue[]): JsonValue[] {
   return list.filter((item) => !saysNothing(item));
 }
@@ -222,11 +226,11 @@ function visibleEntries(map: Readonly<Record<string, JsonValue>>): Map<string, J
   return new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
 }
 
-/** A pattern's parts: a text between `\Q` and `\E`, a class of characters, a repetition, or one character. */
+/** A part of a pattern: text between `\Q` and `\E`, a character class, a repetition, or one character. */
 const PART =
   /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
 
-/** Returns how many steps a pattern becomes at most: two for each of its parts, as often as the part is repeated. */
+/** Returns an upper bound for the steps of a pattern: two for each part, times its repetitions. */
 function stepsAtMost(pattern: string): number {
   const around: number[] = [];
   let [all, last] = [0, 0];
@@ -254,10 +258,10 @@ function stepsOf(pattern: Pattern): number {
   return pattern.re2().prog.numInst();
 }
 
-/** The longest text of a rule, in characters. The parser bounds its nodes and its depth, but not signs: `!!!!…`. */
+/** Maximum length of a rule, in characters. The parser limits nodes and depth, but not signs such as `!!!!…`. */
 const TEXT_MAX = 20_000;
 
-/** Why a rule is too large to be checked; undefined where it isn't. What can't be parsed is for the check to say. */
+/** Returns why a rule is too large to be checked; undefined if it isn't or can't be parsed, which the check reports. */
 function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefined {
   const hint = "Make it shorter, or two rules of it; names that cel.bind gives to maps of one another grow fastest.";
   const fault = (why: string) => ({ ok: false, message: `the rule ${shown(cel)} can't be run: ${why}`, hint }) as const;
@@ -270,9 +274,9 @@ function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefine
   return fault(`the types of its values have names of more than ${TYPE_SIZE_MAX} characters`);
 }
 
-/** Says what is wrong with a rule's text by the language's own finding, and what to write instead. */
+/** Explains an error of CEL, and says what to write instead. */
 function explainFault(cel: string, error: TypeCheckResult["error"], scope: RuleScope): RuleFault {
-  // Without a summary it is no finding of the language: its parser ran out of stack over `!!!!…`.
+  // Without a summary, the parser ran out of stack over something like `!!!!…`.
   const summary = error?.summary ?? "it is nested too deeply";
   const message = `the rule ${shown(cel)} can't be run: ${inWords(summary)}`;
   return { ok: false, message, hint: hintFor(error?.code, summary, scope) };
@@ -283,7 +287,7 @@ function inWords(summary: string): string {
   return line.charAt(0).toLowerCase() + line.slice(1);
 }
 
-/** Where the language is described. */
+/** The page that describes the language. */
 const RULES_PAGE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
 
 function hintFor(code: string | undefined, summary: string, scope: RuleScope): string {
@@ -319,7 +323,7 @@ function variableHint(name: string, { fields, subject, variables: given }: RuleS
   return `A rule can use ${variables.join(", ")}; a text stands in quotes.`;
 }
 
-/** What other languages call what this one has. */
+/** Functions of other languages, with what to use here. */
 const FOREIGN: ReadonlyMap<string, string> = new Map([
   ["len", "size(…)"],
   ["length", "size(…)"],
@@ -354,7 +358,7 @@ function overloadHint(summary: string): string {
   return "The two sides must be of types that go together; string(…), int(…) and double(…) turn one into the other.";
 }
 
-/** `has(evidence.misspelt)` passes the language's own check, and would be false for ever. */
+/** Finds unknown keys: `has(evidence.misspelt)` passes CEL's check and would always be false. */
 function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope): RuleFault | undefined {
   for (const node of nodes) {
     const member = memberOf(node);
@@ -367,7 +371,7 @@ function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope)
   return undefined;
 }
 
-/** The keys that there can be under a name; undefined where there can be any. */
+/** Returns the keys that a name can have; undefined if it can have any. */
 function keysOf(name: string, { fields, subject, variables }: RuleScope): readonly string[] | undefined {
   if (variables !== undefined) return undefined;
   if (name === "evidence") return fields.map((field) => field.name);
@@ -383,7 +387,7 @@ function keyHint(
   return keys.length === 0 ? RULES_PAGE : `There is ${keys.slice(0, 20).join(", ")}.`;
 }
 
-/** Also sends each call of `matches` to the engine that takes linear time. */
+/** Finds invalid patterns, and sends each call of `matches` to the linear-time engine. */
 function badPattern(nodes: readonly ASTNode[], patterns: Patterns): RuleFault | undefined {
   for (const node of nodes) {
     if (node.op !== "rcall" || node.args[0] !== "matches") continue;
@@ -397,19 +401,14 @@ function badPattern(nodes: readonly ASTNode[], patterns: Patterns): RuleFault | 
   return undefined;
 }
 
-/**
- * The language's own `double` divides by zero, and grows beyond all numbers, without a word: `1.0 / 0.0 > 80`
- * holds. JSON has no such number and no author means one, so whatever gives one is an error instead.
- */
-
 const OPERATORS: ReadonlySet<string> = new Set(["+", "-", "*", "/", "%"]);
 const FUNCTIONS: ReadonlySet<string> = new Set(["double", "ratio", "mod"]);
 
-/** Makes what reckons with numbers throw where its result is none. For nodes whose types have been checked. */
+/** Makes arithmetic throw if the result is not finite. For nodes whose types have been checked. */
 function keepFinite(nodes: readonly ASTNode[]): void {
   for (const node of nodes) {
     if (!OPERATORS.has(node.op) && (node.op !== "call" || !FUNCTIONS.has(node.args[0]))) continue;
-    // No overload of the language can be replaced. What a node does is its `handle`, once its types are known.
+    // CEL's overloads can't be replaced, but each type-checked node keeps its implementation in `handle`.
     const handle: unknown = Reflect.get(node, "handle");
     if (typeof handle !== "function") throw new TypeError(`the language runs ${node.op} in another way`);
     const isDivision = node.op === "/" || node.op === "%";

@@ -1,7 +1,7 @@
 /**
- * What a rule can cost at most on the evidence at hand, worked out before it runs. The language has no loops
- * but macros over lists, so nodes times the sizes of the lists around them bound it; results that grow are
- * followed through, or a text doubled forty times over would cost nothing.
+ * Computes an upper bound for the steps of a rule on given evidence, before it runs. CEL loops only in macros over
+ * lists, so the number of nodes times the sizes of the lists around them bounds the steps. The sizes of results are
+ * tracked too, because a text doubled forty times would otherwise seem free.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import {
@@ -14,20 +14,20 @@ import {
   nodesOf,
 } from "./tree.js";
 
-/** How many steps of its engine a pattern takes for a character, at most. */
+/** Returns the maximum number of engine steps of a pattern per character. */
 type PatternSteps = (pattern: string) => number;
 
-/** How large a value is. */
+/** The size of a value. */
 interface Extent {
   /** Characters of a text, elements of a list, keys of an object; 0 of anything else. */
   readonly size: number;
-  /** Steps that it takes to go through all of it. */
+  /** Steps to visit all of it. */
   readonly weight: number;
-  /** The values that it may be, where they are known. */
+  /** The possible values, if they are known. */
   readonly values?: readonly unknown[];
 }
 
-/** An upper bound of the steps that a rule takes. */
+/** Returns an upper bound for the steps of a rule. */
 export function ruleCost(
   tree: ASTNode,
   variables: Readonly<Record<string, unknown>>,
@@ -42,22 +42,22 @@ export function ruleCost(
   return costOf(tree, { extent, patternSteps }).steps;
 }
 
-/** What a rule's text says of what it can cost. */
+/** How the cost of a rule grows. */
 export interface Growth {
   readonly nodes: number;
-  /** How many macros stand in one another. */
+  /** Maximum number of nested macros. */
   readonly depth: number;
-  /** Whether nothing in it outgrows `value`, so that a look at that bounds it. */
+  /** True if no result is larger than `value`, so that the size of `value` bounds the cost. */
   readonly byValue: boolean;
 }
 
-/** A longer rule is looked at whatever it holds. */
+/** A rule with more nodes is always bounded exactly. */
 const NODES_MAX = 60;
 
-/** Macros whose results are no larger than what they go over. */
+/** Macros whose results are not larger than their lists. */
 const MACROS = named("all exists exists_one filter");
 
-/** How a rule's cost grows with the evidence; undefined where it can't be more than its text. */
+/** Returns how the cost of a rule grows with the evidence; undefined if it can't exceed the rule's own size. */
 export function growthOf(tree: ASTNode): Growth | undefined {
   const nodes = nodesOf(tree);
   if (nodes.length <= NODES_MAX && nodes.every(isFlat)) return undefined;
@@ -66,22 +66,22 @@ export function growthOf(tree: ASTNode): Growth | undefined {
 }
 
 /**
- * A bound that is had by one look at the value: without results that grow, no list is longer than all of
- * the value's characters and elements as often as the rule has nodes.
+ * Returns a rough bound from the size of the value. Without growing results, no list has more elements than the value
+ * has characters and elements, times the nodes of the rule.
  */
 export function quickBound({ nodes, depth }: Growth, value: unknown): number {
   return nodes * (nodes * charactersOf(value)) ** (depth + 1);
 }
 
-/** The longest pattern that is run, in characters. */
+/** Maximum length of a pattern that runs, in characters. */
 export const PATTERN_MAX = 1000;
-/** The most steps that a pattern may take for a character: they take time and memory before anything is matched. */
+/** Maximum number of steps per character of a pattern: they take time and memory before matching begins. */
 export const PATTERN_STEPS_MAX = 10_000;
 
-/** How many values are looked into one by one; of more, only the whole is measured. */
+/** Maximum number of values that are inspected one by one; of more only the total is measured. */
 const CANDIDATES_MAX = 10_000;
 
-/** Of any of these values. */
+/** Returns the extent of any of these values. */
 function extentOf(values: readonly unknown[]): Extent {
   let size = 0;
   let weight = 1;
@@ -98,12 +98,7 @@ function sizeOf(value: unknown): number {
   return typeof value === "object" && value !== null ? Object.keys(value).length : 0;
 }
 
-/**
- * How large what an expression gives can be, before it is worked out. Sizes are upper bounds: of a value that
- * is there they are its own, of a result what its operands allow.
- */
-
-/** How many native steps over characters cost as much as one step of a rule. */
+/** Number of native steps over characters that cost as much as one step of a rule. */
 const CHARACTERS_A_STEP = 32;
 
 function weightOf(value: unknown): number {
@@ -122,12 +117,12 @@ function membersOf(value: unknown, key?: string): readonly unknown[] {
 }
 
 interface Scope {
-  /** Of what a name stands for. */
+  /** Returns the extent of what a name stands for. */
   extent(name: string): Extent;
   readonly patternSteps: PatternSteps;
 }
 
-/** How many steps something takes at most, and how large what it gives can be. */
+/** The maximum steps of an expression, and the size of its result. */
 interface Costed {
   readonly steps: number;
   readonly extent: Extent;
@@ -170,7 +165,7 @@ function costOf(node: ASTNode, scope: Scope): Costed {
   }
 }
 
-/** Of a number, a boolean or nothing. */
+/** The extent of a number, a boolean or null. */
 const SCALAR: Extent = { size: 0, weight: 1 };
 
 function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Scope) {
@@ -181,12 +176,12 @@ function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Sco
   const steps = over.steps + times * (stepsOf(parts) + 1);
   if (gives === "bool") return { steps, extent: SCALAR };
   if (gives === "elements") return { steps, extent: over.extent };
-  // The last part is what is made of each; the one before it, if there is one, says of which.
+  // The last part is the result for each element; the one before it, if any, is the filter.
   const weight = Math.max(...parts.map(({ extent }) => extent.weight));
   return { steps, extent: { size: times, weight: 1 + times * weight } };
 }
 
-/** Of a list its elements; of an object its keys, none of which is longer than a text of the whole's weight. */
+/** Returns the extent of a list's elements, or of an object's keys. */
 function elementsOf(extent: Extent): Extent {
   const values = extent.values?.flatMap((value) => {
     if (Array.isArray(value)) return value;
@@ -195,7 +190,7 @@ function elementsOf(extent: Extent): Extent {
   return values === undefined ? inside(extent) : extentOf(values);
 }
 
-/** Of what lies inside: under a key, or anywhere if none is given. */
+/** Returns the extent of a member: under a key, or anywhere if no key is given. */
 function inside({ values, weight }: Extent, key?: string): Extent {
   if (values === undefined) return { size: weight * CHARACTERS_A_STEP, weight };
   return extentOf(values.flatMap((value) => membersOf(value, key)));
@@ -209,7 +204,7 @@ function withName(scope: Scope, variable: string, extent: Extent): Scope {
   return { ...scope, extent: (name) => (name === variable ? extent : scope.extent(name)) };
 }
 
-/** All of them together. */
+/** Returns the total steps. */
 function stepsOf(parts: readonly Costed[]): number {
   return parts.reduce((total, { steps }) => total + steps, 0);
 }
@@ -224,19 +219,19 @@ function member(of: Costed, steps: number, key: string | undefined): Costed {
   return { steps: of.steps + steps, extent: inside(of.extent, key) };
 }
 
-/** Of functions that give back no text and no list. */
+/** Functions that return neither text nor list. */
 const GIVES_SCALAR: ReadonlySet<string> = new Set(
   "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration".split(
     " ",
   ),
 );
 
-/** Of a function, by the costs of its arguments. */
+/** Returns the cost of a function by the costs of its arguments. */
 function costOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): Costed {
   const all = together(parts.map(({ extent }) => extent));
   const steps = stepsOf(parts) + workOfCall(name, parts, patternSteps) + 1;
   if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
-  // What stands between the parts of a list that are joined is there once for each.
+  // The separator of a join is repeated for each element.
   const [list, between] = parts.map(({ extent }) => extent);
   if (name === "join" && list !== undefined) {
     return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
@@ -245,7 +240,7 @@ function costOfCall(name: string, parts: readonly Costed[], patternSteps: Patter
   return { steps, extent: textExtent(32 * all.weight) };
 }
 
-/** Of all of them in one. */
+/** Returns the extent of all of them in one value. */
 function together(extents: readonly Extent[]): Extent {
   return {
     size: extents.reduce((sum, { size }) => sum + size, 0),
@@ -253,7 +248,7 @@ function together(extents: readonly Extent[]): Extent {
   };
 }
 
-/** Functions that look for a text in another. Where both repeat themselves, each place is looked at for long. */
+/** Functions that search for a text in another. If both are repetitive, each position takes long. */
 const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndexOf", "split"]);
 
 function workOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): number {
@@ -267,15 +262,15 @@ function workOfCall(name: string, parts: readonly Costed[], patternSteps: Patter
   return name === "matches_linear" ? weight * patternFactor(by, patternSteps) : weight;
 }
 
-/** How many patterns are read to know their steps; of more, and of those that are made by the rule, only the length is. */
+/** Number of patterns whose steps are counted. Beyond it, and for patterns made by the rule, only the length counts. */
 const PATTERNS_READ = 8;
 
-/** The most of these that one character of a pattern can stand for: each of those in `(?:aaaa){1000}`. */
+/** Maximum number of steps for one character of a pattern: each of those in `(?:aaaa){1000}`. */
 const STEPS_A_CHARACTER = 1000;
 
-/** How much slower a linear-time pattern is than going through a text, where its engine's cache is of use. */
+/** How much slower matching in linear time is than reading a text, if the engine's cache helps. */
 const PATTERN_FACTOR = 8;
-/** And for each of the steps that it takes for a character, where the cache is of none. */
+/** The factor for each step per character, if the cache doesn't help. */
 const PATTERN_STEP_FACTOR = 3;
 
 function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): number {
@@ -285,15 +280,15 @@ function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): nu
   return Math.max(PATTERN_FACTOR, ...steps.map((each) => PATTERN_STEP_FACTOR * each));
 }
 
-/** Of a text of so many characters. */
+/** Returns the extent of a text of this length. */
 function textExtent(characters: number): Extent {
   return { size: characters, weight: 1 + characters / CHARACTERS_A_STEP };
 }
 
-/** The costliest split that is made to know its parts beforehand, in steps. */
+/** Maximum steps of a split that is done beforehand to know its parts. */
 const SPLIT_MAX = 1_000_000;
 
-/** The parts of texts that are known, by a text between them that is known. */
+/** Returns the extent of the parts of a known text, split by a known text. */
 function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
   const [by, ...others] = between?.values ?? [];
   if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
@@ -301,13 +296,13 @@ function splitExtent(text: Extent | undefined, between: Extent | undefined): Ext
   return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
 }
 
-/** A text is split into as many parts as it has characters, each of which may be all of it. */
+/** Returns the extent of an unknown split: as many parts as characters, each as long as the text. */
 function ofAnyParts(weight: number): Extent {
   const { size } = textExtent(32 * weight);
   return { size, weight: 1 + 2 * size };
 }
 
-/** Of one or the other. */
+/** Returns the extent of one of two values. */
 function eitherOf(a: Extent, b: Extent): Extent {
   const bounds = { size: Math.max(a.size, b.size), weight: Math.max(a.weight, b.weight) };
   if (a.values === undefined || b.values === undefined) return bounds;
@@ -316,7 +311,7 @@ function eitherOf(a: Extent, b: Extent): Extent {
   return values.length > CANDIDATES_MAX ? bounds : { ...bounds, values };
 }
 
-/** Of an operator, by the costs of its operands. */
+/** Returns the cost of an operator by the costs of its operands. */
 function costOfOperator(operator: string, parts: readonly Costed[]): Costed {
   const extents = parts.map(({ extent }) => extent);
   const own = stepsOf(parts) + 1;

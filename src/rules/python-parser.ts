@@ -1,6 +1,6 @@
 /**
- * Reads the part of Python's expressions that rules are written in, by recursive descent over the grammar of
- * the language reference (docs.python.org/3/reference/expressions.html). Nothing is evaluated.
+ * Parses the subset of Python expressions that rules use, by recursive descent over the grammar in
+ * docs.python.org/3/reference/expressions.html. Nothing is evaluated.
  */
 import {
   type Comparison,
@@ -27,9 +27,9 @@ export function parsePython(text: string): PythonNode {
   return node;
 }
 
-/** How deep expressions may stand in one another. */
+/** Maximum nesting depth of expressions. */
 const DEPTH_MAX = 20;
-/** How many calls, keys, attributes and sums an expression may chain: each holds all before it, as in `x[0][0][0]`. */
+/** Maximum number of chained calls, keys, attributes and sums, as in `x[0][0][0]`: each holds all before it. */
 const CHAINED_MAX = 500;
 
 class PythonReader {
@@ -157,7 +157,7 @@ class PythonReader {
 /** Reads an expression, from where a cursor stands. */
 type ReadExpression = () => PythonNode;
 
-/** Reads what is no operation: a name, a constant, a list, a dict, what stands in parentheses. Throws `PythonFault`. */
+/** Reads a name, a constant, a list, a dict, or an expression in parentheses. Throws `PythonFault`. */
 function readAtom(cursor: PythonCursor, expression: ReadExpression): PythonNode {
   const { kind, text, at } = cursor.token;
   if (kind === "end" || (kind === "sign" && !"[{(".includes(text))) throw cursor.fault();
@@ -181,7 +181,7 @@ function nameOrConstant(cursor: PythonCursor): PythonNode {
   return { kind: "name", at, name: text };
 }
 
-/** Texts side by side are one. */
+/** Joins adjacent texts into one. */
 function adjacent(cursor: PythonCursor, first: string): string {
   let text = first;
   for (let { token } = cursor; token.kind === "string"; { token } = cursor) {
@@ -206,7 +206,7 @@ function readItems(cursor: PythonCursor, close: string, expression: ReadExpressi
   return items;
 }
 
-/** Expressions with commas between them, up to a sign that is left standing. */
+/** Reads expressions separated by commas, up to a sign that is not consumed. */
 function readList(cursor: PythonCursor, close: string, expression: ReadExpression): PythonNode[] {
   const items: PythonNode[] = [];
   while (!cursor.at(close)) {
@@ -228,7 +228,7 @@ function readEntries(cursor: PythonCursor, expression: ReadExpression): (readonl
   return entries;
 }
 
-/** One expression in parentheses, or a tuple, which is as good as a list. */
+/** Reads one expression in parentheses, or a tuple, which counts as a list. */
 function readParenthesis(cursor: PythonCursor, at: number, expression: ReadExpression): PythonNode {
   const items = readList(cursor, ")", expression);
   const isTuple = items.length !== 1 || cursor.last?.text === ",";
@@ -243,7 +243,7 @@ interface Read {
   or(): PythonNode;
 }
 
-/** What a function is called with, up to the closing parenthesis. Throws `PythonFault`. */
+/** Reads the arguments of a call, up to the closing parenthesis. Throws `PythonFault`. */
 function readArguments(cursor: PythonCursor, read: Read): PythonNode[] {
   const args = readList(cursor, ")", () => read.expression());
   const [element] = args;

@@ -1,7 +1,9 @@
-/** What in a text is no Python that can be read here. Never leaves this folder's readers. */
+/** The tokens and syntax tree of Python expressions. */
+
+/** A text that is not Python that can be read here. Only thrown inside this folder. */
 export class PythonFault extends Error {
   readonly at: number;
-  /** Whether it is more than is read, rather than something else. */
+  /** True if the text exceeds a limit. */
   readonly isTooMuch: boolean;
 
   constructor(at: number, message: string, isTooMuch = false) {
@@ -11,48 +13,48 @@ export class PythonFault extends Error {
   }
 }
 
-/** Words of Python, which are no names. */
+/** Keywords of Python, which can't be names. */
 export const WORDS = new Set(
   "and or not in is if else for lambda await async yield from import def class return None True False".split(" "),
 );
 
-/** A piece of a Python expression. */
+/** A token of a Python expression. */
 interface PythonToken {
   readonly kind: "name" | "number" | "string" | "sign" | "end";
-  /** As it stands there; of a string, what it holds. */
+  /** The text of the token; of a string, its content. */
   readonly text: string;
-  /** Where it begins, in characters from the start of the text. */
+  /** Its position in the text, in characters. */
   readonly at: number;
 }
 
 const END: PythonToken = { kind: "end", text: "the end", at: 0 };
 
-/** Goes through the tokens of a Python expression, from the first one on. */
+/** Walks through the tokens of a Python expression. */
 export class PythonCursor {
   private readonly tokens: readonly PythonToken[];
   private position = 0;
 
-  /** Throws `PythonFault` for a text that is not made of tokens. */
+  /** Throws `PythonFault` for a text that can't be split into tokens. */
   constructor(text: string) {
     this.tokens = pythonTokens(text);
   }
 
-  /** The token before the next one. */
+  /** Returns the token before the next one. */
   get last(): PythonToken | undefined {
     return this.tokens[this.position - 1];
   }
 
-  /** Steps over the next token, whatever it is. */
+  /** Moves past the next token. */
   step(): void {
     this.position += 1;
   }
 
-  /** Steps over the end. Throws `PythonFault` for anything else. */
+  /** Requires the end of the text. Throws `PythonFault` for anything else. */
   end(): void {
     if (this.token.kind !== "end") throw this.fault();
   }
 
-  /** Steps over a name that is no word of the language. Throws `PythonFault`. */
+  /** Moves past a name that is not a keyword, and returns it. Throws `PythonFault`. */
   name(): string {
     const { kind, text } = this.token;
     if (kind !== "name" || WORDS.has(text)) throw this.fault();
@@ -60,17 +62,17 @@ export class PythonCursor {
     return text;
   }
 
-  /** The token that comes next. */
+  /** Returns the next token. */
   get token(): PythonToken {
     return this.tokens[this.position] ?? END;
   }
 
-  /** Whether a word or sign comes next. */
+  /** Checks whether the next token is this keyword or sign. */
   at(text: string): boolean {
     return this.token.text === text && (this.token.kind === "name" || this.token.kind === "sign");
   }
 
-  /** Steps over a word or sign, where it comes next. */
+  /** Moves past a keyword or sign if it is next. */
   take(text: string): boolean {
     if (!this.at(text)) return false;
     this.step();
@@ -81,12 +83,12 @@ export class PythonCursor {
     return texts.find((text) => this.take(text));
   }
 
-  /** Steps over a word or sign that must come next. Throws `PythonFault`. */
+  /** Requires a keyword or sign next. Throws `PythonFault`. */
   expect(text: string): void {
     if (!this.take(text)) throw this.fault();
   }
 
-  /** That what comes next can't be read here. */
+  /** Returns the error that the next token can't be read here. */
   fault(): PythonFault {
     const { kind, text, at } = this.token;
     return new PythonFault(at, kind === "end" ? "what is missing at its end" : text);
@@ -98,13 +100,13 @@ interface Placed {
   readonly at: number;
 }
 
-/** One step of a comparison, which may go on: `0 < x <= 10`. */
+/** One step of a comparison chain: `0 < x <= 10`. */
 export interface Comparison {
   readonly sign: "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "not in" | "is" | "is not";
   readonly right: PythonNode;
 }
 
-/** An expression of the part of Python that is read. */
+/** An expression of the supported part of Python. */
 export type PythonNode = Placed &
   (
     | { readonly kind: "name"; readonly name: string }
@@ -135,7 +137,7 @@ export interface PythonLambda {
   readonly body: PythonNode;
 }
 
-/** What a part is called where it has no twin. */
+/** Returns what to call an expression that has no equivalent in CEL. */
 export function nameOf(node: PythonNode): string {
   switch (node.kind) {
     case "name":
@@ -153,7 +155,7 @@ export function nameOf(node: PythonNode): string {
 
 const SPACE = /[ \t\r\n]*(?:#[^\n]*(?:\n[ \t\r\n]*|$))*/y;
 
-/** The tokens of a Python expression. Throws `PythonFault`. */
+/** Returns the tokens of a Python expression. Throws `PythonFault`. */
 function pythonTokens(text: string): PythonToken[] {
   const tokens: PythonToken[] = [];
   let at = length(SPACE, text, 0);

@@ -1,3 +1,4 @@
+/** The values of the placeholders for phases and tasks from a plan. */
 import type { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition } from "../workflow/structure.js";
 import { renderTemplate, type TemplateValues } from "./template.js";
@@ -6,13 +7,13 @@ import { renderTemplate, type TemplateValues } from "./template.js";
 type ValuesOf<Names extends readonly string[]> = TemplateValues &
   Readonly<Record<Names[number], TemplateValues[string]>>;
 
-/** What stands where a plan says nothing of a duration. */
+/** The duration if the plan has none. */
 const NO_DURATION = "Variable";
 
-/** What stands where there is no phase after this one. */
+/** The number of the next phase if there is none. */
 const NO_PHASE = "None";
 
-/** What the template of phases shows of one; `next` is the number of the phase after it, if there is one. */
+/** Returns the values for a phase template; `next` is the number of the next phase, if there is one. */
 export function phaseValues(phase: PhaseDefinition, next: number | undefined): ValuesOf<typeof PHASE_PLACEHOLDERS> {
   const { number, name, plan, tasks, gate } = phase;
   return {
@@ -26,10 +27,10 @@ export function phaseValues(phase: PhaseDefinition, next: number | undefined): V
   };
 }
 
-/** What stands where a task has no dependencies. */
+/** The dependencies of a task without any. */
 const NO_DEPENDENCIES = "None";
 
-/** What the template of tasks shows of one. Its id is the plan's own, the phase's number the session's. */
+/** Returns the values for a task template. The task's id is the plan's, the phase's number is the session's. */
 export function taskValues(phase: PhaseDefinition, task: TaskDefinition): ValuesOf<typeof TASK_PLACEHOLDERS> {
   const { number, name, plan } = task;
   return {
@@ -46,12 +47,12 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
   };
 }
 
-/** The text of a phase out of a plan; `next` is the number of the phase after it, if there is one. */
+/** Returns the text of a phase from a plan; `next` is the number of the next phase, if there is one. */
 export function renderPhase(template: string, phase: PhaseDefinition, next: number | undefined): string {
   return renderTemplate(template, phaseValues(phase, next));
 }
 
-/** The text of a task out of a plan. */
+/** Returns the text of a task from a plan. */
 export function renderTask(template: string, phase: PhaseDefinition, task: TaskDefinition): string {
   return renderTemplate(template, taskValues(phase, task));
 }

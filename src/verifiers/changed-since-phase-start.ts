@@ -19,14 +19,14 @@ const params = z.strictObject({
   paths: z.array(textParam).min(1).max(100).optional(),
   /** A folder in which the files lie that the evidence field names, a path or a list of them. */
   within: textParam.optional(),
-  /** Whether a file that has gone, or has been emptied, counts as changed. */
+  /** True if a file that has gone, or has been emptied, counts as changed. */
   allow_deleted: z.boolean().optional(),
 });
 
 /** What `snapshot` records: paths and digests. A list, so that no file's name is a key. */
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
-/** Whether there are contents in files that none of them had when the phase was entered. */
+/** Checks whether there are contents in files that none of them had when the phase was entered. */
 export function changedSincePhaseStart(wall: Wall): Verifier {
   return defineVerifier({
     name: NAME,
@@ -96,7 +96,7 @@ interface Hashing {
 }
 
 /**
- * The contents of files, and of all files below folders, by their paths. Links are neither taken nor
+ * Returns the contents of files, and of all files below folders, by their paths. Links are neither taken nor
  * followed: one file has one name. What isn't there is left out, and so is an empty file, or one of NUL bytes alone, which is
  * as good as none. Throws `TOO_LARGE` for more than can be hashed at a gate, and `PATH_REFUSED`.
  */
@@ -190,7 +190,7 @@ interface Change {
   readonly kind: "created" | "changed" | "renamed" | "swapped" | "restored" | "deleted";
 }
 
-/** What differs between two states of files, by path and digest; `earlier` are states from before the first of the two. */
+/** Returns what differs between two states of files, by path and digest; `earlier` are states from before the first of the two. */
 function changesBetween(before: Digests, now: Digests, earlier: readonly Digests[] = []): Change[] {
   const changes: Change[] = [];
   const known = new Set([before, ...earlier].flatMap((state) => [...state.values()]));
@@ -216,17 +216,17 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
   });
 }
 
-/** Whether a path is another one or lies below it; `.` is above all. Both as `parseRelativePath` gives them. */
+/** Checks whether a path is another one or lies below it; `.` is above all. Both as `parseRelativePath` gives them. */
 function isAtOrBelow(above: string, path: string): boolean {
   return above === "." || path === above || path.startsWith(`${above}/`);
 }
 
-/** Whether there is something that no file had before: contents that only go from name to name are nobody's work. */
+/** Checks whether there is something that no file had before: contents that only go from name to name are nobody's work. */
 function isNewContent(kind: Change["kind"]): boolean {
   return kind === "created" || kind === "changed";
 }
 
-/** The signature of a file that is named; undefined if there is none, or a folder. */
+/** Returns the signature of a file that is named; undefined if there is none, or a folder. */
 async function fileAt(wall: Wall, path: string): Promise<FileSignature | undefined> {
   try {
     return await wall.signature(path);

@@ -24,9 +24,9 @@ interface CommandHost {
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
   readonly maxOutputBytes: number;
-  /** All that a command gets from the environment. */
+  /** Returns all that a command gets from the environment. */
   environmentFor(executable: string): Record<string, string>;
-  /** A text in which the project's place on this machine doesn't stand. */
+  /** Returns a text in which the project's place on this machine doesn't stand. */
   withoutRoot(text: string): string;
 }
 
@@ -60,11 +60,11 @@ const params = z.strictObject({
   timeout_ms: z.int().min(1).optional(),
   /** What its output must show. */
   output: outputParams.optional(),
-  /** Whether evidence may make an option of an argument. */
+  /** True if evidence may make an option of an argument. */
   allow_options: z.boolean().optional(),
 });
 
-/** How a command ends, and what it writes. Only commands on the host's list are run. */
+/** Returns how a command ends, and what it writes. Only commands on the host's list are run. */
 export function command(host: CommandHost, rules: VerifierRules): Verifier {
   return defineVerifier({
     name: NAME,
@@ -128,7 +128,7 @@ export function commandHost(root: string, options: CommandHostOptions): CommandH
 export type AllowedCommands = readonly string[] | Readonly<Record<string, string>>;
 
 /**
- * The absolute path of each allowed command. A name is never looked for in the project, where an agent
+ * Returns the absolute path of each allowed command. A name is never looked for in the project, where an agent
  * could put something in its place; an absolute path is the host's own word. Throws `INVALID_INPUT`.
  */
 export async function resolveCommands(
@@ -146,7 +146,7 @@ export async function resolveCommands(
   return resolved;
 }
 
-/** The absolute path of a command on a PATH, outside the project; undefined if it isn't there. */
+/** Returns the absolute path of a command on a PATH, outside the project; undefined if it isn't there. */
 export async function findCommand(name: string, root: string, path: string): Promise<string | undefined> {
   if (name === "" || basename(name) !== name) return undefined;
   for (const folder of path.split(delimiter)) {
@@ -181,7 +181,7 @@ async function executable(path: string): Promise<string | undefined> {
   }
 }
 
-/** How a person allows a command; a name that no flag could hold is none. */
+/** Returns how a person allows a command; a name that no flag could hold is none. */
 function howTo(name: string): string {
   return /^[\w.+-]{1,60}$/.test(name) ? ` (phasegate serve: --allow-command ${name})` : "";
 }
@@ -194,7 +194,7 @@ function checkOutput(verifier: string, params: OutputParams, rules: VerifierRule
   else checkPattern(verifier, params);
 }
 
-/** What is wrong with how it ended; undefined if nothing is. */
+/** Returns what is wrong with how it ended; undefined if nothing is. */
 function ending({ exit, killedBy, stopped }: ProcessResult, given: Params, host: CommandHost): string | undefined {
   const wanted = given.exit ?? 0;
   if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? host.timeoutMs} ms`;
@@ -203,7 +203,7 @@ function ending({ exit, killedBy, stopped }: ProcessResult, given: Params, host:
   return exit === wanted ? undefined : `it ended with exit code ${exit}, and ${wanted} is wanted; see its output`;
 }
 
-/** What is wrong with the output of a command; undefined if nothing is. */
+/** Returns what is wrong with the output of a command; undefined if nothing is. */
 async function judgeOutput(
   verifier: string,
   params: OutputParams,
@@ -232,7 +232,7 @@ function resultOf({ argv }: Params, result: ProcessResult, shownText: string, wr
   };
 }
 
-/** The executable's own folder, for those that are scripts of a neighbour (`npm` and `node`), and the system's. */
+/** Returns the executable's own folder, for those that are scripts of a neighbour (`npm` and `node`), and the system's. */
 function minimalPath(executable: string): string {
   const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
   return [...new Set([dirname(executable), ...system])].join(delimiter);

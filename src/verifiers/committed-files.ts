@@ -27,7 +27,7 @@ export interface WorkTree {
   readonly signal: AbortSignal;
 }
 
-/** What `git ls-files --stage -z` lists. */
+/** Returns what `git ls-files --stage -z` lists. */
 export function committedFiles(stdout: Buffer): CommittedFile[] {
   const files: CommittedFile[] = [];
   for (let start = 0; start < stdout.length; ) {
@@ -44,7 +44,7 @@ export function committedFiles(stdout: Buffer): CommittedFile[] {
 
 const SUBMODULE = "160000";
 
-/** Whether it is a submodule's commit, and no file. */
+/** Checks whether it is a submodule's commit, and no file. */
 export function isSubmodule({ mode }: CommittedFile): boolean {
   return mode === SUBMODULE;
 }
@@ -71,7 +71,7 @@ export async function changedFiles(tree: WorkTree, files: readonly CommittedFile
   return files.filter((file) => changed.has(file));
 }
 
-/** Whether a submodule's folder is there and holds nothing, as it is when the submodule isn't checked out. */
+/** Checks whether a submodule's folder is there and holds nothing, as it is when the submodule isn't checked out. */
 export async function isEmptyFolder(folder: string): Promise<boolean> {
   try {
     return (await lstat(folder)).isDirectory() && (await readdir(folder)).length === 0;
@@ -97,12 +97,12 @@ export function folderCheck(root: string): (path: string) => Promise<boolean> {
   return check;
 }
 
-/** The folder that a path lies in; the empty text for the work tree itself. */
+/** Returns the folder that a path lies in; the empty text for the work tree itself. */
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
 }
 
-/** What is found under a name, links not followed; undefined where nothing is. */
+/** Returns what is found under a name, links not followed; undefined where nothing is. */
 export async function statOf(path: string | Buffer): Promise<Stats | undefined> {
   try {
     return await lstat(path);
@@ -162,7 +162,7 @@ function blobId(id: string, bytes: Buffer): string {
   return blobHash(id, bytes.length).update(bytes).digest("hex");
 }
 
-/** The length of an id tells by which algorithm a repository hashes. */
+/** Returns the length of an id tells by which algorithm a repository hashes. */
 function blobHash(id: string, size: number) {
   return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
 }
@@ -185,7 +185,7 @@ async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) =
   }
 }
 
-/** The id that git would give to a file as it is. */
+/** Returns the id that git would give to a file as it is. */
 async function hashOf(file: FileHandle, size: number, id: string): Promise<string> {
   const hash = blobHash(id, size);
   for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 18 })) hash.update(chunk);
@@ -250,7 +250,7 @@ async function readWhole(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Whether bytes are equal. Where the checkout has put the blob's id into `$Id$`, another id, or none, is the same: an
+ * Checks whether bytes are equal. Where the checkout has put the blob's id into `$Id$`, another id, or none, is the same: an
  * edit that was committed leaves the old one, and git doesn't write it anew.
  */
 function isSameText(expected: Buffer, found: Buffer, id: string): boolean {

@@ -99,7 +99,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
   };
 }
 
-/** A verifier in whose results the project's place on this machine doesn't stand, whoever has brought it in. */
+/** Returns a verifier in whose results the project's place on this machine doesn't stand, whoever has brought it in. */
 function withoutPlace(verifier: Verifier, withoutRoot: (text: string) => string): Verifier {
   return {
     ...verifier,

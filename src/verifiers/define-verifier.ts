@@ -48,7 +48,7 @@ export function defineVerifier<S extends z.ZodObject>(spec: VerifierSpec<S>): Ve
   };
 }
 
-/** A param that a verifier can't be run with. */
+/** Returns a param that a verifier can't be run with. */
 export function wrongParam(
   verifier: string,
   param: string,

@@ -34,7 +34,7 @@ const params = z.strictObject({
   min_bytes: countParam.optional(),
 });
 
-/** Whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
+/** Checks whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
 export function fileExists(wall: Wall, maxBytes: number): Verifier {
   return defineVerifier({
     name: "file_exists",
@@ -61,7 +61,7 @@ const directoryParams = z.strictObject({
   min_entries: countParam.optional(),
 });
 
-/** Whether folders are there. */
+/** Checks whether folders are there. */
 export function directoryExists(wall: Wall): Verifier {
   return defineVerifier({
     name: "directory_exists",
@@ -91,7 +91,7 @@ const NAME = "file_matches";
 
 const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
 
-/** How many lines of a file match a pattern, in linear time. Files of up to `maxBytes` are read. */
+/** Returns how many lines of a file match a pattern, in linear time. Files of up to `maxBytes` are read. */
 export function fileMatches(wall: Wall, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
@@ -139,7 +139,7 @@ async function look(wall: Wall, path: string, least: number, maxBytes: number, s
 /** A stretch of so many NUL bytes can't be told from a hole, for which there is no byte on the disk. */
 const PAGE = 4096;
 
-/** How many bytes lie in pages that aren't NUL bytes alone. */
+/** Returns how many bytes lie in pages that aren't NUL bytes alone. */
 function heldIn(bytes: Uint8Array): number {
   let held = 0;
   for (let start = 0; start < bytes.length; start += PAGE) {
@@ -164,7 +164,7 @@ function resultOf(found: readonly Found[], least: number): VerifyResult {
   return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
 }
 
-/** How many names a folder holds that can be looked at; undefined if there is no such folder. */
+/** Returns how many names a folder holds that can be looked at; undefined if there is no such folder. */
 async function entries(wall: Wall, path: string): Promise<number | undefined> {
   try {
     return (await wall.list(path)).filter(({ kind }) => kind !== "refused").length;
@@ -174,7 +174,7 @@ async function entries(wall: Wall, path: string): Promise<number | undefined> {
   }
 }
 
-/** A folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
+/** Returns a folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
 async function signatureOf(wall: Wall, path: string): Promise<FileSignature | undefined> {
   const plain = parseRelativePath(path);
   if (plain === "." || (await entries(wall, plain)) === undefined) return undefined;

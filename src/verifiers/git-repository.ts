@@ -42,7 +42,7 @@ export interface GitHost {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
-  /** A text in which the project's place on this machine doesn't stand. */
+  /** Returns a text in which the project's place on this machine doesn't stand. */
   withoutRoot(text: string): string;
 }
 
@@ -121,7 +121,7 @@ async function gitDirOf(workTree: string): Promise<string | undefined> {
 
 const SMALL = 4096;
 
-/** A file's text; undefined if there is none, or nothing that could be read as one. */
+/** Returns a file's text; undefined if there is none, or nothing that could be read as one. */
 async function readSmall(folder: string, path: string, maxBytes = SMALL): Promise<string | undefined> {
   try {
     return (await (await openWall(folder)).read(path, { maxBytes })).text;
@@ -157,7 +157,7 @@ async function headOf(gitDir: string, common: string): Promise<string | undefine
   return hash !== undefined && HASH.test(hash) ? hash : undefined;
 }
 
-/** The length of a hash tells which kind of objects a repository has. */
+/** Returns the length of a hash tells which kind of objects a repository has. */
 function configuration(head: string | undefined): string {
   const core = (version: number) => `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = false\n`;
   return head?.length === 64 ? `${core(1)}[extensions]\n\tobjectFormat = sha256\n` : core(0);

@@ -26,14 +26,14 @@ const NAME = "git_clean";
 const params = z.strictObject({
   /** The folder that must be clean; the whole project without it. */
   path: textParam.optional(),
-  /** Whether files that are neither committed nor ignored count too; true without it. */
+  /** True if files that are neither committed nor ignored count too; true without it. */
   untracked: z.boolean().optional(),
 });
 
 /** How deep submodules may lie in one another. */
 const DEPTH_MAX = 10;
 
-/** Whether all files are as the last commit has them. `root` is the project's real path. */
+/** Checks whether all files are as the last commit has them. `root` is the project's real path. */
 export function gitClean(root: string, host: GitHost | undefined): Verifier {
   return defineVerifier({
     name: NAME,
@@ -70,7 +70,7 @@ const commitParams = z.strictObject({
   commit: textParam.optional(),
 });
 
-/** Whether a commit is in the repository. `root` is the project's real path. */
+/** Checks whether a commit is in the repository. `root` is the project's real path. */
 export function gitCommitExists(root: string, host: GitHost | undefined): Verifier {
   return defineVerifier({
     name: COMMIT_NAME,
@@ -104,7 +104,7 @@ function requireGit(verifier: string, host: GitHost | undefined): GitHost {
 }
 
 /**
- * The project's repository, and the one that the folder itself lies in: whoever works in a project can make any folder of it
+ * Returns the project's repository, and the one that the folder itself lies in: whoever works in a project can make any folder of it
  * a repository of its own, in which all is committed.
  */
 async function repositoriesOf(root: string, folder: string): Promise<GitRepository[]> {
@@ -127,7 +127,7 @@ const IGNORED_RULES = [
   ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
 ];
 
-/** The paths of what differs from a repository's last commit at or below a folder, relative to its work tree. */
+/** Returns the paths of what differs from a repository's last commit at or below a folder, relative to its work tree. */
 async function notAsCommitted(
   looking: Looking,
   repository: GitRepository,
@@ -162,7 +162,7 @@ function isBelow(path: string, folder: string): boolean {
   return folder === "" || path === folder || path.startsWith(`${folder}/`);
 }
 
-/** What differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
+/** Returns what differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
 async function inSubmodule(
   looking: Looking,
   root: string,
@@ -213,7 +213,7 @@ async function changed(
   return [...found, ...(await changedFiles(tree, [...looked])).map(({ path }) => path)];
 }
 
-/** The folders that a path lies in, up to the work tree, which is the empty text. */
+/** Returns the folders that a path lies in, up to the work tree, which is the empty text. */
 function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let folder = path; folder !== ""; ) {
@@ -230,12 +230,12 @@ function names(stdout: Buffer): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** What nobody has committed hides nothing, also if it hides itself. */
+/** Returns what nobody has committed hides nothing, also if it hides itself. */
 function hidingIn(ignored: Buffer): string[] {
   return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
 }
 
-/** What is known where git itself did not get through. */
+/** Returns what is known where git itself did not get through. */
 function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
   const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
   const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));

@@ -35,7 +35,7 @@ const params = z.strictObject({
 
 const TIMEOUT_MS = 10_000;
 
-/** Whether a server on the host's list answers a GET as is wanted. */
+/** Checks whether a server on the host's list answers a GET as is wanted. */
 export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Verifier {
   return defineVerifier({
     name: NAME,
@@ -83,7 +83,7 @@ const MAPPED = network("::ffff:0:0/96");
 const PUBLIC_6 = network("2000::/3");
 const NOT_PUBLIC_6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(network);
 
-/** Whether an IP address is one of the public internet. What isn't an address isn't public. */
+/** Checks whether an IP address is one of the public internet. What isn't an address isn't public. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return isPublic4(numberOf4(address));
   // A zone (`%eth0`) belongs to addresses of one link.
@@ -131,7 +131,7 @@ function allowedUrl(verifier: string, text: string, hosts: HostList): AllowedUrl
 interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
-  /** Whether there was more than was read. */
+  /** True if there was more than was read. */
   readonly truncated: boolean;
 }
 
@@ -159,7 +159,7 @@ async function ask(
   throw failure;
 }
 
-/** The system's look-up can't be stopped, only left alone. */
+/** Returns the system's look-up can't be stopped, only left alone. */
 async function abortable<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let stop = () => {};

@@ -22,7 +22,7 @@ const params = z.strictObject({
 });
 
 /**
- * What stands at a place of a JSON file: equal to `equals`, by a rule, or else what the evidence field
+ * Returns what stands at a place of a JSON file: equal to `equals`, by a rule, or else what the evidence field
  * says. Files of up to `maxBytes` are read.
  */
 export function jsonValue(wall: Wall, maxBytes: number, rules: VerifierRules): Verifier {
@@ -49,7 +49,7 @@ export function jsonValue(wall: Wall, maxBytes: number, rules: VerifierRules): V
   });
 }
 
-/** The keys of a JSON pointer (RFC 6901); `""` is the whole. Throws `INVALID_INPUT` for what is none. */
+/** Returns the keys of a JSON pointer (RFC 6901); `""` is the whole. Throws `INVALID_INPUT` for what is none. */
 export function parsePointer(verifier: string, pointer: string): readonly string[] {
   if (pointer === "") return [];
   if (!pointer.startsWith("/")) throw wrongParam(verifier, "pointer", "a JSON pointer begins with '/', or is empty");
@@ -60,7 +60,7 @@ export function parsePointer(verifier: string, pointer: string): readonly string
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** What stands at the end of a pointer; undefined if nothing does. Only own keys, and plain indices. */
+/** Returns what stands at the end of a pointer; undefined if nothing does. Only own keys, and plain indices. */
 export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | undefined {
   let at: JsonValue | undefined = value;
   for (const key of keys) {
@@ -70,7 +70,7 @@ export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | 
   return at;
 }
 
-/** Whether two values are the same JSON; the order of keys doesn't count. As deep as the second one goes. */
+/** Checks whether two values are the same JSON; the order of keys doesn't count. As deep as the second one goes. */
 export function isEqualJson(value: JsonValue | undefined, wanted: JsonValue): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(value) && value.length === wanted.length && wanted.every((w, i) => isEqualJson(value[i], w));
@@ -92,7 +92,7 @@ function checkEquals(equals: JsonValue, rule: string | undefined): void {
   );
 }
 
-/** The first whole number in a value that may have been another one before it was read; undefined if there is none. */
+/** Returns the first whole number in a value that may have been another one before it was read; undefined if there is none. */
 function roundedValue(value: JsonValue): number | undefined {
   if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : undefined;
   if (typeof value !== "object" || value === null) return undefined;
@@ -165,7 +165,7 @@ function judge(
   return judgeRule(found, claimed, given.rule, request, rules);
 }
 
-/** The first number at a place, or below it, that another one can't be told from; undefined if there is none. */
+/** Returns the first number at a place, or below it, that another one can't be told from; undefined if there is none. */
 function roundedNumber({ number, entries }: JsonPlace): string | undefined {
   if (number !== undefined) return isExact(number) ? undefined : number;
   for (const inner of entries.values()) {
@@ -175,15 +175,10 @@ function roundedNumber({ number, entries }: JsonPlace): string | undefined {
   return undefined;
 }
 
-/**
- * Numbers of JSON are read as doubles, and 9007199254740993 becomes …992. Two numbers that were rounded to the same
- * one say nothing of each other, so such numbers are compared with nothing.
- */
-
 /** Digits that are enough for any double; more of a fraction are its own business. */
 const DIGITS_MAX = 17;
 
-/** Whether a number in a text is the one that is read, or, of a fraction, as near as a double says it. */
+/** Checks whether a number in a text is the one that is read, or, of a fraction, as near as a double says it. */
 function isExact(text: string): boolean {
   const value = Number(text);
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return false;
@@ -193,7 +188,7 @@ function isExact(text: string): boolean {
   return !Number.isInteger(value) && digits.length <= DIGITS_MAX;
 }
 
-/** A number as digits without zeros around them, and the power of ten that they are multiplied with. */
+/** Returns a number as digits without zeros around them, and the power of ten that they are multiplied with. */
 function decimal(text: string): { readonly digits: string; readonly power: number } {
   const [mantissa = "", exponent = "0"] = text.replace("-", "").toLowerCase().split(/e/);
   const [whole = "", fraction = ""] = mantissa.split(".");
@@ -203,7 +198,7 @@ function decimal(text: string): { readonly digits: string; readonly power: numbe
   return { digits, power: Number(exponent) - fraction.length + (all.length - digits.length) };
 }
 
-/** A pattern would take time that grows with the square of the zeros. */
+/** Returns a pattern would take time that grows with the square of the zeros. */
 function withoutZerosBehind(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === "0") end -= 1;
@@ -226,7 +221,7 @@ function judgeRule(
   };
 }
 
-/** Where it stands in the text; see {@link valueAt}. */
+/** Returns where it stands in the text; see {@link valueAt}. */
 function placeAt(root: JsonPlace, keys: readonly string[]): JsonPlace | undefined {
   let at: JsonPlace | undefined = root;
   // The elements of a list stand there by number, the members of an object by name.

@@ -28,7 +28,7 @@ export function checkHowOften(verifier: string, { min, max, count }: HowOften): 
   if (min !== undefined && max !== undefined && min > max) throw wrongParam(verifier, "max", "it is less than min");
 }
 
-/** Whether a number is as often as is wanted, and the words for what is. */
+/** Checks whether a number is as often as is wanted, and the words for what is. */
 export function isOftenEnough(found: number, { min, max, count }: HowOften): { ok: boolean; wanted: string } {
   if (count !== undefined) return { ok: found === count, wanted: `exactly ${count}` };
   const least = min ?? (max === undefined ? 1 : 0);
@@ -75,7 +75,7 @@ const STEPS_MAX = 2 ** 24;
 /** How long lines are matched before others get their turn, in milliseconds. */
 const TURN_MS = 20;
 
-/** How many lines of a text match, or with `scope: file` whether the text does (1 or 0). */
+/** Returns how many lines of a text match, or with `scope: file` whether the text does (1 or 0). */
 export async function countMatches(
   verifier: string,
   params: PatternParams,
@@ -115,7 +115,7 @@ function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2J
 /** All that some program shows as the end of a line: none hides a line from a pattern that begins with `^`. */
 const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
 
-/** The lines of a text; a line end at its end begins no other line. */
+/** Returns the lines of a text; a line end at its end begins no other line. */
 function linesOf(text: string): string[] {
   const lines = text.split(LINE_END);
   if (lines.at(-1) === "") lines.pop();

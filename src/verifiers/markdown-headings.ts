@@ -25,7 +25,7 @@ const params = z.strictObject({
 /** The parser takes up to eight seconds for a megabyte of headings, and nobody else gets a turn in that time. */
 const MARKDOWN_MAX = 256 * 1024;
 
-/** How many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
+/** Returns how many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
 export function markdownHeadings(wall: Wall, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
@@ -63,7 +63,7 @@ interface Heading {
 }
 
 /**
- * The headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
+ * Returns the headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
  * list is none, and one of which nobody sees a word isn't either. Throws `INVALID_INPUT` for a text that is not parsed.
  */
 export function headingsOf(text: string, path: string): Heading[] {
@@ -108,13 +108,13 @@ function countText(count: number, { under, level }: HeadingsWanted): string {
   return `${count} headings${depth}${under === undefined ? "" : ` under ${shownPath(under)}`}`;
 }
 
-/** Whether a reader sees a letter or a digit of a heading: not in comments, in tags, or in characters that aren't seen. */
+/** Checks whether a reader sees a letter or a digit of a heading: not in comments, in tags, or in characters that aren't seen. */
 function showsWords(marked: string): boolean {
   const seen = codeParts(marked).map(({ code, text }) => (code ? text : withoutHtml(plainText(text))));
   return /[\p{L}\p{N}]/u.test(visibleText(seen.join("")));
 }
 
-/** A text without comments and tags, in time that grows with the text. */
+/** Returns a text without comments and tags, in time that grows with the text. */
 function withoutHtml(text: string): string {
   const [before = "", ...comments] = text.split("<!--");
   const behind = comments.map((comment) => comment.split("-->").slice(1).join("-->"));

@@ -13,7 +13,7 @@ import { textParam } from "./define-verifier.js";
 export const subjectParams = {
   /** Relative to the project root; without it, the value of the evidence field. */
   path: textParam.optional(),
-  /** Whether the file may be a link to another one inside the project. */
+  /** True if the file may be a link to another one inside the project. */
   allow_link: z.boolean().optional(),
 };
 
@@ -30,7 +30,7 @@ export function checkSubject({ path }: SubjectParams): void {
 /** The most paths that one field may name. */
 const PATHS_MAX = 100;
 
-/** What is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
+/** Returns what is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
 export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined): readonly string[] {
   const claimed = path ?? value;
   const paths = Array.isArray(claimed) ? claimed : [claimed];
@@ -108,7 +108,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** A path as it may stand in a message. */
+/** Returns a path as it may stand in a message. */
 export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
 }
@@ -127,15 +127,10 @@ export function withoutEscapes(text: string): string {
   return text.replace(ESCAPES, "");
 }
 
-/**
- * How texts that somebody else has made stand in results: one line each, bounded, and without
- * anything that a terminal or a reader could be misled by.
- */
-
 const LINES_MAX = 10;
 const LINE_MAX = 200;
 
-/** The first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */
+/** Returns the first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */
 export function outputLines(text: string): string[] {
   const lines = text.trimEnd().split(/\r\n|\n|\r/);
   if (lines.length === 1 && lines[0] === "") return [];
@@ -146,7 +141,7 @@ export function outputLines(text: string): string[] {
 
 const COMMAND_MAX = 300;
 
-/** A command with its arguments, as a person would type it. */
+/** Returns a command with its arguments, as a person would type it. */
 export function shownCommand(argv: readonly string[]): string {
   const words = argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)));
   return shortened(harmless(words.join(" ").replaceAll("\n", " ")), COMMAND_MAX);
@@ -159,7 +154,7 @@ function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** The one path that is to be looked at. Throws `INVALID_INPUT`. */
+/** Returns the one path that is to be looked at. Throws `INVALID_INPUT`. */
 function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
   const [path, ...others] = subjectsOf(params, value);
   if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");

@@ -1,9 +1,13 @@
+/**
+ * Reads strict JSON and records the position of every key and value. `JSON.parse` reports positions differently in
+ * every engine and accepts duplicate keys, so the text is scanned first.
+ */
 import { storedValueSchema } from "./json.js";
 import { shown } from "./names.js";
 import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
 
-/** Reads strict JSON; undefined, with a diagnostic, if it isn't. */
+/** Reads strict JSON. Returns undefined and reports an error if the text is not JSON. */
 export function readJson(file: string, text: string, report: Report): ParsedSource | undefined {
   const position = linesOf(file, text);
   try {
@@ -19,23 +23,18 @@ export function readJson(file: string, text: string, report: Report): ParsedSour
   }
 }
 
-/**
- * Where everything stands in a JSON text, and where it stops being JSON: `JSON.parse` tells neither
- * on every engine, and it takes a key that is there twice.
- */
-
-/** Where a value stands, and those in it. For a member of an object it is its key's place. */
+/** The position of a value and of the values in it. A member of an object has the position of its key. */
 export interface JsonPlace {
   readonly offset: number;
   readonly entries: ReadonlyMap<string | number, JsonPlace>;
-  /** The number that stands there, digit by digit: read as a value it may be rounded. */
+  /** The digits of a number; its value may be rounded. */
   readonly number?: string;
 }
 
-/** Deep enough for every definition, and not so deep that a recursion over the value could fail. */
+/** Maximum nesting depth: enough for every definition, and safe for recursive functions. */
 export const DEPTH_MAX = 64;
 
-/** Thrown where a text isn't JSON. */
+/** Thrown where a text is not JSON. */
 export class JsonFailure extends Error {
   readonly reason: "syntax" | "depth";
   readonly offset: number;
@@ -49,13 +48,13 @@ export class JsonFailure extends Error {
   }
 }
 
-/** What a scan has found. */
+/** The result of a scan. */
 interface JsonScan {
   readonly root: JsonPlace;
   readonly duplicates: readonly { readonly key: string; readonly offset: number }[];
 }
 
-/** Scans a whole text; throws a {@link JsonFailure} at the first place that isn't JSON. */
+/** Scans a whole text. Throws a {@link JsonFailure} at the first position that is not JSON. */
 export function scanJson(text: string): JsonScan {
   const scanner = new Scanner(text);
   const root = scanner.value(0, 0);
@@ -105,7 +104,7 @@ class Scanner {
     this.text = text;
   }
 
-  /** A value; `offset` is where it counts as standing. */
+  /** Scans a value; `offset` is recorded as its position. */
   value(depth: number, offset: number): JsonPlace {
     this.match(SPACE);
     const first = this.text[this.at];

@@ -1,37 +1,43 @@
 /**
- * What a phase's or a task's Markdown says in places where authors are used to saying it. Whatever a
- * text hasn't got is left out, never made up; the text itself is always shown beside it.
+ * Reads facts from the Markdown of a phase or task: title, description, duration, steps, artifacts, validation. Facts
+ * that a text lacks are left out, never guessed; agents always get the text as well.
  */
-
 import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import { headingName, plainText, withoutLeadingMarks, withoutTrailingMarks } from "./from-markdown.js";
 import { endOfSection, itemsOf, linesOfParagraph, proseOf, type Section, sectionsOf } from "./markdown-blocks.js";
 
-/** One step of a task, as far as its text tells. */
+/** One step of a task. */
 export interface ExecutionStep {
+  /** The number of the step. */
   readonly step: number;
+  /** What to do. */
   readonly description: string;
   /** The first shell command, if it is short. */
   readonly command?: string;
+  /** The output to expect. */
   readonly expectedOutput?: string;
 }
 
-/** What could be read out of a text. */
+/** The facts found in a text. */
 export interface MarkdownFacts {
   /** The first heading, without "Phase N:" or "Task N:". */
   readonly title?: string;
+  /** The goal, the purpose, or the first paragraph. */
   readonly description?: string;
+  /** The duration, as written. */
   readonly estimatedDuration?: string;
+  /** The steps, in order. */
   readonly executionSteps?: readonly ExecutionStep[];
+  /** The artifacts to produce, one item each. */
   readonly artifactsToProduce?: readonly string[];
-  /** What must hold before the phase or task counts as done. */
+  /** Conditions for the phase or task to count as done. */
   readonly validation?: readonly string[];
 }
 
 const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:(.+)$/is;
 
-/** Reads a text. Never throws. */
+/** Reads the facts of a text. Never throws. */
 export function readMarkdownFacts(text: string): MarkdownFacts {
   const sections = sectionsOf(text);
   return known({
@@ -44,12 +50,11 @@ export function readMarkdownFacts(text: string): MarkdownFacts {
   });
 }
 
-/** The first heading of a text, without "Phase N:" or "Task N:"; undefined if it has none. */
+/** Returns the first heading of a text, without "Phase N:" or "Task N:"; undefined if it has none. */
 export function readTitle(text: string): string | undefined {
   return titleOf(sectionsOf(text));
 }
 
-/** The facts that were found. */
 function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
   const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
   return {
@@ -86,7 +91,7 @@ function paragraphs({ blocks }: Pick<Section, "blocks">) {
   return blocks.filter((block) => block.type === "paragraph");
 }
 
-/** A label's value. Only before the second heading: what comes later is of a part, not of the whole. */
+/** Returns the value of a label. Only looks before the second heading; what follows is about a part, not the whole. */
 function labelled(sections: readonly Section[], label: RegExp): string | undefined {
   const second = sections.findIndex(({ depth }) => depth > 1);
   const lines = sections
@@ -113,7 +118,7 @@ function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
 
 const LISTS = new Set(["steps", "execution steps"]);
 
-/** Steps: headings `Step N: …` with what is below them, else an ordered list below "Steps". */
+/** Returns the steps: headings `Step N: …` with their blocks, else an ordered list below "Steps". */
 function stepsOf(sections: readonly Section[]): ExecutionStep[] {
   const steps = sections.flatMap((section, index) => stepOfHeading(section, () => below(sections, index)));
   if (steps.length > 0) return steps;
@@ -144,7 +149,7 @@ function detailsOf(blocks: readonly RootContent[]): Pick<ExecutionStep, "command
 }
 
 const SHELLS = new Set(["bash", "sh", "shell", "console"]);
-/** A longer one is a script, and stands in the text. */
+/** A longer command is a script, and is only in the text. */
 const COMMAND_MAX = 240;
 
 function commandOf(blocks: readonly RootContent[]): string | undefined {
@@ -153,7 +158,7 @@ function commandOf(blocks: readonly RootContent[]): string | undefined {
   return command === "" || command.length > COMMAND_MAX ? undefined : command;
 }
 
-/** What stands behind "Expected output:", on its line or in the block after it. */
+/** Returns the text after "Expected output:", on its line or in the next block. */
 function expectedOf(blocks: readonly RootContent[]): string | undefined {
   for (const [index, block] of blocks.entries()) {
     if (block.type !== "paragraph") continue;
@@ -168,7 +173,7 @@ function expectedOf(blocks: readonly RootContent[]): string | undefined {
   return undefined;
 }
 
-/** The blocks of a section and of those that are deeper, up to its equal. */
+/** Returns the blocks of a section and of its subsections. */
 function below(sections: readonly Section[], index: number): RootContent[] {
   return sections.slice(index, endOfSection(sections, index)).flatMap(({ blocks }) => blocks);
 }

@@ -1,6 +1,6 @@
 /**
- * YAML of the core schema, and nothing that would turn a text into more than data: no custom tags, no
- * merge keys, no YAML 1.1, no expansion without bound. The parser is loaded when it is first needed.
+ * Reads YAML 1.2 as plain data: no custom tags, no merge keys, no YAML 1.1, and bounded alias expansion. The parser is
+ * loaded on first use.
  */
 import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
@@ -12,10 +12,10 @@ import type { ObjectReader } from "./object-reader.js";
 import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
 
-/** How many words and signs are read of one file: the parser takes its time over each, and can't be stopped. */
+/** Maximum number of tokens in one file: the parser takes time for each and can't be interrupted. */
 const LEXEMES_MAX = 120_000;
 
-/** Reads YAML; undefined, with diagnostics, if it can't be taken as plain data. An empty text is `null`. */
+/** Reads YAML. Returns undefined and reports errors if it is not plain data. An empty text is `null`. */
 export async function readYaml(file: string, text: string, report: Report): Promise<ParsedSource | undefined> {
   const yaml = await import("yaml");
   const at = linesOf(file, text);
@@ -25,7 +25,7 @@ export async function readYaml(file: string, text: string, report: Report): Prom
     report.error("DEFINITION_TOO_LARGE", at(end), `the file has more than ${LEXEMES_MAX} words and signs`, hint);
     return undefined;
   }
-  // Its own check for keys that are there twice takes quadratic time.
+  // The parser's own check for duplicate keys takes quadratic time.
   const document = yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" });
   const reading = { yaml, document, text, report, at };
   if (!isSound(reading) || !hasPlainKeys(reading) || !hasKnownAliases(reading)) return undefined;
@@ -34,28 +34,31 @@ export async function readYaml(file: string, text: string, report: Report): Prom
   return value === undefined ? undefined : { value, place };
 }
 
-/** A text, its front matter apart from the rest. */
+/** A text with its front matter separated. */
 interface SplitText {
-  /** What stands between the two `---`; undefined where there is none, or none that can be read. `null` where it is empty. */
+  /** The front matter; `null` if it is empty, undefined if there is none or it can't be read. */
   readonly source?: ParsedSource;
-  /** The text, with an empty line for each line of the front matter, so that lines keep their numbers. */
+  /** The text with an empty line for each line of the front matter, so that line numbers stay the same. */
   readonly body: string;
 }
 
 const FENCED = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)??---[ \t]*(?:\r?\n|$)/;
 
-/** Reads the YAML between two `---` at the very beginning of a text. */
+/** Reads the front matter: YAML between two `---` at the very beginning of a text. */
 export async function splitFrontMatter(file: string, text: string, report: Report): Promise<SplitText> {
   const found = FENCED.exec(text);
   if (found === null) return { body: text };
   const lines = found[0].split("\n").length - 1;
   const body = "\n".repeat(lines) + text.slice(found[0].length);
-  // One line for the `---` before it, so that positions are those in the file.
+  // The line feed stands for the line of the first `---`, so that positions match the file.
   const source = await readYaml(file, `\n${found[1] ?? ""}`, report);
   return source === undefined ? { body } : { source, body };
 }
 
-/** Any other key is nobody's business here; one that was meant to hold the work back must not be passed over. */
+/**
+ * Reports front matter keys that are almost one of `keys`, or have no value. Other unknown keys are ignored, but a
+ * misspelt gate must not be.
+ */
 export function refuseMisspelt(
   entries: JsonObject,
   keys: readonly string[],
@@ -74,9 +77,8 @@ export function refuseMisspelt(
 }
 
 /**
- * The way to the first part of a value that isn't JSON: a number that isn't finite, an object that
- * isn't plain, or one deeper than definitions go, which is where a value that holds itself ends.
- * Undefined if all of it is JSON.
+ * Returns the path to the first part of a value that is not JSON: a number that is not finite, an object that is not
+ * plain, or a value nested too deeply, which includes circular ones. Undefined if all of it is JSON.
  */
 export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
   if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
@@ -89,10 +91,10 @@ export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined
   return undefined;
 }
 
-/** The parser, loaded. */
+/** The loaded parser. */
 type Yaml = typeof import("yaml");
 
-/** Where a text has more words and signs than are read; undefined where it hasn't. They are counted one by one. */
+/** Returns the offset at which a text exceeds the maximum number of tokens; undefined if it doesn't. */
 function endOfRead(yaml: Yaml, text: string): number | undefined {
   if (text.length <= LEXEMES_MAX) return undefined;
   let count = 0;
@@ -114,7 +116,7 @@ interface YamlReading {
   at(offset: number): SourcePosition;
 }
 
-/** Whether a document is YAML 1.2 of the core schema, and the only one in its text. */
+/** Checks that a text is one document of YAML 1.2 without errors. */
 function isSound({ document, text, report, at }: YamlReading): boolean {
   const faults = [...document.errors, ...document.warnings];
   for (const fault of faults) {
@@ -126,7 +128,7 @@ function isSound({ document, text, report, at }: YamlReading): boolean {
   return faults.length === 0 && !is11;
 }
 
-/** What is said of a fault that the parser has found. */
+/** The report of an error that the parser found. */
 interface Words {
   readonly code: DiagnosticCode;
   readonly message: string;
@@ -135,7 +137,7 @@ interface Words {
 
 const QUOTES = "Put the text into double quotes.";
 
-/** What to write where the parser's own message says what is wrong, and only that. */
+/** Hints for errors whose message is good enough. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   BAD_ALIAS: QUOTES,
   BAD_DQ_ESCAPE: "Write a backslash in double quotes twice, or put the text into single quotes.",
@@ -168,7 +170,7 @@ function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
   }
 }
 
-/** Whether all keys are texts, each there once, and none does more than to name a value. */
+/** Checks that all keys are plain texts and unique, and that none is a merge key or reserved. */
 function hasPlainKeys(reading: YamlReading): boolean {
   const { yaml, document, report } = reading;
   let plain = true;
@@ -205,13 +207,13 @@ function keyProblem({ yaml }: YamlReading, pair: Pair, seen: Set<string>) {
   return { code: "KEY_DUPLICATE", message: `the key ${shown(key)} is there twice`, hint } as const;
 }
 
-/** Where a node begins in its text. */
+/** Returns the offset of a node in its text. */
 function startOf(yaml: Yaml, node: unknown): number {
   const range: Range | null | undefined = yaml.isNode(node) ? node.range : undefined;
   return range?.[0] ?? 0;
 }
 
-/** Whether all aliases name what stands before them. */
+/** Checks that every alias refers to an anchor before it. */
 function hasKnownAliases(reading: YamlReading): boolean {
   const anchors = new Set<string>();
   let known = true;
@@ -233,7 +235,7 @@ function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined
   report.error("YAML_ALIASES", at(startOf(yaml, alias)), message, hint);
 }
 
-/** Finds where the key, or the element, at a path stands; the nearest one around it if there is none. */
+/** Returns a function that finds the position of a path, or of the nearest value around it. */
 function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
   const indexes = new Map<YAMLMap, Map<string, Pair>>();
   const pairOf = (map: YAMLMap, key: string | number) => {
@@ -260,7 +262,7 @@ function keyOf(yaml: Yaml, pair: Pair): string {
   return yaml.isScalar(pair.key) ? String(pair.key.value) : "";
 }
 
-/** What the document says, as plain data; undefined, with an error, if it is more than that. */
+/** Returns the document as plain data. Returns undefined and reports an error if it is more than that. */
 function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonValue | undefined {
   const value = expanded(reading);
   if (value === undefined) return undefined;
@@ -271,15 +273,15 @@ function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonVal
   return undefined;
 }
 
-/** How often aliases may stand for what they name, multiplied through. */
+/** Maximum number of values that aliases may expand to, multiplied. */
 const ALIASES_MAX = 100;
 
-/** All aliases replaced by what they name; undefined, with an error at the first of them, if that is too much. */
+/** Returns the document with aliases expanded. Returns undefined and reports an error if there are too many. */
 function expanded(reading: YamlReading): unknown {
   try {
     return reading.document.toJS({ maxAliasCount: ALIASES_MAX });
   } catch {
-    // No other fault is left here: what the aliases name is known, and how deep values go is bounded.
+    // Only the number of aliases can fail here: anchors and depth were checked before.
     const message = `aliases stand for more than ${ALIASES_MAX} values, multiplied through`;
     reportAlias(reading, firstAlias(reading), message, "Write the values out in place of the aliases ('*').");
     return undefined;

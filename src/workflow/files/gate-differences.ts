@@ -1,4 +1,7 @@
-/** Where two places say what a phase's gate asks for, and don't say the same, in words that people understand. */
+/**
+ * Warns when gate file, metadata and the text of a phase ask for different things. Only one of them counts, so a
+ * difference is probably a mistake.
+ */
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
@@ -40,7 +43,7 @@ export function warnOtherNames(
 
 interface Difference {
   readonly text: string;
-  /** Whether the gate file has nothing of that kind. */
+  /** True if the gate file has nothing of that kind. */
   readonly isMissing: boolean;
 }
 

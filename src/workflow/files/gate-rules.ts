@@ -1,5 +1,4 @@
-/** The rules of a gate: what its fields' validators say, and what must hold between fields. */
-
+/** Reads and checks the rules of a gate: the validators of its fields, and rules between fields. */
 import type { SourcePosition } from "../../errors.js";
 import { trialRule } from "../../rules/candidates.js";
 import { loadRuleLanguage } from "../../rules/language.js";
@@ -12,14 +11,14 @@ import type { ObjectReader } from "../object-reader.js";
 import type { KeyPath } from "../positions.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
-import { type RuledField, settleExamples } from "./gate-examples.js";
+import { chooseExamples, type RuledField } from "./gate-examples.js";
 import type { FieldSeed } from "./gate-fields.js";
 
-/** What came of reading rules. */
+/** The result of reading rules. */
 interface ReadRules {
   readonly fields: readonly FieldDefinition[];
   readonly rules: readonly RuleDefinition[];
-  /** Checks that validators stand for. */
+  /** The checks that some validators stand for. */
   readonly verify: readonly VerifyDefinition[];
 }
 
@@ -36,7 +35,7 @@ export async function readRules(
   const verify = seeds.flatMap(verifyOf);
   for (const seed of seeds) refuseUnverifiable(seed, report);
   if (isPlain && table.size === 0 && cross.length === 0) {
-    return { fields: await settleExamples(seeds.map(withoutRules), report), rules: [], verify };
+    return { fields: await chooseExamples(seeds.map(withoutRules), report), rules: [], verify };
   }
   const compiler = (await loadRuleLanguage()).forFields(bare);
   const reading = { compiler, fields: bare, table, report };
@@ -51,18 +50,18 @@ export async function readRules(
     if (!(await report.hasRoom(1, rule.place))) break;
     rules.push(...checked(rule, {}, "evidence", reading).map(({ definition }) => definition));
   }
-  return { fields: await settleExamples(ruled, report), rules, verify };
+  return { fields: await chooseExamples(ruled, report), rules, verify };
 }
 
-/** A rule as it stands in a file. */
+/** A rule as written in a file. */
 interface WrittenRule {
   readonly text: string;
   readonly place: SourcePosition;
-  /** What is said where it doesn't hold. */
+  /** The message for evidence that breaks the rule. */
   readonly message?: string;
 }
 
-/** The validators of both places; a name that stands in both would hide one of its rules. */
+/** Returns the validators of both places. A name in both is an error: one rule would hide the other. */
 function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, WrittenRule> {
   const table = new Map<string, WrittenRule>();
   for (const [name, rule] of readers.flatMap((reader) => readValidatorTable(reader))) {
@@ -73,7 +72,7 @@ function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, 
   return table;
 }
 
-/** Reads `validators`: rules by the names that fields call them by. */
+/** Reads `validators`: rules by their names. */
 function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
   const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
   if (value === false || (Array.isArray(value) && value.length === 0)) return [];
@@ -86,7 +85,7 @@ function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRul
   });
 }
 
-/** A rule as a text, or as an object with a message. */
+/** Reads a rule: a text, or an object with a message. */
 function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): WrittenRule | undefined {
   const place = reader.place(...keys);
   if (typeof item === "string" && item.trim() !== "") return { text: item, place };
@@ -119,7 +118,7 @@ function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefiniti
   return named.map((verifier) => ({ verifier, params, field: definition.name }));
 }
 
-/** A verifier looks up what a field names, and only texts and lists of them can name anything. */
+/** Reports a verifier on a field that can't name a path: only texts and lists can. */
 function refuseUnverifiable(
   { definition: { name, type }, params, validators, place }: FieldSeed,
   report: Report,
@@ -136,12 +135,12 @@ function withoutRules(seed: FieldSeed): RuledField {
   return { seed, definition: seed.definition, trials: [], isPlain: true, checks: checksOfSeed(seed) };
 }
 
-/** What a field's `verify` and its validators ask verifiers. */
+/** Returns the checks of a field, from `verify` and from its validators. */
 function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
   return [...verifyOf(seed), ...seed.verify];
 }
 
-/** What rules of one gate are read with. */
+/** The context for reading the rules of one gate. */
 interface Reading {
   readonly compiler: RuleCompiler;
   readonly fields: readonly RuleField[];
@@ -149,7 +148,7 @@ interface Reading {
   readonly report: Report;
 }
 
-/** Checks each validator that the gate defines, used or not; gives those that can be used. */
+/** Checks every validator that the gate defines, used or not. Returns the names of those that are valid. */
 async function checkTable(
   seeds: readonly FieldSeed[],
   { table, report, ...reading }: Reading,
@@ -158,7 +157,7 @@ async function checkTable(
   const sound = new Set<string>();
   for (const [name, rule] of table) {
     if (!(await report.hasRoom(1, rule.place))) break;
-    // Of which type the value is, and which parameters there are, is for the fields to say.
+    // Types and parameters are known only at the fields that use the validator.
     const subject: RuleSubject = { value: "any", params: "any" };
     if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
     if (used.has(name)) continue;
@@ -168,7 +167,7 @@ async function checkTable(
   return sound;
 }
 
-/** A rule's text in CEL; undefined, with an error, if it can't be run. */
+/** Compiles a rule. Returns undefined and reports an error if it can't run. */
 function compiled(
   { text, place }: WrittenRule,
   subject: RuleSubject | "evidence",
@@ -181,11 +180,11 @@ function compiled(
   return read.ok && result.ok ? { cel: read.cel, compiled: result } : undefined;
 }
 
-/** A rule as it is pinned, and as it is run. */
+/** A rule in its pinned and in its compiled form. */
 interface CheckedRule {
   readonly definition: RuleDefinition;
   readonly compiled: CompiledRule;
-  /** Whether it is a validator that is built in. */
+  /** True if it is a built-in validator. */
   readonly isNamed: boolean;
 }
 
@@ -201,7 +200,7 @@ function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
   };
 }
 
-/** The rules that a field's validators are, where they are sound. */
+/** Returns the valid rules of a field. */
 function fieldRules(
   { definition, place, validators, params }: FieldSeed,
   sound: ReadonlySet<string>,
@@ -211,7 +210,7 @@ function fieldRules(
   return validators.flatMap((text): CheckedRule[] => {
     const defined = reading.table.get(text);
     if (defined !== undefined) {
-      // One that is wrong in itself has been reported where it is defined.
+      // An invalid validator was reported where it is defined.
       return sound.has(text) ? checked({ ...defined, place }, params, subject, reading, text) : [];
     }
     if (VERIFYING_VALIDATORS.has(text)) return [];
@@ -230,7 +229,7 @@ function fieldRules(
   });
 }
 
-/** A rule as it is pinned, where it is sound. `name` is what its author called it. */
+/** Returns a rule in pinned form, in a list of one; empty if it is invalid. `name` is the author's name for it. */
 function checked(
   rule: WrittenRule,
   params: JsonObject,

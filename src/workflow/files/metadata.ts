@@ -1,21 +1,22 @@
+/** Reads metadata.json: the keys that describe the workflow, and how many phases it has. */
 import { shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { PhaseDefinition, WorkflowStructure } from "../structure.js";
 
-/** What it says of how many phases there are. */
+/** What the metadata says about the number of phases. */
 export interface PhaseClaims {
-  /** The numbers that are given, with their keys. */
+  /** The numbers given, with their keys. */
   readonly counts: readonly (readonly [key: "phases" | "total_phases", count: number])[];
-  /** One entry for each phase that has a number of its own, where they are listed. */
+  /** One entry for each phase with its own number, if phases are listed. */
   readonly list: readonly ObjectReader[] | undefined;
-  /** The entries that stand for the phases of a plan: one, as a rule. */
+  /** The entries that stand for the phases of a plan: usually one. */
   readonly dynamicEntries: readonly ObjectReader[];
-  /** Whether phases come from a plan. */
+  /** True if phases come from a plan. */
   readonly dynamic: boolean;
 }
 
-/** What metadata.json says of a workflow as a whole. */
+/** The description of a workflow in metadata.json. */
 type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra">;
 
 const DURATION = '"estimated_duration": "1-2 hours", say';
@@ -38,7 +39,7 @@ export function readFacts(metadata: ObjectReader, type: string, report: Report):
   };
 }
 
-/** Reads what is said of the phases: a list, a number, or that they come from a plan. */
+/** Reads the phases: a list, a number, or a note that they come from a plan. */
 export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims {
   const flag = metadata.flag("dynamic_phases");
   const dynamicTotal = metadata.value("total_phases") === "dynamic";
@@ -67,9 +68,8 @@ export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims 
 }
 
 /**
- * Compares the phases that there are with how many the metadata says there are. A phase that is missing
- * is work that nobody would ask for, and a gate that nobody would stand at: an error. One more than was
- * said is run like the others, so that nothing is passed over: a warning.
+ * Compares the phases with the number in the metadata. A missing phase is an error, because its work and its gate would
+ * be skipped. An extra phase is run like the others, so it is a warning.
  */
 export function checkCounts(
   claims: PhaseClaims,
@@ -83,7 +83,7 @@ export function checkCounts(
     report.error("PHASES_MISSING", metadata.place("phases"), "the workflow has no phase", hint);
     return;
   }
-  // An entry that can't be read is reported where it stands.
+  // An entry that can't be read has its own diagnostic.
   if (claims.list !== undefined && phases.length < claims.list.length) return;
   for (const [key, count] of claims.counts) {
     const there = phases.length === 1 ? "is 1 phase" : `are ${phases.length} phases`;
@@ -111,7 +111,7 @@ function checkType(metadata: ObjectReader, type: string, report: Report): void {
   );
 }
 
-/** Whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
+/** Checks whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
 function isDynamic(entry: ObjectReader): boolean {
   const given = entry.value("phase_number");
   return typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim());
@@ -127,7 +127,7 @@ function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number
   return undefined;
 }
 
-/** How many numbers of phases a hint lists. */
+/** Maximum number of phases that a hint lists. */
 const LISTED_MAX = 20;
 
 function numbersOf(phases: readonly PhaseDefinition[]): string {

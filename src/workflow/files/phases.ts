@@ -1,3 +1,7 @@
+/**
+ * Reads the phases of a workflow: their folders, texts, tasks and gates, and the templates for phases that come from a
+ * plan. Gate files in places where no phase would use them are errors.
+ */
 import type { SourcePosition } from "../../errors.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
@@ -12,13 +16,13 @@ import type { PhaseClaims } from "./metadata.js";
 import { readTasks } from "./tasks.js";
 import { checkedPath, GATE_FILES, isInLikelyPhase, type WorkflowFiles } from "./workflow-files.js";
 
-/** What phases are read from. */
+/** The files of a workflow, and its report. */
 interface Reading {
   readonly files: WorkflowFiles;
   readonly report: Report;
 }
 
-/** All phases in ascending order, from the metadata's list or, without one, from the folders. */
+/** Returns all phases in ascending order: those that the metadata lists, else one for each folder. */
 export async function readPhases(claims: PhaseClaims, reading: Reading): Promise<PhaseDefinition[]> {
   const folders = phaseFolders(reading.files);
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
@@ -44,11 +48,11 @@ interface TemplateReading {
   readonly report: Report;
 }
 
-/** What counts where the metadata doesn't say. */
+/** Defaults for what the metadata doesn't say. */
 const PARSER = "spec_tasks_parser";
 const SOURCE_PATH_KEY = "spec_path";
 
-/** How the phases of a plan are found and shown; undefined if there are none. */
+/** Reads how the phases of a plan are found and rendered; undefined if the workflow has none. */
 export function readDynamic(
   metadata: ObjectReader,
   claims: PhaseClaims,
@@ -58,7 +62,7 @@ export function readDynamic(
     warnUnused(metadata, reading.report);
     return undefined;
   }
-  for (const entry of claims.dynamicEntries) lookAtEntry(entry);
+  for (const entry of claims.dynamicEntries) checkDynamicEntry(entry);
   const write = '"dynamic_config": {"source_path_key": "spec_path"}, say';
   const config = metadata.wanted("dynamic_config", metadata.object("dynamic_config"), write);
   const sourceType = config?.text("source_type");
@@ -80,24 +84,24 @@ export function readDynamic(
   };
 }
 
-/** Where sessions begin if nothing says it: the first static phase, else the first of a plan. */
+/** Returns the default start phase: the first static phase, else the first phase of a plan. */
 export function firstPhase(phases: readonly PhaseDefinition[], dynamic: DynamicDefinition | undefined) {
   return phases[0]?.number ?? (dynamic === undefined ? undefined : 1);
 }
 
-/** The folder of a phase, by its number. */
+/** The folder of a phase. */
 const NUMBERED = /^phases\/(0|[1-9]\d{0,8})\//;
 
-/** The numbers N of all folders `phases/N` that hold a file. */
+/** Returns the numbers N of all folders `phases/N` that hold a file. */
 function phaseFolders({ paths }: WorkflowFiles): number[] {
   const numbers = paths.map((path) => NUMBERED.exec(path)?.[1]).filter((found) => found !== undefined);
   return [...new Set(numbers)].map(Number).sort((a, b) => a - b);
 }
 
-/** A phase before its files are read. */
+/** A phase whose files are not read yet. */
 interface PhaseSeed {
   readonly number: number;
-  /** What the metadata says of it. */
+  /** Its entry in the metadata. */
   readonly entry?: ObjectReader;
 }
 
@@ -175,7 +179,7 @@ function reportTwice(seeds: readonly PhaseSeed[], report: Report): void {
   }
 }
 
-/** A gate file beside the phases' folders was meant for some phase, and would be read for none. */
+/** Reports gate files outside the folder of any phase. */
 function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }: Reading): void {
   const places = ["", "phases/"].filter((place) => !phases.some(({ file = "" }) => isIn(place, file)));
   const above = places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has);
@@ -185,34 +189,37 @@ function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }:
   }
 }
 
-/** Whether a folder, with `/` at its end, holds a file itself. */
+/** Checks whether a file is directly in a folder. `folder` ends with `/`. */
 function isIn(folder: string, file: string): boolean {
   return folder !== "" && file.startsWith(folder) && !file.includes("/", folder.length);
 }
 
-/** Whether a path lies in the folder that a number gives to a phase, listed or not, or in the folder of a phase's text. */
+/** Checks whether a path is in a folder `phases/N`, listed or not, or in the folder of a phase's text. */
 function isOfPhase(path: string, phases: readonly PhaseDefinition[]): boolean {
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   return NUMBERED.test(path) || phases.some(({ file = "" }) => isIn(folder, file));
 }
 
-/** Kept, since `"dynamic_phases": false` may switch it off for a while; else it was meant to count. */
+/**
+ * Warns about `dynamic_config` in a workflow without dynamic phases, unless `"dynamic_phases": false` says that it is
+ * switched off.
+ */
 function warnUnused(metadata: ObjectReader, report: Report): void {
   if (metadata.value("dynamic_config") === undefined || metadata.value("dynamic_phases") === false) return;
   const message = '"dynamic_config" counts for nothing: the workflow has no phases from a plan';
   report.warn("DYNAMIC_CONTRADICTS", metadata.place("dynamic_config"), message, 'Write "dynamic_phases": true.');
 }
 
-/** What may stand at the entry of the phases that a plan has: it describes, and asks for nothing. */
+/** The keys of the entry for a plan's phases. They only describe. */
 const DESCRIBING = ["phase_name", "purpose", "estimated_effort", "key_deliverables", "validation_criteria"];
 
-/** Whatever else stands there, evidence above all, is unknown: the gates of a plan's phases come from the plan. */
-function lookAtEntry(entry: ObjectReader): void {
+/** Warns about all other keys of the entry for a plan's phases, such as evidence: their gates come from the plan. */
+function checkDynamicEntry(entry: ObjectReader): void {
   for (const key of [...DESCRIBING, "phase_number", "tasks", "task_execution"]) entry.value(key);
   entry.rest();
 }
 
-/** Finds a template, and looks through it. `place` is where it is named, or should be. */
+/** Finds a template and checks its placeholders. `place` is the position for a missing template. */
 function readTemplate(
   kind: TemplateKind,
   templates: ObjectReader | undefined,
@@ -235,7 +242,7 @@ function readTemplate(
   return { path: path ?? USUAL_TEMPLATES[kind], revision: text === undefined ? undefined : revisionOf(text) };
 }
 
-/** A placeholder that nothing is put in the place of stays as it is, for an agent to wonder at. */
+/** Warns about unknown placeholders, which would stay in the text. */
 function warnUnknown(kind: TemplateKind, file: string, text: string, report: Report): void {
   const known = PLACEHOLDERS[kind];
   const at = linesOf(file, text);
@@ -250,9 +257,9 @@ function warnUnknown(kind: TemplateKind, file: string, text: string, report: Rep
   }
 }
 
-/** A gate file beside the templates was meant for the phases of a plan, and would be read for none of them. */
+/** Reports gate files next to the templates: they would not be used for the phases of the plan. */
 function refuseGate(folder: string, { files, report }: TemplateReading): void {
-  // Of these the one is a phase's, and the others are reported already.
+  // A gate file in `phases/N` belongs to a phase; one above was already reported.
   if (/^(?:phases\/\d+|phases|)$/.test(folder)) return;
   for (const file of GATE_FILES.map((name) => `${folder}/${name}`).filter(files.has)) {
     const message = "this gate file isn't read: the gates of a plan's phases come from the plan";

@@ -1,3 +1,7 @@
+/**
+ * Checks a routed workflow as a whole: the names of steps, the steps and files that guidance texts refer to, steps that
+ * nothing leads to, and workflows that never end.
+ */
 import type { Nodes } from "mdast";
 import { blocksOf } from "../markdown-blocks.js";
 import { nearest, RESERVED, shown } from "../names.js";
@@ -8,7 +12,7 @@ import { resolvePath } from "./routed-includes.js";
 import { fileOf, type IndexEntry } from "./routed-index.js";
 import type { FoundStep, StepOptions } from "./routed-step.js";
 
-/** Looks at every step that a guidance names, and at every link to a file; gives the names of steps that it leads to. */
+/** Checks the steps and files that a guidance text names. Returns the names of the steps that it leads to. */
 export function checkReferences(
   found: FoundStep,
   all: readonly FoundStep[],
@@ -25,10 +29,10 @@ export function checkReferences(
   return led;
 }
 
-/** Where each step leads, by what its guidance names; see `checkReferences`. */
+/** The steps that each step leads to, from `checkReferences`. */
 type Led = ReadonlyMap<FoundStep, ReadonlySet<string>>;
 
-/** Reports steps that nothing leads to, and workflows that nothing ends. */
+/** Reports steps that nothing leads to, and workflows that never end. */
 export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
   const ways = new Map(steps.map((found, index) => [found, waysFrom(found, steps[index + 1], led)]));
   checkUnnamed(steps, ways, report);
@@ -37,7 +41,7 @@ export function checkWays(steps: readonly FoundStep[], led: Led, report: Report)
 
 const NAME_MAX = 120;
 
-/** Reports names that can't tell one step from another, or from the end. */
+/** Reports names that can't be distinguished from another step or from the end. */
 export function checkNames(entries: readonly IndexEntry[], report: Report): void {
   const before = new Map<string, IndexEntry>();
   for (const entry of entries) {
@@ -66,7 +70,7 @@ function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], rep
   }
 }
 
-/** So many characters of a text are looked through for links. */
+/** Texts longer than this many characters are not searched for links. */
 const LINKS_MAX = 64 * 1024;
 
 function checkLinks(
@@ -93,7 +97,7 @@ interface FileLink {
   readonly line: number;
 }
 
-/** Links to Markdown files that are relative, in their order; none in code. */
+/** Returns the relative links to Markdown files in order, except those in code. */
 function fileLinks(text: string): FileLink[] {
   return (blocksOf(text) ?? []).flatMap((block) => linksBelow(block, text));
 }
@@ -117,36 +121,36 @@ function linksBelow(node: Nodes, text: string): FileLink[] {
   });
 }
 
-/** The line that a part of a text begins in, from 1. */
+/** Returns the line on which a part of a text begins, from 1. */
 function lineOf(text: string, part: string): number {
   return text.slice(0, Math.max(0, text.indexOf(part))).split("\n").length;
 }
 
-/** Where a text names a step to go to. */
+/** A reference to a step in a text. */
 interface NamedStep {
   readonly name: string;
-  /** From 0, in the text that was looked at. */
+  /** The line in the text, from 0. */
   readonly line: number;
   readonly column: number;
 }
 
-/** A name as people set it apart: in quotes, as code, in bold, as a link. */
+/** A name that is set apart: in quotes, as code, in bold, as a link. */
 const SET_APART =
   /"([^"\n]{1,120})"|“([^”\n]{1,120})”|'([^'\n]{1,120})'(?!\w)|`([^`\n]{1,120})`|\*\*([^*\n]{1,120})\*\*|\[([^\]\n]{1,120})\]\([^()\n]*\)/g;
-/** What stands before a name that is the next step. */
+/** The words before a name that make it the next step. */
 const LEADS =
   /\b(?:proceed(?:ing)?|go(?:es)?|going|move|transition|continue|return|advance|jump|switch|skip|redirect|route|hand over|send(?: \w+)?|loop)\b[^.;:!?"“”`*[\]\n]{0,40}$|\b(?:next step(?: is| should be)?|step)[ :]*$/i;
-/** What stands behind a name that is a step. */
+/** The words after a name that make it a step. */
 const IS_STEP = /^\s*(?:step)\b/i;
 
-/** The steps that a guidance names, as far as its words tell: names set apart, after words that lead somewhere. */
+/** Returns the steps that a guidance text refers to: names set apart, after words that lead somewhere. */
 function namedSteps(guidance: string): NamedStep[] {
   return guidance.split("\n").flatMap((text, line) => {
     let leading = false;
     let end = 0;
     return [...text.matchAll(SET_APART)].flatMap((match) => {
       const before = text.slice(end, match.index);
-      // "go to A or B": the words that lead to the one lead to the other.
+      // "go to A or B" leads to both.
       leading = LEADS.test(before) || (leading && /^\s*(?:,|or|and|,\s*or)\s*(?:the\s*|to\s*)*$/i.test(before));
       end = match.index + match[0].length;
       if (!leading && !IS_STEP.test(text.slice(end))) return [];
@@ -178,19 +182,19 @@ function checkName(
   return undefined;
 }
 
-/** Guidances name steps by their files, too. */
+/** Returns the step with this file name: guidance texts also refer to steps by file. */
 function byFile(name: string, all: readonly FoundStep[]): string | undefined {
   const plain = plainName(name.replace(/^.*\//, "").replace(/\.md$/, ""));
   return all.find(({ path }) => plainName(path.replace(/^.*\//, "").replace(/\.md$/, "")) === plain)?.step.name;
 }
 
-/** The steps that may follow as far as it is told: `next`, what the guidance names, else the one after it, else any. */
+/** Returns the steps that may follow: `next`, else those that the guidance names, else the next one in the list. */
 function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): ReadonlySet<string> {
   const { step } = found;
   if (step.next !== undefined) return new Set(step.next);
   const named = new Set(led.get(found));
   if (namesTheEnd(step.guidance)) named.add(FINISH);
-  // A guidance that leads nowhere leaves it to the order of the list.
+  // Without any reference, the order of the list counts.
   if (named.size === 0) named.add(after?.step.name ?? FINISH);
   return named;
 }
@@ -198,7 +202,7 @@ function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): Rea
 const ENDS =
   /\bfinish(?:ed|es)?\b|\bterminal\b|\bfinal step\b|\bcomplet(?:e|ed|es|ion)\b|\bend of the workflow\b|\bends? the workflow\b/i;
 
-/** Whether a guidance speaks of the end of the workflow. */
+/** Checks whether a guidance text mentions the end of the workflow. */
 function namesTheEnd(guidance: string): boolean {
   return ENDS.test(guidance);
 }
@@ -227,7 +231,7 @@ function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, Read
   }
   const hint = `Let a step that can be reached name ${FINISH}.`;
   const message = "nothing that can be reached from the first step leads to the end of this workflow";
-  // Where every step on the way names all that may follow, no decider can end it either.
+  // If every reachable step has `next`, no decider can end the workflow either.
   const isSure = [...reached].every(({ step }) => step.next !== undefined);
   if (isSure) report.error("WORKFLOW_ENDLESS", first.settings.place("next"), message, hint);
   else report.warn("WORKFLOW_ENDLESS", first.entry.place, message, hint);

@@ -1,3 +1,7 @@
+/**
+ * Reads the folder of a routed workflow, and serves such folders to an engine. A workflow is read again when any text
+ * that went into it has changed.
+ */
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
 import { type Diagnostic, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
@@ -12,16 +16,17 @@ import { type IndexEntry, readIndex } from "./routed-index.js";
 import { type FoundStep, readStep, type StepOptions, stepPath } from "./routed-step.js";
 import { FILE_MAX, TimedReads, withoutMark } from "./workflow-files.js";
 
-/** What came of reading a routed workflow: a definition, unless there is an error among the diagnostics. */
+/** The result of reading a routed workflow. */
 export interface ReadRoutedWorkflow {
+  /** The definition; missing if a diagnostic is an error. */
   readonly definition?: RoutedDefinition;
-  /** Their files are relative to the workflow's folder. */
+  /** What is wrong with it. File names are relative to the workflow's folder. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * Reads the workflow in a folder of a source: `NAME/index.md` and `NAME/steps/*.md`, with all that they include from the
- * workflow's folder and from `includeRoots`, folders of the same source. Everything that is wrong is said at once.
+ * Reads the workflow `NAME/index.md` and `NAME/steps/*.md` from a source, with everything that they include from the
+ * workflow's folder and from `includeRoots`, folders of the same source. Reports all problems at once.
  */
 export async function readRoutedWorkflow(
   name: string,
@@ -40,26 +45,23 @@ export async function readRoutedWorkflow(
   }
 }
 
-/** Where routed workflows lie. */
+/** The folders of routed workflows. */
 export interface RoutedFoldersOptions {
-  /** Texts below one root; each folder directly in it that has an index.md or a folder `steps` is a workflow. */
+  /** The texts below one root. Each folder directly in it with an index.md or a folder `steps` is a workflow. */
   readonly source: TextSource;
-  /** Folders of the same source that files may be included from, beside a workflow's own; `"."` for all of it. */
+  /** Other folders of the same source that may be included from; `"."` for all of it. Default: none. */
   readonly includeRoots?: readonly string[];
 }
 
-/** A workflow as it was read, and every text that it was read from. */
+/** A workflow in the cache, with every text that it was read from. */
 interface Kept {
   readonly paths: readonly string[];
-  /** What each path held; undefined where there was nothing. */
+  /** The text of each path; undefined if there was none. */
   readonly texts: ReadonlyMap<string, string | undefined>;
   readonly read: ReadRoutedWorkflow;
 }
 
-/**
- * Routed workflows from texts. What is edited, added or deleted shows at the next call; a workflow is read again when any
- * text that went into it has changed, included files too.
- */
+/** Routed workflows from texts. Edited, added and deleted files count from the next call on. */
 export class RoutedFolders implements RoutedSource {
   readonly #source: TextSource;
   readonly #includeRoots: readonly string[];
@@ -73,14 +75,20 @@ export class RoutedFolders implements RoutedSource {
     this.#includeRoots = includeRoots;
   }
 
+  /** Returns all workflows by name; those with errors are listed as broken. */
   async list(): Promise<readonly RoutedListing[]> {
     const names = new Set((await this.#source.list("")).flatMap(folderOf));
     for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
     return this.#timed.all([...names].sort(), async (name) => listingOf(name, await this.read(name)));
   }
 
+  /**
+   * Returns a definition by name; undefined if there is no such workflow.
+   *
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the workflow has errors.
+   */
   async definition(name: string): Promise<RoutedDefinition | undefined> {
-    // Names come from clients: no other one ever becomes a path.
+    // Names come from clients: only a valid one may become a path.
     if (!isWorkflowType(name)) return undefined;
     const paths = await this.#source.list(name);
     if (!paths.some((path) => folderOf(path).includes(name))) {
@@ -96,7 +104,7 @@ export class RoutedFolders implements RoutedSource {
     });
   }
 
-  /** A workflow with its diagnostics, from the cache if nothing that it was read from has changed. */
+  /** Returns a workflow with its diagnostics, from the cache if nothing has changed. */
   async read(name: string): Promise<ReadRoutedWorkflow> {
     const paths = await this.#source.list(name);
     const kept = this.#kept.get(name);
@@ -112,7 +120,7 @@ export class RoutedFolders implements RoutedSource {
     };
     const read = await readRoutedWorkflow(name, source, this.#includeRoots);
     const hasFailed = read.diagnostics.some(({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode));
-    // What has failed may work the next time.
+    // A failed read may work the next time.
     if (!hasFailed) this.#kept.set(name, { paths, texts, read });
     return read;
   }
@@ -143,10 +151,10 @@ async function readBounded(
   return readDefinition(name, options);
 }
 
-/** How many paths below a workflow's folder are looked at. */
+/** Maximum number of paths below a workflow's folder. */
 const PATHS_MAX = 10_000;
 
-/** The paths below a workflow's folder: none, with an error, where the source throws or gives something else. */
+/** Returns the paths below a workflow's folder: none, with an error, where the source throws or gives something else. */
 async function listPaths(name: string, source: TextSource, report: Report): Promise<readonly string[]> {
   try {
     return (await source.list(name)).filter((path) => typeof path === "string").slice(0, PATHS_MAX);
@@ -161,7 +169,7 @@ function tellUnreadable(error: unknown, path: string, report: Report): undefined
   report.error(code, { file }, message, hint);
 }
 
-/** A text; undefined, with an error at its path, where the source throws. Of what a host's source throws only the name is told. */
+/** Returns a text; undefined, with an error at its path, where the source throws. Of what a host's source throws only the name is told. */
 async function readText(path: string, source: TextSource, report: Report): Promise<string | undefined> {
   let text: unknown;
   try {
@@ -202,7 +210,7 @@ async function readDefinition(name: string, options: StepOptions): Promise<Route
     await report.hasRoom(0, found.entry.place);
     led.set(found, checkReferences(found, steps, options));
   }
-  // A step that could not be read may be the one that leads on.
+  // A step that could not be read may be the one that leads to the others.
   if (steps.length === entries.length) checkWays(steps, led, report);
   const [first, ...rest] = steps.map(({ step }) => step);
   if (first === undefined) return undefined;
@@ -244,7 +252,7 @@ function checkUnlisted(steps: readonly FoundStep[], listed: number, { folder, pa
   }
 }
 
-/** Names the revision by all that was read. */
+/** Adds the revision, a digest of everything that was read. */
 function sealed(content: Omit<RoutedDefinition, "revision">): RoutedDefinition {
   return { ...content, revision: revisionOf(canonicalJson(content)) };
 }
@@ -257,7 +265,7 @@ function relative(file: string, folder: string): string {
   return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : `../${file}`;
 }
 
-/** The folder that a path says is a workflow, in a list of one. */
+/** Returns the workflow folder that a path belongs to, in a list of one. */
 function folderOf(path: string): string[] {
   const [name, second, third] = path.split("/");
   return name !== undefined && (second === "index.md" || (second === "steps" && third !== undefined)) ? [name] : [];

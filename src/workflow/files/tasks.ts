@@ -1,3 +1,4 @@
+/** Reads the tasks of a phase: those that the metadata lists, else the files `task-N-slug.md`. */
 import type { SourcePosition } from "../../errors.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
@@ -7,15 +8,15 @@ import type { Report } from "../report.js";
 import type { TaskDefinition } from "../structure.js";
 import { checkedPath, type WorkflowFiles } from "./workflow-files.js";
 
-/** Where a phase's own files lie. */
+/** The folders of a phase's files. */
 export interface PhaseFolders {
   readonly files: WorkflowFiles;
   readonly report: Report;
-  /** `phases/N`, and the folder of the phase's text where that is another one. */
+  /** `phases/N`, and the folder of the phase's text if that is another one. */
   readonly folders: readonly string[];
 }
 
-/** A phase's tasks in ascending order: those that the metadata lists, else those that have files. */
+/** Returns the tasks of a phase in ascending order. */
 export function readTasks(phase: ObjectReader | undefined, where: PhaseFolders): TaskDefinition[] {
   const found = taskFiles(where);
   const listed = phase?.objects("tasks");
@@ -34,7 +35,7 @@ interface TaskFile {
   readonly path: string;
 }
 
-/** The files of a phase that are called `task-N-slug.md`. */
+/** Returns the files of a phase that are called `task-N-slug.md`. */
 function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
   return files.paths.flatMap((path) => {
     const cut = path.lastIndexOf("/");
@@ -44,7 +45,7 @@ function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
   });
 }
 
-/** A task and where its number stands. */
+/** A task and the position of its number. */
 interface PlacedTask {
   readonly task: TaskDefinition;
   readonly place: SourcePosition;

@@ -1,18 +1,18 @@
-/** A line's words and what is marked among them, in one pass: parsers take quadratic time over unclosed marks. */
+/** Reads the inline marks of a line in one pass: parsers take quadratic time over unclosed marks. */
 
-/** A part of a text that is marked. */
+/** A marked part of a text. */
 export interface Mark {
   readonly kind: "code" | "strong" | "emphasis";
   readonly text: string;
-  /** Where its words stand in `plain`. */
+  /** The position of its words in `plain`. */
   readonly start: number;
   readonly end: number;
 }
 
-/** A text as people see it, as long as its marks say. */
+/** A text without its marks, and the marks. */
 export interface MarkedText {
   readonly plain: string;
-  /** In their order; none lies in another. */
+  /** The marks in order; none is inside another. */
   readonly marks: readonly Mark[];
 }
 
@@ -58,12 +58,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "&le;": "≤",
 };
 
-/** A text with its entities as the characters that they stand for. */
+/** Returns a text with its entities decoded. */
 export function decoded(text: string): string {
   return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
 }
 
-/** A text with what is in code marks blanked out, so that no word in it counts; of the same length. */
+/** Returns a text of the same length with its code spans blanked out. */
 export function withoutCode({ plain, marks }: MarkedText): string {
   let text = plain;
   for (const { kind, start, end } of marks) {
@@ -72,7 +72,7 @@ export function withoutCode({ plain, marks }: MarkedText): string {
   return text;
 }
 
-/** A part of a marked text. */
+/** Returns a part of a marked text. */
 export function partOf({ plain, marks }: MarkedText, start: number, end: number): MarkedText {
   return {
     plain: plain.slice(start, end),
@@ -82,7 +82,7 @@ export function partOf({ plain, marks }: MarkedText, start: number, end: number)
   };
 }
 
-/** Without comments and links' addresses, and with HTML's marks as Markdown's. */
+/** Removes comments and addresses of links, and turns marks of HTML into those of Markdown. */
 function simplified(text: string): string {
   return withoutComments(text)
     .replace(/<\/?code>/gi, "`")
@@ -91,7 +91,7 @@ function simplified(text: string): string {
     .replace(/!?\[([^[\]\n]+)\](?:\([^()\n]*\)|\[[^[\]\n]*\])/g, "$1");
 }
 
-/** A text without its comments; their line ends stay. */
+/** Returns a text without its comments; their line ends stay. */
 function withoutComments(text: string): string {
   const parts: string[] = [];
   let from = 0;
@@ -113,7 +113,7 @@ function codeAt(source: string, at: number): { readonly text: string; readonly e
   return { text: source.slice(start, end).trim(), end: end + fence.length };
 }
 
-/** Whether a sign marks something: it touches what it marks, and an underscore stands at the border of a word. */
+/** Checks whether a sign is a mark: it touches the marked text, and an underscore is at the border of a word. */
 function isDelimiter(source: string, at: number, sign: string, opened: readonly Opened[]): boolean {
   const before = source[at - 1] ?? " ";
   const after = source[at + sign.length] ?? " ";
@@ -143,7 +143,7 @@ function toggle(sign: string, plain: string, opened: Opened[], marks: Mark[]): v
   marks.push({ kind: sign.length === 2 ? "strong" : "emphasis", text, start: open.start, end: plain.length });
 }
 
-/** Marks in their order. Of those that lie in each other code counts, else the outer one. */
+/** Returns marks in order. Of nested marks, code wins, else the outer one. */
 function outermost(marks: readonly Mark[]): Mark[] {
   const codes = marks.filter(({ kind }) => kind === "code");
   const holds = (outer: Mark, inner: Mark) => outer !== inner && outer.start <= inner.start && inner.end <= outer.end;

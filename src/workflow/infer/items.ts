@@ -1,5 +1,7 @@
-/** Items of lists: claims with a checkbox, values with a name before them, and sentences that ask. */
-
+/**
+ * Reads list items: checkboxes are claims, items that begin with a name are values, other items are sentences. Also
+ * warns about passages that seem to ask in places that are not read.
+ */
 import type { RootContent } from "mdast";
 import { withoutAtEnd } from "../from-markdown.js";
 import { lookedAt, type Section } from "../markdown-blocks.js";
@@ -18,7 +20,7 @@ import {
 } from "./sentences.js";
 import { typeFromWords } from "./types.js";
 
-/** The first paragraph of an item. */
+/** Returns the requirements in the first paragraph of an item. */
 export function itemFindings(lines: readonly NumberedLine[], reading: Reading): Finding[] {
   const sentences = sentencesOf(lines);
   const [item] = joined(sentences);
@@ -38,11 +40,9 @@ export function itemFindings(lines: readonly NumberedLine[], reading: Reading): 
   return [unclear(item, "this item stands among requirements, and none can be read in it", hint)];
 }
 
-/** What a text may ask for in places that aren't looked at. */
-
 const ASKING = /\bmust provide\b|\brequired\s*:|\[[ xX]\]\s/i;
 
-/** Warnings of requirements in HTML, in code by indentation, and in texts that are too long or nested too deeply. */
+/** Returns warnings for requirements in HTML, in indented code, and in texts that are too long or too deeply nested. */
 export function unreadFindings(text: string, sections: readonly Section[]): Finding[] {
   const end = lookedAt(text);
   const found = unreadBlocks(sections, text);
@@ -58,7 +58,7 @@ export function unreadFindings(text: string, sections: readonly Section[]): Find
   ];
 }
 
-/** A warning where a paragraph or an item asks, and is too long to be read. */
+/** Returns a warning if a paragraph or an item asks and is too long to be read. */
 export function longFindings(lines: readonly NumberedLine[]): Finding[] {
   const [first] = lines;
   if (first === undefined || !isTooLong(lines) || !lines.some(({ text }) => ASKING.test(text))) return [];
@@ -71,7 +71,7 @@ export function longFindings(lines: readonly NumberedLine[]): Finding[] {
   ];
 }
 
-/** The sentences of an item as one: what it says later on is about the same thing. */
+/** Returns the sentences of an item as one: later sentences are about the same thing. */
 function joined([first, ...rest]: readonly Sentence[]): Sentence[] {
   if (first === undefined) return [];
   let { plain } = first;
@@ -84,7 +84,7 @@ function joined([first, ...rest]: readonly Sentence[]): Sentence[] {
   return [{ ...first, plain, marks }];
 }
 
-/** A checkbox is a claim; what it names, and says more of than that it is done, is a value. */
+/** Reads an item with a checkbox. It is a claim, unless it names a value and says more than that it is done. */
 function boxFindings(task: Sentence, reading: Reading): Finding[] {
   const end = headEnd(task, true);
   const [head] = task.marks;
@@ -110,11 +110,11 @@ function boxFindings(task: Sentence, reading: Reading): Finding[] {
   return [claim];
 }
 
-/** Labels that say of which kind the rest is, and name nothing. */
+/** Labels that give the kind of a text and are not names. */
 const NO_NAME =
   /^(?:notes?|warning|important|tips?|examples?|purpose|time|reason|why|how|hint|caution|remember|see|file|where|when|what|who|goal|optional|required|evidence|checkpoint|action|steps?|do|don't)$/i;
 
-/** Where the name that an item begins with ends; undefined if it doesn't begin with one. */
+/** Returns the end of the name that an item begins with; undefined if it doesn't begin with one. */
 function headEnd({ plain, marks }: Sentence, isClaim = false): number | undefined {
   const [first] = marks;
   if (first !== undefined && first.start === 0) {
@@ -129,7 +129,7 @@ function headEnd({ plain, marks }: Sentence, isClaim = false): number | undefine
   return word?.length;
 }
 
-/** An item that begins with a name, where names are expected; undefined for another one. */
+/** Returns the requirements of an item that begins with a name, if names are expected; undefined otherwise. */
 function askedItem(item: Sentence, sentences: readonly Sentence[], reading: Reading): Finding[] | undefined {
   if (!reading.inGate && reading.asked === undefined) return undefined;
   if (sentences.slice(1).some((sentence) => askingOf(sentence, reading.inGate) !== undefined)) return undefined;

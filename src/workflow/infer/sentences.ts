@@ -1,5 +1,7 @@
-/** "You must provide `function_count`, a number greater than 0." */
-
+/**
+ * Reads sentences that ask for evidence: "You must provide `function_count`, a number greater than 0." Splits
+ * paragraphs into sentences with their positions, and recognises conditions and negations.
+ */
 import type { Paragraph } from "mdast";
 import { type Finding, isFault, type Place, unclear } from "../requirement.js";
 import { type AskedNames, namesIn } from "./asked-names.js";
@@ -12,7 +14,7 @@ export interface Sentence extends MarkedText, Place {}
 
 const MARKED = "Put the name in code marks: You must provide `function_count`, a number greater than 0.";
 
-/** What a sentence asks for. Nothing if it doesn't ask, or says that nothing is wanted. */
+/** Returns what a sentence asks for. Nothing if it doesn't ask, or says that nothing is wanted. */
 export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[] {
   const asking = askingOf(sentence, reading.inGate);
   if (asking === undefined || asking.kind === "not" || asking.introduces) return [];
@@ -22,7 +24,7 @@ export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[
   return [unclear(sentence, "this sentence asks for something, but no name of a field can be read in it", MARKED)];
 }
 
-/** The fields of names; `isOptional` says that a word before them makes all of them optional. */
+/** Returns the fields of names; `isOptional` says that a word before them makes all of them optional. */
 export function namedFindings(
   sentence: Sentence,
   { names, passedOver, isChoice }: AskedNames,
@@ -60,8 +62,6 @@ export function namedFindings(
   return [...findings, ...others, ...condition];
 }
 
-/** A paragraph as sentences, each with the line and column of its own first character. */
-
 /** A line of a text, with its number from 1. */
 export interface NumberedLine {
   readonly text: string;
@@ -69,7 +69,7 @@ export interface NumberedLine {
   readonly column: number;
 }
 
-/** A paragraph's lines as they are written, without what marks the quotations and lists that they stand in. */
+/** Returns a paragraph's lines as they are written, without what marks the quotations and lists that they stand in. */
 export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
   if (position === undefined) return [];
   const { start, end } = position;
@@ -84,7 +84,7 @@ export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
 /** How long a paragraph or an item may be to be read, in characters: what names are looked for in grows with its square. */
 const READ_MAX = 4000;
 
-/** Whether lines are too long to be read as sentences. */
+/** Checks whether lines are too long to be read as sentences. */
 export function isTooLong(lines: readonly NumberedLine[]): boolean {
   return lines.reduce((sum, { text }) => sum + text.length + 1, 0) > READ_MAX;
 }
@@ -92,7 +92,7 @@ export function isTooLong(lines: readonly NumberedLine[]): boolean {
 /** A new line that begins with a label, a number or a box says something of its own. */
 const LABELLED = /^(?:(?:\*\*|__)[^*_]+(?:\*\*|__)|[A-Z][\w -]{0,40}:|\[[ xX]\]\s)/;
 
-/** The sentences of lines; none if they are too long. Lines of one sentence are joined; hard breaks and labels end one. */
+/** Returns the sentences of lines; none if they are too long. Lines of one sentence are joined; hard breaks and labels end one. */
 export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
   if (isTooLong(lines)) return [];
   const blocks: NumberedLine[][] = [];
@@ -105,15 +105,13 @@ export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
   return blocks.flatMap(splitSentences);
 }
 
-/** How sentences ask: with which words, and whether they take it back in the same breath. */
-
 /** What a sentence does with the names in it. */
 interface Asking {
   readonly kind: "required" | "optional" | "not";
   /** Where the names begin, and end. */
   readonly from: number;
   readonly to: number;
-  /** Whether nothing stands behind the words that ask: what is asked for is the list or table after them. */
+  /** True if nothing follows the words that ask: the list or table after them is asked for. */
   readonly introduces: boolean;
 }
 
@@ -128,7 +126,7 @@ const GATE_LABEL = /\b(?:evidence|checkpoint)(?:\s+(?:required|needed|to provide
 /** Behind them: "must provide nothing", "required: none". */
 const NOTHING = /^\s*(?::\s*)?(?:nothing|none|no\b|n\/a\b|-\s*$)/i;
 
-/** How a sentence asks; undefined if it doesn't. `inGate` says that it stands below a gate's heading. */
+/** Returns how a sentence asks; undefined if it doesn't. `inGate` is true below a gate's heading. */
 export function askingOf(sentence: MarkedText, inGate: boolean): Asking | undefined {
   const text = withoutCode(sentence);
   const found = earliest(text, [MUST, LABEL, ...(inGate ? [GATE_LABEL] : [])]);
@@ -140,7 +138,7 @@ export function askingOf(sentence: MarkedText, inGate: boolean): Asking | undefi
   return { kind, from, to: text.length, introduces: /^[\s:*]*$/.test(rest) && /:\s*$/.test(text) };
 }
 
-/** What stands before the words that ask is about the first name, too; a label before them isn't. */
+/** Returns the words before those that ask, without a label: they are about the first name too. */
 function leadOf({ plain }: Sentence, { from }: Asking): string {
   return plain
     .slice(0, from)
@@ -152,7 +150,7 @@ function hasName({ names, isChoice }: AskedNames): boolean {
   return isChoice || names.length > 0;
 }
 
-/** Whether a sentence asks under a condition, which a list of fields can't say. */
+/** Checks whether a sentence asks under a condition, which a list of fields can't express. */
 function isConditional({ plain }: MarkedText): boolean {
   return /^\W*(?:if|when|unless|in case|where)\b/i.test(plain);
 }
@@ -186,14 +184,14 @@ function splitSentences(lines: readonly NumberedLine[]): Sentence[] {
   });
 }
 
-/** A part behind a semicolon that asks, or says that it doesn't, by itself. */
+/** Checks whether the part after a semicolon asks, or declines, by itself. */
 function isOwn(rest: string): boolean {
   return /^\s+(?:(?:not |also )?(?:required|optional)(?: \w+)?\s*:|(?:\w+\s+)?must\s+(?:\w+\s+)?provide|no\b)/i.test(
     rest,
   );
 }
 
-/** A sentence begins with no small letter, unless it is a name. */
+/** Checks whether a sentence can begin here: not with a lower-case letter, unless that begins a name. */
 function starts(text: string, at: number): boolean {
   return !/^\s+\p{Ll}/u.test(text.slice(at, at + 40)) || /^\s+\p{Ll}\w*_/u.test(text.slice(at, at + 80));
 }

@@ -1,4 +1,7 @@
-/** Tables of evidence: a requirement in each row. */
+/**
+ * Reads tables of evidence: one requirement per row. Tables are split by hand, because the Markdown extension for
+ * tables would cost most of the time for a text; without it a table is a paragraph.
+ */
 import { plainText } from "../from-markdown.js";
 import { nearest, RESERVED } from "../names.js";
 import { type Finding, type Place, type Requirement, type RequirementFault, unclear } from "../requirement.js";
@@ -7,11 +10,6 @@ import { describe, isOptional, nameFrom, type Reading } from "./requirement.js";
 import type { NumberedLine } from "./sentences.js";
 import { type FoundType, TABLE_TYPES, typeFor, typeNamed } from "./types.js";
 import { cellValidators, proseValidators, validatorHint } from "./validators.js";
-
-/**
- * Tables of Markdown, split into cells. By hand: the Markdown extension for tables would be most of what a
- * phase's text costs, and a table is a paragraph without it.
- */
 
 /** A table among the lines of a paragraph. */
 interface Table {
@@ -24,7 +22,7 @@ interface Table {
   readonly after: readonly NumberedLine[];
 }
 
-/** The requirements of a table; undefined if it is none of requirements. */
+/** Returns the requirements of a table; undefined if it is not a table of requirements. */
 export function tableFindings(table: Table, reading: Reading): Finding[] | undefined {
   const columns = columnsOf(table.header, reading);
   if (columns === undefined) return undefined;
@@ -44,7 +42,7 @@ export function tableFindings(table: Table, reading: Reading): Finding[] | undef
   return [...table.rows.flatMap((row) => rowFindings(row, columns, table.header.length, reading)), ...after];
 }
 
-/** The table in the lines of a paragraph; undefined if there is none. */
+/** Returns the table in the lines of a paragraph; undefined if there is none. */
 export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
   const at = lines.findIndex(({ text }, index) => {
     return index > 0 && text.includes("|") && isTableRule(text) && (lines[index - 1]?.text ?? "").includes("|");
@@ -120,7 +118,7 @@ function rowFindings(row: NumberedLine, columns: Columns, width: number, reading
   return names.flatMap((name) => rowOf(name, cell, columns, place, reading));
 }
 
-/** The cells of a row. A bar that is escaped is part of its cell. */
+/** Returns the cells of a row. An escaped bar belongs to its cell. */
 function cellsOf(row: string): string[] {
   const inner = row
     .trim()
@@ -129,7 +127,7 @@ function cellsOf(row: string): string[] {
   return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
 }
 
-/** Names in code marks; else an identifier, or a name made of the words. */
+/** Returns the names in a cell: those in code spans, else an identifier, else a name made from the words. */
 function namesOf(cell: string): string[] {
   const codes = readMarks(cell).marks.flatMap(({ kind, text }) => (kind === "code" ? [text] : []));
   const named = codes.filter((code) => /^[A-Za-z_][\w-]*$/.test(code));
@@ -194,15 +192,13 @@ function rowOf(
   ];
 }
 
-/** What a cell below `Type` says. */
-
-/** A type, and what else stands in its cell: `positive integer`, `string (optional)`. */
+/** A type, and the rest of its cell: `positive integer`, `string (optional)`. */
 interface CellType {
   readonly found?: FoundType;
   readonly required?: boolean;
-  /** What is left of the cell, for validators to be read in. */
+  /** The rest of the cell, which may hold validators. */
   readonly rest: string;
-  /** What is no type. */
+  /** Text that is not a type. */
   readonly unknown?: string;
 }
 
@@ -240,7 +236,7 @@ function inParts(text: string): CellType {
   return { ...flags, found: others === "" ? first : { ...first, sure: false }, rest: others };
 }
 
-/** A condition is none of the two. */
+/** Returns yes or no; undefined for anything else, such as a condition. */
 function yesOrNo(cell: string): boolean | undefined {
   const word = describe(cell).toLowerCase();
   if (/^(?:yes|true|required|mandatory|always|must|y|x)$/.test(word) || /^[✅✓✔]/u.test(cell)) return true;
@@ -262,7 +258,7 @@ function typeFaults(name: string, { unknown }: CellType, place: Place): Requirem
   return [fault("FIELD_TYPE_UNKNOWN", place, `there is no type "${unknown}", as ${name} has it`, typeHint(unknown))];
 }
 
-/** What to write in place of a type that there isn't. */
+/** Returns the hint for an unknown type. */
 function typeHint(text: string): string {
   const names = "boolean, integer, number, string, object, list or any";
   const meant = nearest(text, TABLE_TYPES);
@@ -301,7 +297,7 @@ function flagFaults(name: string, cell: string, place: Place): RequirementFault[
   return [unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation.")];
 }
 
-/** Whether a line is the one below a table's header: `| --- | :-: |`. */
+/** Checks whether a line separates a table's header from its rows: `| --- | :-: |`. */
 function isTableRule(line: string): boolean {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
   return inner.split("|").every((cell) => /^:?-+:?$/.test(cell.trim()));

@@ -1,4 +1,4 @@
-/** Requirements out of words: a name, and what is said of it. */
+/** Finds types and validators in the words about a name. */
 import { TYPE_WORDS } from "../field-types.js";
 import { nearest, RESERVED } from "../names.js";
 import { type Finding, type Place, type Requirement, unclear } from "../requirement.js";
@@ -21,7 +21,7 @@ interface Valued {
   readonly from: Requirement["from"];
 }
 
-/** A value that words ask for; its type and validators are guesses. */
+/** Returns the requirement for a value; its type and validators are guesses. */
 export function valued(
   { name, words, optional, description, from }: Valued,
   place: Place,
@@ -52,13 +52,13 @@ export function valued(
   return [...findings, ...misspelt(words, name, place, defined)];
 }
 
-/** A type, and whether it was said in so many words. */
+/** A type, and whether the words say it directly. */
 export interface FoundType {
   readonly type: FieldType;
   readonly sure: boolean;
 }
 
-/** The type that words speak of, or that what they compare with has. */
+/** Returns the type that words mention, or that their comparison implies. */
 export function typeFor(words: string, name: string): FoundType | undefined {
   const found = typeFromWords(words, name);
   if (found !== undefined) return found;
@@ -66,7 +66,7 @@ export function typeFor(words: string, name: string): FoundType | undefined {
   return compared === undefined ? undefined : { type: compared, sure: false };
 }
 
-/** What else stands in columns of types. */
+/** Other words in type columns of tables. */
 const IN_TABLES: readonly (readonly [FieldType, readonly string[]])[] = [
   ["integer", ["count", "quantity", "whole number", "long", "uint", "natural number"]],
   ["number", ["double", "decimal", "percent", "percentage", "numeric", "ratio", "real"]],
@@ -81,10 +81,10 @@ const KNOWN: ReadonlyMap<string, FieldType> = new Map(
   IN_TABLES.flatMap(([type, words]) => words.map((word) => [word, type] as const)),
 );
 
-/** All words that a column of types may hold. */
+/** All words that a type column may hold. */
 export const TABLE_TYPES: readonly string[] = [...TYPE_WORDS.keys(), ...KNOWN.keys()];
 
-/** The type that a word or two of a table mean. */
+/** Returns the type that one or two words in a table mean. */
 export function typeNamed(words: string): FoundType | undefined {
   const lower = words.toLowerCase().trim().replace(/\s+/g, " ");
   const named = TYPE_WORDS.get(lower);
@@ -98,9 +98,7 @@ export function typeNamed(words: string): FoundType | undefined {
   return type === undefined ? undefined : { type, sure: false };
 }
 
-/** Types by words, as the first specification of this system has them, and as authors write them in tables. */
-
-/** Words in prose that mean a type, and nothing else. */
+/** Words in prose that always mean a type. */
 const PLAIN: readonly (readonly [FieldType, readonly string[]])[] = [
   ["integer", ["integer", "int"]],
   ["number", ["float", "decimal"]],
@@ -110,7 +108,7 @@ const PLAIN: readonly (readonly [FieldType, readonly string[]])[] = [
   ["list", ["list", "array"]],
 ];
 
-/** Words that speak of a type. */
+/** Words in prose that suggest a type. */
 const SPOKEN: readonly (readonly [FieldType, readonly string[]])[] = [
   ["integer", ["count", "number", "quantity"]],
   ["list", ["list", "array", "collection"]],
@@ -119,8 +117,8 @@ const SPOKEN: readonly (readonly [FieldType, readonly string[]])[] = [
 ];
 
 /**
- * The type that the words about a name mean: one in parentheses or said in so many words; else what the name
- * itself says; else what the words speak of.
+ * Returns the type that the words about a name mean: one in parentheses or said directly; else the one that the name
+ * suggests; else the one that the words suggest.
  */
 export function typeFromWords(words: string, name: string): FoundType | undefined {
   const lower = words.toLowerCase();
@@ -143,7 +141,7 @@ function validatorsNamed(words: string, defined: ReadonlySet<string>) {
   return { names, rest };
 }
 
-/** Words in brackets that are nearly types or validators: `(integr, greater_then_0)`. */
+/** Returns warnings for words in brackets that are almost types or validators: `(integr, greater_then_0)`. */
 function misspelt(words: string, name: string, place: Place, defined: ReadonlySet<string>): Finding[] {
   return bracketed(words).flatMap((part): Finding[] => {
     if (!/^[A-Za-z]\w*$/.test(part) || part === name || typeNamed(part) !== undefined) return [];
@@ -164,7 +162,7 @@ function misspelt(words: string, name: string, place: Place, defined: ReadonlySe
   });
 }
 
-/** What stands between brackets, in parts: `(integer, at least 3)` holds two. */
+/** Returns the parts of a text in brackets: `(integer, at least 3)` has two. */
 function bracketed(text: string): string[] {
   return [...text.matchAll(/[([]([^()[\]]*)[\])]/g)]
     .flatMap(([, inner = ""]) => inner.split(/[,;]/))
@@ -172,7 +170,7 @@ function bracketed(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** Of the words that a text holds, the first one that means a type; of a name, the last one. */
+/** Returns the type of the first word that means one; `fromEnd` finds the last. */
 function first(text: string, types: typeof PLAIN, fromEnd = false): FoundType | undefined {
   const words = text.split(/[^a-z/]+/);
   for (const word of fromEnd ? words.reverse() : words) {
@@ -182,7 +180,7 @@ function first(text: string, types: typeof PLAIN, fromEnd = false): FoundType | 
   return undefined;
 }
 
-/** `functionCount` and `function_count` both speak of a count. */
+/** Returns the words of a name: `functionCount` and `function_count` both mention a count. */
 function namedWords(name: string): string {
   return name
     .replace(/([a-z])([A-Z])/g, "$1 $2")

@@ -1,29 +1,31 @@
-/** Validators by what a cell holds, or by what a sentence says. */
-
+/**
+ * Reads validators from a table cell or a sentence, and comparisons as people write them: `> 5`, `at least 3 items`,
+ * `under 100`.
+ */
 import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
 import { codeParts, plainText } from "../from-markdown.js";
 import { nearest } from "../names.js";
 import type { FieldType } from "../structure.js";
 import { decoded } from "./inline-marks.js";
 
-/** What a cell of validators says. */
+/** The validators of a cell. */
 interface CellValidators {
   readonly validators: readonly string[];
-  /** Whether the field may be left out, where the cell says so. */
+  /** True if the field is required, false if it is optional, if the cell says so. */
   readonly required?: boolean;
-  /** Whether all of it was written as validators and rules, not in words. */
+  /** True if all parts are validators and rules, not words. */
   readonly sure: boolean;
-  /** Parts that mean nothing. */
+  /** Parts without a meaning. */
   readonly unknown: readonly string[];
 }
 
 const REQUIRED = /^(?:required|mandatory|must be present)$/i;
 const OPTIONAL = /^(?:optional|may be empty|can be empty|not required)$/i;
 
-/** A word that asks for nothing more than that the value is there. */
+/** Words that ask for nothing more than that a value is there. */
 const NOTHING = /^(?:|[-–—.]+|none|n\/?a|any|anything|no|present|provided|not null|is not none|not none)$/i;
 
-/** Reads a cell. `defined` are the names of validators that the gate defines itself. */
+/** Reads a cell. `defined` has the names of validators that the gate defines itself. */
 export function cellValidators(cell: string, type: FieldType, defined: ReadonlySet<string>): CellValidators {
   const clauses = clausesOf(decoded(cell));
   const validators: string[] = [];
@@ -44,7 +46,7 @@ export function cellValidators(cell: string, type: FieldType, defined: ReadonlyS
   return { validators, unknown, sure, ...(required === undefined ? {} : { required }) };
 }
 
-/** What prose says of a value. A claim that something is done has nothing to fulfil but to be true. */
+/** Returns the validators in a sentence. A claim that something is done only has to be true. */
 export function proseValidators(text: string, type: FieldType): Omit<CellValidators, "required" | "sure"> {
   if (type === "boolean") return { validators: [], unknown: [] };
   const lower = text.toLowerCase();
@@ -58,17 +60,17 @@ export function proseValidators(text: string, type: FieldType): Omit<CellValidat
   return { validators: [...new Set(validators)], unknown };
 }
 
-/** Whether a word is a validator's name. */
+/** Checks whether a word is a validator's name. */
 export function isNamedValidator(word: string, defined: ReadonlySet<string>): boolean {
   return defined.has(word) || VERIFYING_VALIDATORS.has(word) || namedValidator(word, "any") !== undefined;
 }
 
-/** Whether a word is a validator's name, or means a comparison: `under_100`. */
+/** Checks whether a word is a validator's name, or means a comparison: `under_100`. */
 export function isKnownValidator(word: string, defined: ReadonlySet<string>): boolean {
   return isNamedValidator(word, defined) || wholeComparison(word) !== undefined;
 }
 
-/** What to write in place of a part that means nothing. */
+/** Returns the hint for a part without a meaning. */
 export function validatorHint(part: string, defined: ReadonlySet<string>): string {
   const meant = nearest(part, [...defined, ...likelyNames(part)]);
   const instead =
@@ -80,9 +82,9 @@ export function validatorHint(part: string, defined: ReadonlySet<string>): strin
 interface Comparison {
   readonly sign: string;
   readonly number: number;
-  /** The word after the number, in small letters; empty if there is none that counts something. */
+  /** The word after the number, in lower case; empty if it doesn't count anything. */
   readonly unit: string;
-  /** As it is written. */
+  /** The comparison as written. */
   readonly said: string;
 }
 
@@ -96,9 +98,7 @@ const BETWEEN = new RegExp(
   "gi",
 );
 
-/** Comparisons as people write them (`> 5`, `at least 3 items`, `under 100`), made into rules. */
-
-/** How each comparison is said; longer ones first. */
+/** The words for each comparison, longer ones first. */
 const SAID: readonly (readonly [sign: string, words: string])[] = [
   [">=", "greater than or equal to|more than or equal to|at least|no less than|not less than|no fewer than"],
   [">=", "a minimum of|minimum of|minimum|min|gte|ge|>=|≥|=>"],
@@ -118,7 +118,7 @@ const ESCAPED = SIGNS.split("|").map((words) =>
 
 const PHRASE = new RegExp(`(?<![<>=!-])(${ESCAPED.join("|")})\\s*(${NUMBER})${UNIT}`, "gi");
 
-/** All comparisons in a text, in their order. */
+/** Returns all comparisons in a text, in order. */
 export function comparisonsIn(text: string): Comparison[] {
   const rest = normal(text);
   const ranges = [...rest.matchAll(BETWEEN)].flatMap(([said, low = "", high = "", unit = ""]) => [
@@ -134,7 +134,7 @@ export function comparisonsIn(text: string): Comparison[] {
 const CHARACTERS = /^(?:char(?:acter)?s?|letters?|long|symbols?)$/;
 const ELEMENTS = /^(?:items?|entr(?:y|ies)|elements?|members?)$/;
 
-/** The type of a value that is compared, where nothing else says it. */
+/** Returns the type of a compared value, if nothing else gives it. */
 export function typeCompared(comparisons: readonly Comparison[]): FieldType | undefined {
   const [first] = comparisons;
   if (first === undefined) return undefined;
@@ -142,7 +142,7 @@ export function typeCompared(comparisons: readonly Comparison[]): FieldType | un
   return ELEMENTS.test(first.unit) ? "list" : "number";
 }
 
-/** What is written in code marks is one part, whatever it holds; the rest is split at commas, semicolons and "and". */
+/** Splits a cell at commas, semicolons and "and". A code span is one part. */
 function clausesOf(cell: string): string[] {
   const parts = codeParts(cell);
   const codes = parts.filter(({ code }) => code).map(({ text }) => text.replaceAll("`", "").trim());
@@ -185,7 +185,10 @@ function split(text: string): string[] {
   return [...clauses, text.slice(start)].map((clause) => clause.trim()).filter((clause) => clause !== "");
 }
 
-/** One part of a cell; undefined if it means nothing. Names that look like one are left to be looked up. */
+/**
+ * Returns the validators of one part of a cell; undefined if it has no meaning. Words that look like names are looked
+ * up later.
+ */
 function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<string>) {
   if (defined.has(clause) || VERIFYING_VALIDATORS.has(clause) || /^lambda\b/.test(clause) || RULE.test(clause)) {
     return { validators: [clause], sure: true };
@@ -193,7 +196,7 @@ function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<
   const name = clause.toLowerCase().replace(/[\s-]+/g, "_");
   for (const candidate of [clause, name]) {
     if (namedValidator(candidate, type) === undefined && !VERIFYING_VALIDATORS.has(candidate)) continue;
-    // `equals_X` takes anything for X.
+    // `equals_X` accepts anything for X.
     if (!/^equals_/.test(candidate) || candidate === clause)
       return { validators: [candidate], sure: candidate === clause };
   }
@@ -206,16 +209,16 @@ function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<
   return isValidatorName(clause) ? { validators: [clause], sure: true } : undefined;
 }
 
-/** No comparison is longer. */
+/** Maximum length of a comparison, in characters. */
 const CLAUSE_MAX = 200;
 
-/** Comparisons that a cell can hold and prose has other meanings for. */
+/** A comparison in cells that has other meanings in prose. */
 const ONLY_IN_CELLS = "is";
 
 const EQUAL_IN_CELL = new RegExp(`^${ONLY_IN_CELLS}\\s+(?=${NUMBER})`, "i");
 const RANGE = new RegExp(`^(${NUMBER})%?\\s*(?:\\.\\.\\.?|–|-|to)\\s*(${NUMBER})\\s*(%?)$`, "i");
 
-/** The comparisons of a clause that consists of nothing else. */
+/** Returns the comparisons of a part that consists of comparisons alone. */
 function wholeComparison(clause: string): Comparison[] | undefined {
   if (clause.length > CLAUSE_MAX) return undefined;
   const text = clause.trim().replace(EQUAL_IN_CELL, "== ");
@@ -234,7 +237,7 @@ function wholeComparison(clause: string): Comparison[] | undefined {
 
 const CHAIN = new RegExp(`^(${NUMBER})\\s*(<=?)\\s*(?:value|x|n|it)\\s*(<=?)\\s*(${NUMBER})$`, "i");
 
-/** `0 < x <= 10`. */
+/** Returns both comparisons of `0 < x <= 10`. */
 function chained(text: string): Comparison[] | undefined {
   const [, low, first, second, high] = CHAIN.exec(text) ?? [];
   if (low === undefined || high === undefined || first === undefined || second === undefined) return undefined;
@@ -255,7 +258,7 @@ function comparison(sign: string, number: string, unit: string, said: string): C
   };
 }
 
-/** `max_length_10` and `max 10` say the same. */
+/** Returns the words of a name: `max_length_10` and `max 10` mean the same. */
 function normal(text: string): string {
   return turned(text)
     .replace(/[_\s]+/g, " ")
@@ -268,14 +271,14 @@ const OR_MORE = new RegExp(
   "gi",
 );
 
-/** `5 or more` is `at least 5`, whatever sign stands before it. */
+/** Turns `5 or more` into `at least 5`, whatever sign is before it. */
 function turned(text: string): string {
   return text.replace(OR_MORE, (_, number: string, percent: string, way: string) => {
     return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;
   });
 }
 
-/** A comparison as a rule; undefined if it doesn't go with the type. Of texts and lists the length is compared. */
+/** Returns a comparison as a rule; undefined if it doesn't fit the type. For texts and lists it compares the length. */
 function ruleOf({ sign, number, unit }: Comparison, type: FieldType): string | undefined {
   if (type === "boolean") return undefined;
   if (type === "integer" || type === "number") return `value ${sign} ${number}`;
