@@ -99,7 +99,7 @@ const answeredSchema = z.object({
   cause: z.unknown(),
 });
 
-/** What went wrong, by an error of the AI SDK. What the provider says is taken along where keys in it can be found. */
+/** Returns what went wrong, by an error of the AI SDK. What the provider says is taken along where keys in it can be found. */
 function aiSdkFailure(error: unknown, mayShow: boolean): RequestFailure {
   if (error instanceof RequestFailure) return error;
   const { data } = answeredSchema.safeParse(error);

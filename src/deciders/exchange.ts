@@ -1,5 +1,9 @@
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
+
+/** In what way asking a model failed. */
+export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
+
 /**
  * One request to a model and what came of it, for a log of AI interactions. Known keys, and whatever looks like one, are
  * taken out of all texts. What agents have reported stands in them: such a log is as confidential as the store.
@@ -26,9 +30,20 @@ export interface DeciderExchange {
 /** Hears of every request. What it throws or rejects with is a warning of the process, and stops no decision. */
 export type OnExchange = (exchange: DeciderExchange) => unknown;
 
-const MARK = "[redacted]";
+/** Takes secrets out of a text. */
+type Redact = (text: string) => string;
+
 /** Shorter secrets are words: to take them out would spoil texts, and hide nothing. */
 const SHORTEST = 6;
+
+const MARK = "[redacted]";
+
+/** Takes these secrets out of texts, also where they are encoded for a URL, in base64 or in JSON. */
+export function redactor(secrets: readonly string[]): Redact {
+  const forms = new Set(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
+  const longestFirst = [...forms].sort((one, other) => other.length - one.length);
+  return (text) => longestFirst.reduce((rest, form) => rest.replaceAll(form, MARK), text);
+}
 
 /** How keys of well-known providers look, and where keys stand in what clients and servers write. */
 const SHAPES: readonly (readonly [RegExp, string])[] = [
@@ -42,28 +57,12 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Takes secrets out of a text. */
-type Redact = (text: string) => string;
-
-/** Takes these secrets out of texts, also where they are encoded for a URL, in base64 or in JSON. */
-export function redactor(secrets: readonly string[]): Redact {
-  const forms = new Set(secrets.filter((secret) => secret.length >= SHORTEST).flatMap(formsOf));
-  const longestFirst = [...forms].sort((one, other) => other.length - one.length);
-  return (text) => longestFirst.reduce((rest, form) => rest.replaceAll(form, MARK), text);
-}
-
 /** Takes out, besides, whatever looks like a key: for logs, where too much may be taken. */
 export function redactShapes(text: string): string {
   return SHAPES.reduce((rest, [shape, mark]) => rest.replace(shape, mark), text);
 }
 
-function formsOf(secret: string): string[] {
-  const bytes = new TextEncoder().encode(secret);
-  const base64 = btoa(String.fromCharCode(...bytes)).replaceAll("=", "");
-  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64];
-}
-
-/** Whether asking later may help. */
+/** True if asking later may help. */
 const PASSES: Readonly<Record<FailureReason, boolean>> = {
   timeout: true,
   network: true,
@@ -77,7 +76,7 @@ const PASSES: Readonly<Record<FailureReason, boolean>> = {
 
 const KEPT = "The report is kept: retry goes on with it.";
 
-/** The error for a question that got no answer. Its words are ours: a provider's may hold a key. */
+/** Returns the error for a question that got no answer. Its words are ours: a provider's may hold a key. */
 export function deciderFailed(
   label: string,
   failure: RequestFailure,
@@ -91,6 +90,105 @@ export function deciderFailed(
     remedy: `${advice(failure)}${KEPT}`,
     details: { reason, ...(status === undefined ? {} : { status }), retryable, requests },
   });
+}
+
+interface FailureFacts {
+  /** A code or a name, never a text of the provider's: it may end in a log. */
+  readonly code?: string | undefined;
+  readonly status?: number | undefined;
+  /** How long the provider asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** What was wrong with an answer that did come. */
+  readonly problem?: string | undefined;
+  /** What the provider says. It may repeat a key: it is for the exchange alone, once that is redacted. */
+  readonly says?: string | undefined;
+  /** True if asking later may help, where the reason doesn't tell. */
+  readonly retryable?: boolean | undefined;
+}
+
+/**
+ * Why one request gave no answer that can be read. Holds nothing of the client's own error: its message, body or
+ * headers may hold a key.
+ */
+export class RequestFailure extends Error {
+  readonly reason: FailureReason;
+  readonly facts: FailureFacts;
+
+  constructor(reason: FailureReason, facts: FailureFacts = {}) {
+    super(reason);
+    this.reason = reason;
+    this.facts = facts;
+  }
+}
+
+/** Returns a failure for an HTTP status that is no success. */
+export function httpFailure(status: number, facts: Omit<FailureFacts, "status"> = {}): RequestFailure {
+  return new RequestFailure(status === 429 ? "rate_limit" : "http", { ...facts, status });
+}
+
+/** Returns a failure for an error that no HTTP answer belongs to, by its shape: what it says is not taken along. */
+export function failureOf(error: unknown): RequestFailure {
+  if (error instanceof RequestFailure) return error;
+  const names = chain(error);
+  const code = names.find((name) => /^E[A-Z_]{3,40}$|^UND_ERR_[A-Z_]{1,40}$/.test(name));
+  // What fetch rejects with, at first or in the middle of a body, is a TypeError.
+  if (code !== undefined || names.includes("TypeError")) return new RequestFailure("network", { code });
+  if (names.includes("SyntaxError")) return new RequestFailure("invalid_response", { problem: "it was no JSON" });
+  return new RequestFailure("unavailable", { code: names.find((name) => /^[A-Za-z]\w{1,60}$/.test(name)) });
+}
+
+/** What a limited rate is waited for, where the provider doesn't say how long. */
+const UNSAID_MS = 1000;
+
+/** Returns how long to wait before the one retry, in milliseconds; undefined where there is none. */
+export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: number): number | undefined {
+  const { status = 0, retryAfterMs } = facts;
+  switch (reason) {
+    case "timeout":
+    case "network":
+    case "invalid_response":
+      return 0;
+    case "http":
+      return status >= 500 ? within(retryAfterMs ?? 0, maxRetryAfterMs) : undefined;
+    case "rate_limit":
+      return within(retryAfterMs ?? Math.min(UNSAID_MS, maxRetryAfterMs), maxRetryAfterMs);
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the header `Retry-After`, in seconds or as a date, in milliseconds from now. */
+export function readRetryAfter(value: string | null | undefined): number | undefined {
+  const text = value?.trim() ?? "";
+  if (text === "") return undefined;
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
+}
+
+/** Returns how long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
+export function readRetryInfo(body: string): number | undefined {
+  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
+  return delay === undefined ? undefined : Number(delay) * 1000;
+}
+
+/** Loads a client that hosts with another decider need not have. Throws `DECIDER_FAILED` where it isn't installed. */
+export async function loadPackage<T>(name: string, version: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new PhasegateError("DECIDER_FAILED", `this decider needs ${name}, which can't be loaded`, {
+      remedy: `Install it beside phasegate: npm install ${name}@${version}. The report is kept: retry goes on with it.`,
+      details: { reason: "unavailable", retryable: false, requests: 0 },
+      cause: error,
+    });
+  }
+}
+
+function formsOf(secret: string): string[] {
+  const bytes = new TextEncoder().encode(secret);
+  const base64 = btoa(String.fromCharCode(...bytes)).replaceAll("=", "");
+  return [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64];
 }
 
 function said(label: string, { reason, facts }: RequestFailure, timeoutMs: number): string {
@@ -126,54 +224,6 @@ function advice({ reason, facts: { status = 0 } }: RequestFailure): string {
   return "onExchange shows what the provider says. ";
 }
 
-/** In what way asking a model failed. */
-export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
-
-interface FailureFacts {
-  /** A code or a name, never a text of the provider's: it may end in a log. */
-  readonly code?: string | undefined;
-  readonly status?: number | undefined;
-  /** How long the provider asks to wait, in milliseconds. */
-  readonly retryAfterMs?: number | undefined;
-  /** What was wrong with an answer that did come. */
-  readonly problem?: string | undefined;
-  /** What the provider says. It may repeat a key: it is for the exchange alone, once that is redacted. */
-  readonly says?: string | undefined;
-  /** Whether asking later may help, where the reason doesn't tell. */
-  readonly retryable?: boolean | undefined;
-}
-
-/**
- * Why one request gave no answer that can be read. Holds nothing of the client's own error: its message, body or
- * headers may hold a key.
- */
-export class RequestFailure extends Error {
-  readonly reason: FailureReason;
-  readonly facts: FailureFacts;
-
-  constructor(reason: FailureReason, facts: FailureFacts = {}) {
-    super(reason);
-    this.reason = reason;
-    this.facts = facts;
-  }
-}
-
-/** A failure for an HTTP status that is no success. */
-export function httpFailure(status: number, facts: Omit<FailureFacts, "status"> = {}): RequestFailure {
-  return new RequestFailure(status === 429 ? "rate_limit" : "http", { ...facts, status });
-}
-
-/** A failure for an error that no HTTP answer belongs to, by its shape: what it says is not taken along. */
-export function failureOf(error: unknown): RequestFailure {
-  if (error instanceof RequestFailure) return error;
-  const names = chain(error);
-  const code = names.find((name) => /^E[A-Z_]{3,40}$|^UND_ERR_[A-Z_]{1,40}$/.test(name));
-  // What fetch rejects with, at first or in the middle of a body, is a TypeError.
-  if (code !== undefined || names.includes("TypeError")) return new RequestFailure("network", { code });
-  if (names.includes("SyntaxError")) return new RequestFailure("invalid_response", { problem: "it was no JSON" });
-  return new RequestFailure("unavailable", { code: names.find((name) => /^[A-Za-z]\w{1,60}$/.test(name)) });
-}
-
 /** Names and codes of an error and of its causes. */
 function chain(error: unknown): string[] {
   const names: string[] = [];
@@ -186,55 +236,7 @@ function chain(error: unknown): string[] {
   return names;
 }
 
-/** What a limited rate is waited for, where the provider doesn't say how long. */
-const UNSAID_MS = 1000;
-
-/** How long to wait before the one retry, in milliseconds; undefined where there is none. */
-export function retryDelay({ reason, facts }: RequestFailure, maxRetryAfterMs: number): number | undefined {
-  const { status = 0, retryAfterMs } = facts;
-  switch (reason) {
-    case "timeout":
-    case "network":
-    case "invalid_response":
-      return 0;
-    case "http":
-      return status >= 500 ? within(retryAfterMs ?? 0, maxRetryAfterMs) : undefined;
-    case "rate_limit":
-      return within(retryAfterMs ?? Math.min(UNSAID_MS, maxRetryAfterMs), maxRetryAfterMs);
-    default:
-      return undefined;
-  }
-}
-
-/** Who is asked again before the time counts the request against the limit: better not at all. */
+/** Returns who is asked again before the time counts the request against the limit: better not at all. */
 function within(milliseconds: number, most: number): number | undefined {
   return milliseconds <= most ? milliseconds : undefined;
-}
-
-/** The header `Retry-After`, in seconds or as a date, in milliseconds from now. */
-export function readRetryAfter(value: string | null | undefined): number | undefined {
-  const text = value?.trim() ?? "";
-  if (text === "") return undefined;
-  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1000;
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
-}
-
-/** How long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
-export function readRetryInfo(body: string): number | undefined {
-  const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
-  return delay === undefined ? undefined : Number(delay) * 1000;
-}
-
-/** Loads a client that hosts with another decider need not have. Throws `DECIDER_FAILED` where it isn't installed. */
-export async function loadPackage<T>(name: string, version: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    throw new PhasegateError("DECIDER_FAILED", `this decider needs ${name}, which can't be loaded`, {
-      remedy: `Install it beside phasegate: npm install ${name}@${version}. The report is kept: retry goes on with it.`,
-      details: { reason: "unavailable", retryable: false, requests: 0 },
-      cause: error,
-    });
-  }
 }

@@ -12,6 +12,7 @@ import {
   type ModelSettings,
   modelSettings,
 } from "./model.js";
+
 /** How Gemini is asked. */
 export interface GeminiDeciderOptions extends ModelDeciderOptions {
   readonly apiKey: string;
@@ -23,6 +24,9 @@ export interface GeminiDeciderOptions extends ModelDeciderOptions {
   /** Thoughts count, too: a limit that is too low cuts answers off. The model's own if not given. */
   readonly maxOutputTokens?: number;
 }
+
+/** Variables by name, such as `process.env`. */
+export type GeminiEnvironment = Readonly<Record<string, string | undefined>>;
 
 const DEFAULT_MODEL = "gemini-flash-latest";
 
@@ -101,16 +105,6 @@ export class GeminiDecider implements StepDecider {
   }
 }
 
-/** What the client throws holds the body of the answer. */
-function refused({ status, headers }: Response, error: unknown) {
-  const says = error instanceof Error ? error.message : "";
-  const retryAfterMs = readRetryAfter(headers.get("retry-after")) ?? readRetryInfo(says);
-  return httpFailure(status, { retryAfterMs, says });
-}
-
-/** Variables by name, such as `process.env`. */
-export type GeminiEnvironment = Readonly<Record<string, string | undefined>>;
-
 interface Known {
   readonly apiKey?: string;
   readonly model?: string;
@@ -131,13 +125,7 @@ function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
   };
 }
 
-function milliseconds(seconds: string): number {
-  const number = /^\d+(?:\.\d+)?$/.test(seconds) ? Number(seconds) : Number.NaN;
-  if (number >= 0.001 && number <= 3600) return Math.round(number * 1000);
-  throw badVariable("GEMINI_REQUEST_TIMEOUT_SECONDS", "can't be read", "a number of seconds from 0.001 to 3600");
-}
-
-/** What the variable holds isn't shown: it may be a key in the wrong place. */
+/** Returns what the variable holds isn't shown: it may be a key in the wrong place. */
 function badVariable(field: string, what: string, expected: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `the environment variable ${field} ${what}`, {
     remedy: `Set ${field} to ${expected}, or use a decider that needs no key: LinearDecider, SamplingDecider.`,
@@ -145,16 +133,11 @@ function badVariable(field: string, what: string, expected: string): PhasegateEr
   });
 }
 
-/** Why Gemini ends an answer that it would rather not give. */
-const BLOCKED: ReadonlySet<string> = new Set([
-  "SAFETY",
-  "RECITATION",
-  "BLOCKLIST",
-  "PROHIBITED_CONTENT",
-  "SPII",
-  "IMAGE_SAFETY",
-  "MODEL_ARMOR",
-]);
+function milliseconds(seconds: string): number {
+  const number = /^\d+(?:\.\d+)?$/.test(seconds) ? Number(seconds) : Number.NaN;
+  if (number >= 0.001 && number <= 3600) return Math.round(number * 1000);
+  throw badVariable("GEMINI_REQUEST_TIMEOUT_SECONDS", "can't be read", "a number of seconds from 0.001 to 3600");
+}
 
 /** Takes what counts out of Gemini's answer. Throws a `RequestFailure` where it was blocked. */
 function readGeminiResponse(response: GenerateContentResponse): ModelReply {
@@ -176,6 +159,17 @@ function readGeminiResponse(response: GenerateContentResponse): ModelReply {
   };
 }
 
+/** Why Gemini ends an answer that it would rather not give. */
+const BLOCKED: ReadonlySet<string> = new Set([
+  "SAFETY",
+  "RECITATION",
+  "BLOCKLIST",
+  "PROHIBITED_CONTENT",
+  "SPII",
+  "IMAGE_SAFETY",
+  "MODEL_ARMOR",
+]);
+
 function blockedBy(finishReason: string | undefined): string | undefined {
   return finishReason !== undefined && BLOCKED.has(finishReason) ? finishReason : undefined;
 }
@@ -183,4 +177,11 @@ function blockedBy(finishReason: string | undefined): string | undefined {
 function added(...counts: readonly (number | undefined)[]): number | undefined {
   const known = counts.filter((count) => count !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
+}
+
+/** Returns what the client throws holds the body of the answer. */
+function refused({ status, headers }: Response, error: unknown) {
+  const says = error instanceof Error ? error.message : "";
+  const retryAfterMs = readRetryAfter(headers.get("retry-after")) ?? readRetryInfo(says);
+  return httpFailure(status, { retryAfterMs, says });
 }

@@ -2,6 +2,7 @@ import { PhasegateError } from "../errors.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
 import { FINISH } from "../workflow/routed-definition.js";
+
 /**
  * Goes through the steps in the order of the index, and finishes after the last: no model, no key. What a report says
  * makes no difference; gates do. Where a step says what may follow, the nearest of those ahead is taken, else the end,
@@ -11,16 +12,6 @@ export class LinearDecider implements StepDecider {
   async decide(request: DecisionRequest): Promise<DeciderAnswer> {
     return { nextStep: nextInOrder(request), contextUpdates: {} };
   }
-}
-
-function nextInOrder({ workflow, allowed, operation, currentStep, assumedStep, report }: DecisionRequest): string {
-  const may = new Set(allowed);
-  const names = workflow.steps.map(({ name }) => name);
-  const done = operation !== "resume" || (assumedStep === currentStep && report?.status === "success");
-  if (currentStep !== undefined && !done && may.has(currentStep)) return currentStep;
-  const at = currentStep === undefined ? -1 : names.indexOf(currentStep);
-  const ahead = names.slice(at + 1).find((name) => may.has(name));
-  return ahead ?? (may.has(FINISH) ? FINISH : (names.find((name) => may.has(name)) ?? FINISH));
 }
 
 /** An answer in a script: the name of the next step, an answer, or an error to fail with. */
@@ -50,6 +41,16 @@ export class ScriptedDecider implements StepDecider {
     if (typeof said === "string") return { nextStep: said, contextUpdates: {} };
     return { contextUpdates: {}, ...said };
   }
+}
+
+function nextInOrder({ workflow, allowed, operation, currentStep, assumedStep, report }: DecisionRequest): string {
+  const may = new Set(allowed);
+  const names = workflow.steps.map(({ name }) => name);
+  const done = operation !== "resume" || (assumedStep === currentStep && report?.status === "success");
+  if (currentStep !== undefined && !done && may.has(currentStep)) return currentStep;
+  const at = currentStep === undefined ? -1 : names.indexOf(currentStep);
+  const ahead = names.slice(at + 1).find((name) => may.has(name));
+  return ahead ?? (may.has(FINISH) ? FINISH : (names.find((name) => may.has(name)) ?? FINISH));
 }
 
 function atItsEnd(requests: number): PhasegateError<"DECIDER_FAILED"> {

@@ -17,10 +17,199 @@ import {
   retryDelay,
 } from "./exchange.js";
 
+/** What a model has answered to one request. */
+export interface ModelReply {
+  readonly text: string;
+  readonly model?: string | undefined;
+  readonly inputTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+}
+
+/** A model, behind whatever client. */
+interface ModelClient {
+  /** `gemini`, `ai-sdk` or `sampling`. */
+  readonly name: string;
+  /** What errors call it. */
+  readonly label: string;
+  /**
+   * One request, with no retry. Rejects with a `RequestFailure`, or with what the client threw; with a `PhasegateError`
+   * where nothing could be sent at all.
+   */
+  ask(prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply>;
+}
+
+/** The options, checked and whole. */
+export interface ModelSettings {
+  readonly timeoutMs: number;
+  readonly maxRetryAfterMs: number;
+  readonly maxPromptTokens: number | undefined;
+  readonly onExchange: OnExchange | undefined;
+  /** What must not be told to anybody. */
+  readonly secrets: readonly string[];
+}
+
+/** One decision: who is asked what, until when. */
+interface ModelQuestion {
+  readonly client: ModelClient;
+  readonly request: DecisionRequest;
+  readonly signal: AbortSignal;
+  readonly settings: ModelSettings;
+}
+
 /** What one request came to: an answer, or a failure with what came all the same. */
 type Attempt =
   | { readonly reply: ModelReply; readonly answer: DeciderAnswer }
   | { readonly reply?: ModelReply; readonly failure: RequestFailure };
+
+/**
+ * Asks a model, and once more where the request failed in a way that passes, or where no JSON came. Throws
+ * `DECIDER_FAILED`, in which nothing stands of what a provider says, and `TOO_LARGE` for a prompt.
+ */
+export async function decideByModel(question: ModelQuestion): Promise<DeciderAnswer> {
+  const attempts: Attempt[] = [];
+  try {
+    return await askTwice(question, attempts);
+  } catch (error) {
+    if (!(error instanceof RequestFailure)) throw error;
+    const { client, settings } = question;
+    throw deciderFailed(client.label, error, { requests: attempts.length, timeoutMs: settings.timeoutMs });
+  }
+}
+
+/** What all deciders that ask a model take. */
+export interface ModelDeciderOptions {
+  /**
+   * How long one request may take, in milliseconds. Default 45,000: two requests and a wait between them fit into the
+   * engine's `limits.deciderDeadlineMs`.
+   */
+  readonly timeoutMs?: number;
+  /**
+   * A provider that limits its rate says how long to wait. Up to so many milliseconds that is done, and asked once more;
+   * default 10,000. With 0 nobody waits.
+   */
+  readonly maxRetryAfterMs?: number;
+  /** How large a prompt may be, in characters / 4. Default 100,000. */
+  readonly maxPromptTokens?: number;
+  /** Hears of every request and answer, redacted: for a log of AI interactions. */
+  readonly onExchange?: OnExchange;
+}
+
+const HOUR = 3_600_000;
+
+/** Checks the options. Throws `INVALID_INPUT`. */
+export function modelSettings(options: ModelDeciderOptions, secrets: readonly string[]): ModelSettings {
+  const { timeoutMs = 45_000, maxRetryAfterMs = 10_000, maxPromptTokens, onExchange } = options;
+  requireNumber("timeoutMs", timeoutMs, 1, HOUR);
+  requireNumber("maxRetryAfterMs", maxRetryAfterMs, 0, HOUR);
+  if (maxPromptTokens !== undefined) requireNumber("maxPromptTokens", maxPromptTokens, 1, Number.MAX_SAFE_INTEGER);
+  return { timeoutMs, maxRetryAfterMs, maxPromptTokens, onExchange, secrets };
+}
+
+/** Returns an option that can't be taken. What was given isn't shown: it may be a key in the wrong place. */
+export function invalidOption(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} must be ${expected}`, {
+    remedy: `Give ${expected} as ${field}.`,
+    details: { field, expected },
+  });
+}
+
+async function askTwice(question: ModelQuestion, attempts: Attempt[]): Promise<DeciderAnswer> {
+  const { request, signal, settings } = question;
+  const first = await attempt(question, 1);
+  attempts.push(first);
+  if ("answer" in first) return withUsage(first.answer, attempts);
+  const delay = retryDelay(first.failure, settings.maxRetryAfterMs);
+  if (delay === undefined) throw first.failure;
+  await pause(delay, signal);
+  const second = await attempt({ ...question, request: told(request, first.failure) }, 2);
+  attempts.push(second);
+  if ("answer" in second) return withUsage(second.answer, attempts);
+  throw second.failure;
+}
+
+/** One request, of which the hook is told. */
+async function attempt({ client, request, signal, settings }: ModelQuestion, number: number): Promise<Attempt> {
+  const { timeoutMs, maxPromptTokens: maxTokens } = settings;
+  const prompt = buildDecisionPrompt(request, maxTokens === undefined ? {} : { maxTokens });
+  await pause(0, signal);
+  const begun = performance.now();
+  const made = await bounded((own) => client.ask(prompt, own), { signal, timeoutMs }).then(
+    (reply) => read(reply, settings),
+    (error: unknown): Attempt => {
+      if (isPhasegateError(error)) throw error;
+      return { failure: failureOf(error) };
+    },
+  );
+  tellExchange(settings, {
+    client,
+    request,
+    prompt,
+    made,
+    number,
+    milliseconds: Math.round(performance.now() - begun),
+  });
+  return made;
+}
+
+/** Waits, or rejects with a `RequestFailure` when the signal is aborted. */
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  requireWanted(signal);
+  if (milliseconds <= 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const abort = () => {
+      clearTimeout(timer);
+      reject(new RequestFailure("aborted"));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", abort);
+      resolve();
+    }, milliseconds);
+    signal.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function requireWanted(signal: AbortSignal): void {
+  if (signal.aborted) throw new RequestFailure("aborted");
+}
+
+/**
+ * Runs a request with a signal of its own, and ends it after `timeoutMs`, or when the caller's signal is aborted: also
+ * where the client doesn't listen to its signal. Rejects with a `RequestFailure` then.
+ */
+async function bounded<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<T> {
+  requireWanted(signal);
+  const own = new AbortController();
+  let release = () => {};
+  const ended = new Promise<never>((_, reject) => {
+    const end = (reason: "timeout" | "aborted") => {
+      // First the reason, then the signal: what the client makes of the signal comes too late to be the answer.
+      reject(new RequestFailure(reason));
+      own.abort();
+    };
+    const abort = () => end("aborted");
+    const timer = setTimeout(() => end("timeout"), timeoutMs);
+    signal.addEventListener("abort", abort, { once: true });
+    release = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    };
+  });
+  try {
+    return await Promise.race([work(own.signal), ended]);
+  } finally {
+    release();
+  }
+}
+
+/** Returns a key that a provider repeats in its answer must not get into a context. */
+function read(reply: ModelReply, { secrets }: ModelSettings): Attempt {
+  const result = readDecisionText(redactor(secrets)(reply.text));
+  if (result.ok) return { reply, answer: result.answer };
+  return { reply, failure: new RequestFailure("invalid_response", { problem: result.problem }) };
+}
 
 interface Exchanged {
   readonly client: ModelClient;
@@ -75,80 +264,6 @@ function warn(error: unknown): void {
   globalThis.process?.emitWarning?.(`an onExchange hook failed (${name})`, "PhasegateWarning");
 }
 
-/** One decision: who is asked what, until when. */
-interface ModelQuestion {
-  readonly client: ModelClient;
-  readonly request: DecisionRequest;
-  readonly signal: AbortSignal;
-  readonly settings: ModelSettings;
-}
-
-/**
- * Asks a model, and once more where the request failed in a way that passes, or where no JSON came. Throws
- * `DECIDER_FAILED`, in which nothing stands of what a provider says, and `TOO_LARGE` for a prompt.
- */
-export async function decideByModel(question: ModelQuestion): Promise<DeciderAnswer> {
-  const attempts: Attempt[] = [];
-  try {
-    return await askTwice(question, attempts);
-  } catch (error) {
-    if (!(error instanceof RequestFailure)) throw error;
-    const { client, settings } = question;
-    throw deciderFailed(client.label, error, { requests: attempts.length, timeoutMs: settings.timeoutMs });
-  }
-}
-
-async function askTwice(question: ModelQuestion, attempts: Attempt[]): Promise<DeciderAnswer> {
-  const { request, signal, settings } = question;
-  const first = await attempt(question, 1);
-  attempts.push(first);
-  if ("answer" in first) return withUsage(first.answer, attempts);
-  const delay = retryDelay(first.failure, settings.maxRetryAfterMs);
-  if (delay === undefined) throw first.failure;
-  await pause(delay, signal);
-  const second = await attempt({ ...question, request: told(request, first.failure) }, 2);
-  attempts.push(second);
-  if ("answer" in second) return withUsage(second.answer, attempts);
-  throw second.failure;
-}
-
-/** One request, of which the hook is told. */
-async function attempt({ client, request, signal, settings }: ModelQuestion, number: number): Promise<Attempt> {
-  const { timeoutMs, maxPromptTokens: maxTokens } = settings;
-  const prompt = buildDecisionPrompt(request, maxTokens === undefined ? {} : { maxTokens });
-  await pause(0, signal);
-  const begun = performance.now();
-  const made = await bounded((own) => client.ask(prompt, own), { signal, timeoutMs }).then(
-    (reply) => read(reply, settings),
-    (error: unknown): Attempt => {
-      if (isPhasegateError(error)) throw error;
-      return { failure: failureOf(error) };
-    },
-  );
-  tellExchange(settings, {
-    client,
-    request,
-    prompt,
-    made,
-    number,
-    milliseconds: Math.round(performance.now() - begun),
-  });
-  return made;
-}
-
-/** A key that a provider repeats in its answer must not get into a context. */
-function read(reply: ModelReply, { secrets }: ModelSettings): Attempt {
-  const result = readDecisionText(redactor(secrets)(reply.text));
-  if (result.ok) return { reply, answer: result.answer };
-  return { reply, failure: new RequestFailure("invalid_response", { problem: result.problem }) };
-}
-
-/** A model that gave no JSON is told so. */
-function told(request: DecisionRequest, { facts: { problem } }: RequestFailure): DecisionRequest {
-  if (problem === undefined) return request;
-  return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; and then: ${problem}` };
-}
-
 function withUsage(answer: DeciderAnswer, attempts: readonly Attempt[]): DeciderAnswer {
   const replies = attempts.flatMap(({ reply }) => reply ?? []);
   const model = replies.at(-1)?.model;
@@ -166,128 +281,13 @@ function tokens(replies: readonly ModelReply[], name: "inputTokens" | "outputTok
   return known.length === 0 ? {} : { [name]: known.reduce((sum, one) => sum + one, 0) };
 }
 
-/** What a model has answered to one request. */
-export interface ModelReply {
-  readonly text: string;
-  readonly model?: string | undefined;
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-}
-
-/** A model, behind whatever client. */
-interface ModelClient {
-  /** `gemini`, `ai-sdk` or `sampling`. */
-  readonly name: string;
-  /** What errors call it. */
-  readonly label: string;
-  /**
-   * One request, with no retry. Rejects with a `RequestFailure`, or with what the client threw; with a `PhasegateError`
-   * where nothing could be sent at all.
-   */
-  ask(prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply>;
-}
-
-/** What all deciders that ask a model take. */
-export interface ModelDeciderOptions {
-  /**
-   * How long one request may take, in milliseconds. Default 45,000: two requests and a wait between them fit into the
-   * engine's `limits.deciderDeadlineMs`.
-   */
-  readonly timeoutMs?: number;
-  /**
-   * A provider that limits its rate says how long to wait. Up to so many milliseconds that is done, and asked once more;
-   * default 10,000. With 0 nobody waits.
-   */
-  readonly maxRetryAfterMs?: number;
-  /** How large a prompt may be, in characters / 4. Default 100,000. */
-  readonly maxPromptTokens?: number;
-  /** Hears of every request and answer, redacted: for a log of AI interactions. */
-  readonly onExchange?: OnExchange;
-}
-
-/** The options, checked and whole. */
-export interface ModelSettings {
-  readonly timeoutMs: number;
-  readonly maxRetryAfterMs: number;
-  readonly maxPromptTokens: number | undefined;
-  readonly onExchange: OnExchange | undefined;
-  /** What must not be told to anybody. */
-  readonly secrets: readonly string[];
-}
-
-const HOUR = 3_600_000;
-
-/** Checks the options. Throws `INVALID_INPUT`. */
-export function modelSettings(options: ModelDeciderOptions, secrets: readonly string[]): ModelSettings {
-  const { timeoutMs = 45_000, maxRetryAfterMs = 10_000, maxPromptTokens, onExchange } = options;
-  requireNumber("timeoutMs", timeoutMs, 1, HOUR);
-  requireNumber("maxRetryAfterMs", maxRetryAfterMs, 0, HOUR);
-  if (maxPromptTokens !== undefined) requireNumber("maxPromptTokens", maxPromptTokens, 1, Number.MAX_SAFE_INTEGER);
-  return { timeoutMs, maxRetryAfterMs, maxPromptTokens, onExchange, secrets };
+/** Returns a model that gave no JSON is told so. */
+function told(request: DecisionRequest, { facts: { problem } }: RequestFailure): DecisionRequest {
+  if (problem === undefined) return request;
+  return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; and then: ${problem}` };
 }
 
 function requireNumber(field: string, value: number, least: number, most: number): void {
   if (typeof value === "number" && value >= least && value <= most) return;
   throw invalidOption(field, `a number from ${least} to ${most}`);
-}
-
-/** An option that can't be taken. What was given isn't shown: it may be a key in the wrong place. */
-export function invalidOption(field: string, expected: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} must be ${expected}`, {
-    remedy: `Give ${expected} as ${field}.`,
-    details: { field, expected },
-  });
-}
-
-/**
- * Runs a request with a signal of its own, and ends it after `timeoutMs`, or when the caller's signal is aborted: also
- * where the client doesn't listen to its signal. Rejects with a `RequestFailure` then.
- */
-async function bounded<T>(
-  work: (signal: AbortSignal) => Promise<T>,
-  { signal, timeoutMs }: { readonly signal: AbortSignal; readonly timeoutMs: number },
-): Promise<T> {
-  requireWanted(signal);
-  const own = new AbortController();
-  let release = () => {};
-  const ended = new Promise<never>((_, reject) => {
-    const end = (reason: "timeout" | "aborted") => {
-      // First the reason, then the signal: what the client makes of the signal comes too late to be the answer.
-      reject(new RequestFailure(reason));
-      own.abort();
-    };
-    const abort = () => end("aborted");
-    const timer = setTimeout(() => end("timeout"), timeoutMs);
-    signal.addEventListener("abort", abort, { once: true });
-    release = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", abort);
-    };
-  });
-  try {
-    return await Promise.race([work(own.signal), ended]);
-  } finally {
-    release();
-  }
-}
-
-/** Waits, or rejects with a `RequestFailure` when the signal is aborted. */
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  requireWanted(signal);
-  if (milliseconds <= 0) return;
-  await new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer);
-      reject(new RequestFailure("aborted"));
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", abort);
-      resolve();
-    }, milliseconds);
-    signal.addEventListener("abort", abort, { once: true });
-  });
-}
-
-function requireWanted(signal: AbortSignal): void {
-  if (signal.aborted) throw new RequestFailure("aborted");
 }

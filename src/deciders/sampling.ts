@@ -11,6 +11,7 @@ import {
   type ModelSettings,
   modelSettings,
 } from "./model.js";
+
 /** What a client's model is asked: the parameters of `sampling/createMessage`. */
 export interface SamplingParams {
   messages: { role: "user"; content: { type: "text"; text: string } }[];
@@ -22,7 +23,7 @@ export interface SamplingParams {
 export interface SamplingServer {
   /** Undefined while nobody is connected. Who has no such property is connected. */
   readonly transport?: object | undefined;
-  /** What the client has said that it can do. */
+  /** Returns what the client has said that it can do. */
   getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
   /** Sends the client a request; the `timeout` is in milliseconds. */
   createMessage(params: SamplingParams, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
@@ -97,6 +98,14 @@ const resultSchema = z.object({
   content: z.union([blockSchema, z.array(blockSchema)]),
 });
 
+/** Takes the text out of what a client's model has answered. */
+function readSamplingResult(result: unknown): ModelReply {
+  const { data } = resultSchema.safeParse(result);
+  if (data === undefined) throw new RequestFailure("invalid_response", { problem: "it had no text" });
+  const blocks = Array.isArray(data.content) ? data.content : [data.content];
+  return { text: blocks.map(({ type, text }) => (type === "text" ? (text ?? "") : "")).join(""), model: data.model };
+}
+
 /** What the SDK's errors have as `code`: its own words, or the numbers of JSON-RPC. */
 const errorSchema = z.object({ code: z.union([z.string(), z.number()]) });
 
@@ -108,15 +117,7 @@ const CANNOT: ReadonlySet<string | number> = new Set([
 ]);
 const BROKEN: ReadonlySet<string | number> = new Set(["NOT_CONNECTED", "CONNECTION_CLOSED", "SEND_FAILED"]);
 
-/** Takes the text out of what a client's model has answered. */
-function readSamplingResult(result: unknown): ModelReply {
-  const { data } = resultSchema.safeParse(result);
-  if (data === undefined) throw new RequestFailure("invalid_response", { problem: "it had no text" });
-  const blocks = Array.isArray(data.content) ? data.content : [data.content];
-  return { text: blocks.map(({ type, text }) => (type === "text" ? (text ?? "") : "")).join(""), model: data.model };
-}
-
-/** What went wrong; undefined where the client can't be asked at all. */
+/** Returns what went wrong; undefined where the client can't be asked at all. */
 function samplingFailure(error: unknown): RequestFailure | undefined {
   if (error instanceof RequestFailure) return error;
   const code = errorSchema.safeParse(error).data?.code;

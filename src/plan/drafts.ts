@@ -8,6 +8,7 @@ import type { Checkbox, PlanItem, PlanPosition, PlanReport, TaskState } from "./
 import type { SourceText } from "./source.js";
 import { isTicked } from "./task-line.js";
 import { labelOf, type TaskIds } from "./titles.js";
+
 /** What a dialect decides. */
 export interface Dialect {
   readonly name: string;
@@ -17,7 +18,7 @@ export interface Dialect {
   readonly ids: readonly TaskIds[];
   /** What `[~]` says. */
   readonly tilde: TaskState;
-  /** Whether checkboxes with an id of their own below a task are tasks too, or its acceptance criteria. */
+  /** True if checkboxes with an id of their own below a task are tasks too, or its acceptance criteria. */
   readonly nested: "tasks" | "criteria";
   /** The only section that has tasks, where a dialect knows of one. */
   readonly section?: RegExp;
@@ -68,7 +69,7 @@ const PLAIN: Dialect = { ...COMMON, name: "plain", sign: /(?:)/, ids: ["task", "
 /** The names of all dialects. */
 export const DIALECT_NAMES: readonly string[] = [...DIALECTS, PLAIN].map(({ name }) => name);
 
-/** The dialect of that name, or the one that a source shows itself to be. Throws `INVALID_INPUT` for an unknown name. */
+/** Returns the dialect of that name, or the one that a source shows itself to be. Throws `INVALID_INPUT` for an unknown name. */
 export function chooseDialect(markdown: string, name: string | undefined): Dialect {
   if (name === undefined) return DIALECTS.find(({ sign }) => sign.test(markdown)) ?? PLAIN;
   const dialect = [...DIALECTS, PLAIN].find((candidate) => candidate.name === name);
@@ -79,8 +80,6 @@ export function chooseDialect(markdown: string, name: string | undefined): Diale
     details: { field: "dialect", expected: DIALECT_NAMES.join(", ") },
   });
 }
-
-/** A plan while it is read. */
 
 /** A task while it is read. */
 export interface TaskDraft {
@@ -135,16 +134,14 @@ export interface ItemBlock {
   readonly text?: PlanItem;
 }
 
-/** What of a block counts. */
+/** Returns what of a block counts. */
 export function itemsOf({ items, bullets, text }: ItemBlock): readonly PlanItem[] {
   if (items.length > 0) return items;
   return bullets.length > 0 || text === undefined ? bullets : [text];
 }
 
-const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
-
 /**
- * What a plan says of a task beside what is told elsewhere, as Markdown: code, notes and lists as they
+ * Returns what a plan says of a task beside what is told elsewhere, as Markdown: code, notes and lists as they
  * are, so that whoever does the task loses nothing. Lines are moved to the left together.
  */
 export function descriptionOf(
@@ -163,27 +160,6 @@ export function descriptionOf(
   return withoutLabel(withoutRulesAtEnd(text)).trim();
 }
 
-/** Rules part a task from what follows it, and belong to neither. */
-function withoutRulesAtEnd(text: string): string {
-  const lines = text.split("\n");
-  return lines.slice(0, lines.findLastIndex((line) => line.trim() !== "" && !RULE.test(line)) + 1).join("\n");
-}
-
-/** `**Description:** text` is its text. */
-function withoutLabel(text: string): string {
-  const end = text.indexOf("\n");
-  const first = end === -1 ? text : text.slice(0, end);
-  const label = labelOf(first.replace(/^[-*+][ \t]+/, ""));
-  if (label?.field !== "description") return text;
-  return `${label.text}${end === -1 ? "" : text.slice(end)}`;
-}
-
-function outdent(lines: readonly string[]): string[] {
-  const indents = lines.filter((line) => line.trim() !== "").map((line) => /^[ \t]*/.exec(line)?.[0].length ?? 0);
-  const least = Math.min(...indents.slice(0, 10_000), 1000);
-  return lines.map((line) => line.slice(Math.min(least, /^[ \t]*/.exec(line)?.[0].length ?? 0)));
-}
-
 /** Ids of tasks, each of which is there once. */
 export class UniqueIds {
   readonly #given: ReadonlySet<string>;
@@ -195,12 +171,12 @@ export class UniqueIds {
     this.#given = new Set(given);
   }
 
-  /** The id, if no task before has it; else the first of `1.1-2`, `1.1-3`, … that is free. */
+  /** Returns the id, if no task before has it; else the first of `1.1-2`, `1.1-3`, … that is free. */
   take(id: string): string {
     return this.#used.has(id) ? this.#another(id) : this.#use(id);
   }
 
-  /** An id for a task without one: never one that the source gives to another task. */
+  /** Returns an id for a task without one: never one that the source gives to another task. */
   make(id: string): string {
     return this.#used.has(id) || this.#given.has(id) ? this.#another(id) : this.#use(id);
   }
@@ -218,7 +194,7 @@ export class UniqueIds {
   }
 }
 
-/** What the checkbox says; without one, what its status says, or its criteria. */
+/** Returns what the checkbox says; without one, what its status says, or its criteria. */
 export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport): TaskState {
   const { checkbox, status, criteria } = draft;
   if (checkbox === undefined) {
@@ -239,4 +215,27 @@ export function stateOf(draft: TaskDraft, { tilde }: Dialect, report: PlanReport
     "Write [ ], [x], [-] or [~].",
   );
   return "pending";
+}
+
+function outdent(lines: readonly string[]): string[] {
+  const indents = lines.filter((line) => line.trim() !== "").map((line) => /^[ \t]*/.exec(line)?.[0].length ?? 0);
+  const least = Math.min(...indents.slice(0, 10_000), 1000);
+  return lines.map((line) => line.slice(Math.min(least, /^[ \t]*/.exec(line)?.[0].length ?? 0)));
+}
+
+/** `**Description:** text` is its text. */
+function withoutLabel(text: string): string {
+  const end = text.indexOf("\n");
+  const first = end === -1 ? text : text.slice(0, end);
+  const label = labelOf(first.replace(/^[-*+][ \t]+/, ""));
+  if (label?.field !== "description") return text;
+  return `${label.text}${end === -1 ? "" : text.slice(end)}`;
+}
+
+const RULE = /^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$/;
+
+/** Rules part a task from what follows it, and belong to neither. */
+function withoutRulesAtEnd(text: string): string {
+  const lines = text.split("\n");
+  return lines.slice(0, lines.findLastIndex((line) => line.trim() !== "" && !RULE.test(line)) + 1).join("\n");
 }

@@ -9,6 +9,9 @@ import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, durationIn } from "./task-line.js";
 import { phaseTitle } from "./titles.js";
 
+/** Durations by the key of a phase. */
+type Durations = ReadonlyMap<string, string>;
+
 /** What overviews and graphs say of phases and tasks. */
 interface SaidElsewhere {
   readonly durations: Durations;
@@ -35,6 +38,120 @@ export function finishPlan(state: ReaderState, said: SaidElsewhere, report: Plan
       };
     }),
   };
+}
+
+/** Says so where a task had to get another id than it has in the source. */
+export function reportRepeated(given: string, id: string, position: PlanPosition, report: PlanReport): void {
+  if (id === given) return;
+  const message = `the id ${given} is there already; this task is ${id} here`;
+  report.warn("TASK_ID_REPEATED", position, message, "Give each task an id of its own.");
+}
+
+const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
+
+/** Reads the durations that overviews give; the first one counts. */
+export function readDurations(rows: readonly Row[]): Durations {
+  const found = new Map<string, string>();
+  let columns: { readonly phase: number; readonly time: number } | undefined;
+  for (const { kind, text } of rows) {
+    const cells = kind === "text" && text.startsWith("|") ? cellsOf(text) : undefined;
+    if (cells === undefined) {
+      columns = undefined;
+      const [, key, said = ""] = LISTED.exec(text) ?? [];
+      const [time = ""] = said.replace(/^:?\s*(?:[-–—:]\s*)?/, "").split("(", 1);
+      if (key !== undefined && kind === "item") keep(found, key, time);
+    } else if (columns === undefined) {
+      columns = columnsOf(cells);
+    } else {
+      const cell = cells[columns.phase] ?? "";
+      keep(found, /^\d+$/.test(cell) ? cell : phaseTitle(cell)?.key, cells[columns.time] ?? "");
+    }
+  }
+  return found;
+}
+
+const HINT =
+  "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or take it out.";
+
+/**
+ * Looks through all lines outside of code. A checkbox counts wherever it stands: at the beginning of a line
+ * or an item, in a table, in the middle of a sentence.
+ */
+export function reportUnplaced(
+  source: SourceText,
+  regions: readonly Region[],
+  rows: readonly Row[],
+  placed: ReadonlySet<number>,
+  report: PlanReport,
+): void {
+  const hidden = hiddenLines(regions, strictTextLines(source, regions));
+  const headings = rows.filter(({ kind }) => kind === "heading");
+  let heading = 0;
+  for (const [line, { text }] of source.lines.entries()) {
+    while ((headings[heading + 1]?.line ?? Number.POSITIVE_INFINITY) <= line) heading += 1;
+    const where = hidden.get(line);
+    if (where === "code" || !text.includes("[")) continue;
+    for (const { column } of checkboxesIn(text)) {
+      const place = source.position(line, column);
+      if (placed.has(place.offset)) continue;
+      const title = headings[heading];
+      const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
+      const reason = where ?? (isFirst(text, column) ? section : "in the middle of a line");
+      report.warn("CHECKBOX_UNPLACED", place, `a checkbox that belongs to no task and no gate, ${reason}`, HINT);
+    }
+  }
+}
+
+/** A phase with its number, and its tasks with their ids. */
+interface NumberedPhase {
+  readonly draft: PhaseDraft;
+  readonly number: number;
+  readonly tasks: readonly { readonly draft: TaskDraft; readonly id: string }[];
+}
+
+/** `identified`: tasks have ids in this plan, so that one without is worth a word. */
+function numberTasks(
+  phases: readonly { readonly draft: PhaseDraft; readonly number: number }[],
+  identified: boolean,
+  report: PlanReport,
+): NumberedPhase[] {
+  const ids = new UniqueIds(phases.flatMap(({ draft }) => draft.tasks.flatMap(({ id }) => id ?? [])));
+  return phases.map(({ draft, number }) => ({
+    draft,
+    number,
+    tasks: draft.tasks.map((task, index) => {
+      const id = task.id === undefined ? ids.make(`${number}.${index + 1}`) : ids.take(task.id);
+      if (task.id !== undefined) reportRepeated(task.id, id, task.position, report);
+      else if (identified) {
+        const message = `this task has no id; it is ${id} here`;
+        report.warn("TASK_WITHOUT_ID", task.position, message, "Give it an id of its own.");
+      }
+      return { draft: task, id };
+    }),
+  }));
+}
+
+/** Numbers that are given count as long as they ascend; whatever doesn't fit is counted on. */
+function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
+  let before = -1;
+  return drafts.map((draft) => {
+    const given = /^\d{1,6}$/.test(draft.key ?? "") ? Number(draft.key) : undefined;
+    const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
+    before = number;
+    if (draft.key !== undefined && number !== given) {
+      const message = `'Phase ${draft.key}' is phase ${number} here: numbers must be whole, and ascend`;
+      report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}.`);
+    }
+    if (draft.tasks.length === 0) {
+      report.warn(
+        "PHASE_EMPTY",
+        draft.position,
+        `phase ${number} has no tasks`,
+        "Add its tasks, or take the heading out.",
+      );
+    }
+    return { draft, number };
+  });
 }
 
 function linkedPhase({ draft, number, tasks }: NumberedPhase, waves: Waves): LinkedPhase {
@@ -73,93 +190,11 @@ function finishTask(
   };
 }
 
-/** Gives phases their numbers and tasks their ids: each once, and as they are written where that can be. */
-
-/** A phase with its number, and its tasks with their ids. */
-interface NumberedPhase {
-  readonly draft: PhaseDraft;
-  readonly number: number;
-  readonly tasks: readonly { readonly draft: TaskDraft; readonly id: string }[];
-}
-
-/** Numbers that are given count as long as they ascend; whatever doesn't fit is counted on. */
-function numberPhases(drafts: readonly PhaseDraft[], report: PlanReport) {
-  let before = -1;
-  return drafts.map((draft) => {
-    const given = /^\d{1,6}$/.test(draft.key ?? "") ? Number(draft.key) : undefined;
-    const number = given !== undefined && given > before ? given : Math.max(before + 1, 1);
-    before = number;
-    if (draft.key !== undefined && number !== given) {
-      const message = `'Phase ${draft.key}' is phase ${number} here: numbers must be whole, and ascend`;
-      report.warn("PHASE_RENUMBERED", draft.position, message, `Write Phase ${number}.`);
-    }
-    if (draft.tasks.length === 0) {
-      report.warn(
-        "PHASE_EMPTY",
-        draft.position,
-        `phase ${number} has no tasks`,
-        "Add its tasks, or take the heading out.",
-      );
-    }
-    return { draft, number };
-  });
-}
-
-/** `identified`: tasks have ids in this plan, so that one without is worth a word. */
-function numberTasks(
-  phases: readonly { readonly draft: PhaseDraft; readonly number: number }[],
-  identified: boolean,
-  report: PlanReport,
-): NumberedPhase[] {
-  const ids = new UniqueIds(phases.flatMap(({ draft }) => draft.tasks.flatMap(({ id }) => id ?? [])));
-  return phases.map(({ draft, number }) => ({
-    draft,
-    number,
-    tasks: draft.tasks.map((task, index) => {
-      const id = task.id === undefined ? ids.make(`${number}.${index + 1}`) : ids.take(task.id);
-      if (task.id !== undefined) reportRepeated(task.id, id, task.position, report);
-      else if (identified) {
-        const message = `this task has no id; it is ${id} here`;
-        report.warn("TASK_WITHOUT_ID", task.position, message, "Give it an id of its own.");
-      }
-      return { draft: task, id };
-    }),
-  }));
-}
-
-/** Says so where a task had to get another id than it has in the source. */
-export function reportRepeated(given: string, id: string, position: PlanPosition, report: PlanReport): void {
-  if (id === given) return;
-  const message = `the id ${given} is there already; this task is ${id} here`;
-  report.warn("TASK_ID_REPEATED", position, message, "Give each task an id of its own.");
-}
-
-/** How long phases take, where an overview says so: in a table, or in a list of `**Phase 1:** 4-6 hours`. */
-
-/** Durations by the key of a phase. */
-type Durations = ReadonlyMap<string, string>;
-
-const LISTED = /^\*\*Phase\s+(\d+)(?!\d)[^*]*\*\*(.*)/is;
-
-/** Reads the durations that overviews give; the first one counts. */
-export function readDurations(rows: readonly Row[]): Durations {
-  const found = new Map<string, string>();
-  let columns: { readonly phase: number; readonly time: number } | undefined;
-  for (const { kind, text } of rows) {
-    const cells = kind === "text" && text.startsWith("|") ? cellsOf(text) : undefined;
-    if (cells === undefined) {
-      columns = undefined;
-      const [, key, said = ""] = LISTED.exec(text) ?? [];
-      const [time = ""] = said.replace(/^:?\s*(?:[-–—:]\s*)?/, "").split("(", 1);
-      if (key !== undefined && kind === "item") keep(found, key, time);
-    } else if (columns === undefined) {
-      columns = columnsOf(cells);
-    } else {
-      const cell = cells[columns.phase] ?? "";
-      keep(found, /^\d+$/.test(cell) ? cell : phaseTitle(cell)?.key, cells[columns.time] ?? "");
-    }
-  }
-  return found;
+function cellsOf(text: string): string[] {
+  return text
+    .replace(/^\||\|$/g, "")
+    .split("|")
+    .map((cell) => cell.replace(/\*\*/g, "").trim());
 }
 
 function keep(found: Map<string, string>, key: string | undefined, said: string): void {
@@ -171,52 +206,6 @@ function columnsOf(cells: readonly string[]) {
   const phase = cells.findIndex((cell) => /^(?:phase|#)$/i.test(cell));
   const time = cells.findIndex((cell) => /duration|hours|time|effort|estimate/i.test(cell));
   return phase === -1 || time === -1 ? undefined : { phase, time };
-}
-
-function cellsOf(text: string): string[] {
-  return text
-    .replace(/^\||\|$/g, "")
-    .split("|")
-    .map((cell) => cell.replace(/\*\*/g, "").trim());
-}
-
-/** The checkboxes of a source that are nothing in its plan: each is reported, so that none is lost in silence. */
-
-const HINT =
-  "Make it a task, a criterion below 'Acceptance Criteria:' or an item of a 'Validation Gate:', or take it out.";
-
-/**
- * Looks through all lines outside of code. A checkbox counts wherever it stands: at the beginning of a line
- * or an item, in a table, in the middle of a sentence.
- */
-export function reportUnplaced(
-  source: SourceText,
-  regions: readonly Region[],
-  rows: readonly Row[],
-  placed: ReadonlySet<number>,
-  report: PlanReport,
-): void {
-  const hidden = hiddenLines(regions, strictTextLines(source, regions));
-  const headings = rows.filter(({ kind }) => kind === "heading");
-  let heading = 0;
-  for (const [line, { text }] of source.lines.entries()) {
-    while ((headings[heading + 1]?.line ?? Number.POSITIVE_INFINITY) <= line) heading += 1;
-    const where = hidden.get(line);
-    if (where === "code" || !text.includes("[")) continue;
-    for (const { column } of checkboxesIn(text)) {
-      const place = source.position(line, column);
-      if (placed.has(place.offset)) continue;
-      const title = headings[heading];
-      const section = title === undefined || title.line > line ? "before the first heading" : `below '${title.text}'`;
-      const reason = where ?? (isFirst(text, column) ? section : "in the middle of a line");
-      report.warn("CHECKBOX_UNPLACED", place, `a checkbox that belongs to no task and no gate, ${reason}`, HINT);
-    }
-  }
-}
-
-function isFirst(text: string, column: number): boolean {
-  const start = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]|$))*[ \t]*(?:#{1,6}[ \t]+)?/.exec(text)?.[0].length ?? 0;
-  return checkboxAt(text, start)?.column === column;
 }
 
 /** Lines that are not read, by why; of code only what strict Markdown takes for code too. */
@@ -231,4 +220,9 @@ function hiddenLines(regions: readonly Region[], strictText: ReadonlySet<number>
     }
   }
   return hidden;
+}
+
+function isFirst(text: string, column: number): boolean {
+  const start = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t[]|$))*[ \t]*(?:#{1,6}[ \t]+)?/.exec(text)?.[0].length ?? 0;
+  return checkboxAt(text, start)?.column === column;
 }

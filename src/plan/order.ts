@@ -2,6 +2,7 @@
 import * as z from "zod/mini";
 import type { Plan, PlanPosition, PlanReport, PlanTask } from "./plan.js";
 import type { Region, SourceText } from "./source.js";
+
 /** The order of a plan's tasks. */
 export interface PlanOrder {
   /** Ids of all tasks: each after those that it depends on, else as the plan has them. */
@@ -16,7 +17,7 @@ export interface PlanOrder {
 }
 
 /**
- * The order of a plan's tasks, by Kahn's algorithm, phase after phase. A dependency on a task of a later
+ * Returns the order of a plan's tasks, by Kahn's algorithm, phase after phase. A dependency on a task of a later
  * phase can't be waited for within a phase, so it doesn't count.
  */
 export function planOrder(plan: Plan): PlanOrder {
@@ -38,42 +39,14 @@ export function planOrder(plan: Plan): PlanOrder {
   return { order: waves.flat(), waves, cycles };
 }
 
-/** Some tasks that wait for each other, in the order in which they do; undefined if there are none. */
-function findCycle(links: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
-  const state = new Map<string, "open" | "done">();
-  for (const root of links.keys()) {
-    // By hand, not by recursion: a plan may have a chain of thousands.
-    const path: { readonly id: string; next: number }[] = [{ id: root, next: 0 }];
-    if (state.has(root)) continue;
-    state.set(root, "open");
-    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
-      const id = links.get(top.id)?.[top.next];
-      top.next += 1;
-      if (id === undefined) {
-        state.set(top.id, "done");
-        path.pop();
-      } else if (state.get(id) === "open") {
-        return path.slice(path.findIndex((step) => step.id === id)).map((step) => step.id);
-      } else if (!state.has(id)) {
-        state.set(id, "open");
-        path.push({ id, next: 0 });
-      }
-    }
-  }
-  return undefined;
-}
-
-/** What tasks depend on, as edges between them. */
-
-/** So many dependencies a plan has at most: a phase stands for all its tasks, and each task may name it. */
-const EDGES_MAX = 500_000;
-/** So many tasks that aren't there are named for each task. */
-const MISSING_MAX = 10;
-
-/** A phase whose tasks are linked; `key` is what dependencies call it. */
-export interface LinkedPhase {
-  readonly key: string;
-  readonly tasks: readonly LinkedTask[];
+/** What a text names: tasks by id, phases by key; and what it names that is neither. */
+interface Named {
+  readonly tasks: readonly string[];
+  readonly phases: readonly string[];
+  /** Words that name nothing, where the whole text does. */
+  readonly unread?: string;
+  /** Ranges of which only the ends are named. */
+  readonly tooLong?: readonly string[];
 }
 
 /** A task and what it says that it depends on. */
@@ -84,8 +57,17 @@ export interface LinkedTask {
   readonly named: () => readonly Named[];
 }
 
+/** A phase whose tasks are linked; `key` is what dependencies call it. */
+export interface LinkedPhase {
+  readonly key: string;
+  readonly tasks: readonly LinkedTask[];
+}
+
+/** So many dependencies a plan has at most: a phase stands for all its tasks, and each task may name it. */
+const EDGES_MAX = 500_000;
+
 /**
- * The ids that each task depends on, by its own. A phase stands for all its tasks. What isn't there, or is
+ * Returns the ids that each task depends on, by its own. A phase stands for all its tasks. What isn't there, or is
  * the task itself, is reported and left out.
  */
 export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): Map<string, readonly string[]> {
@@ -116,85 +98,17 @@ export function linkTasks(phases: readonly LinkedPhase[], report: PlanReport): M
   return links;
 }
 
-function reportUnread(
-  { unread, tooLong = [] }: Pick<Named, "unread" | "tooLong">,
-  { id, position }: LinkedTask,
-  report: PlanReport,
-): void {
-  for (const range of tooLong.slice(0, MISSING_MAX)) {
-    const said = `of '${range}', which task ${id} depends on, only the two ends count: it is more than ${RANGE_MAX} tasks`;
-    report.warn("DEPENDENCY_UNREAD", position, said, "Name the phase instead, or shorter ranges.");
-  }
-  if (unread === undefined) return;
-  const message = `'${unread}' names no task that ${id} depends on`;
-  report.warn("DEPENDENCY_UNREAD", position, message, "Name tasks by their ids, or write None.");
-}
+const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
 
-function tasksNamed(
-  names: readonly string[],
-  { id, position }: LinkedTask,
-  known: ReadonlyMap<string, string>,
-  report: PlanReport,
-): string[] {
-  const missing = names.filter((name) => !known.has(name.toLowerCase()));
-  for (const name of missing.slice(0, MISSING_MAX)) unknown(`task ${name}`, id, position, report);
-  if (missing.length > MISSING_MAX) unknown(`${missing.length - MISSING_MAX} more tasks`, id, position, report);
-  const found = names.flatMap((name) => known.get(name.toLowerCase()) ?? []);
-  if (found.includes(id)) {
-    report.warn("DEPENDENCY_SELF", position, `task ${id} depends on itself`, "Take the dependency out.");
-  }
-  return found.filter((other) => other !== id);
-}
-
-/** That its own phase comes first goes without saying, and would be a circle. */
-function tasksOfPhase(
-  key: string,
-  { id, position }: LinkedTask,
-  own: LinkedPhase,
-  phases: ReadonlyMap<string, LinkedPhase>,
-  report: PlanReport,
-): string[] {
-  const found = phases.get(key.toLowerCase());
-  if (found === undefined) unknown(`phase ${key}`, id, position, report);
-  return found === undefined || found === own ? [] : found.tasks.map((task) => task.id);
-}
-
-function unknown(what: string, id: string, position: PlanPosition, report: PlanReport): void {
-  const hint = "Name what is in this plan, or take the dependency out.";
-  report.warn("DEPENDENCY_UNKNOWN", position, `task ${id} depends on ${what}, which is not there`, hint);
-}
-
-function reportCycle(
-  links: ReadonlyMap<string, readonly string[]>,
-  tasks: readonly LinkedTask[],
-  report: PlanReport,
-): void {
-  const cycle = findCycle(links);
-  if (cycle === undefined) return;
-  const position = tasks.find(({ id }) => id === cycle[0])?.position ?? { line: 1 };
-  const message = `tasks wait for each other: ${[...cycle, cycle[0]].join(" → ")}`;
-  report.error("DEPENDENCY_CYCLE", position, message, "Take one of these dependencies out.");
-}
-
-/** What a plan says of dependencies, in words, as ids of tasks. */
-
-/** What a text names: tasks by id, phases by key; and what it names that is neither. */
-interface Named {
-  readonly tasks: readonly string[];
-  readonly phases: readonly string[];
-  /** Words that name nothing, where the whole text does. */
-  readonly unread?: string;
-  /** Ranges of which only the ends are named. */
-  readonly tooLong?: readonly string[];
-}
-
-const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
 const RANGE = String.raw`\s*(?:[-–—]|to|through)\s*`;
 /** `Phase 1`, `Phases 1-3`, `Phases 1, 2 and 3`. */
 const PHASES = new RegExp(
   String.raw`\bphases?\s+(\d+[a-z]?(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)(?!\d+\.\d)\d+[a-z]?)*)`,
   "gi",
 );
+
+const ID = String.raw`\d+(?:\.\d+)+[a-z]?|T\d+(?:\.\d+)*[a-z]?`;
+
 /** `1.1-1.4`, `T001-T003`, `1.1`. */
 const IDS = new RegExp(String.raw`(?<![\w.])(${ID})(?:${RANGE}(${ID}))?(?![\w])`, "gi");
 /** `Task 1 and 2`, where tasks have numbers without a dot. */
@@ -202,10 +116,6 @@ const NUMBERS = new RegExp(
   String.raw`\b(?:sub)?tasks?\s+#?(\d+(?:(?:${RANGE}|\s*(?:,|&|and|,\s*and)\s*)#?\d+)*)(?![.\d])`,
   "gi",
 );
-const BETWEEN = /[-–—]|to|through/i;
-const NOTHING = /^(?:none|no(?:ne)? |n\/?a\b|nothing|nil|-+$|—$|independent|can start)/i;
-/** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
-const RANGE_MAX = 100;
 
 /** Reads what is said of dependencies. Remarks in brackets name nothing. */
 export function readDependencies(text: string): Named {
@@ -235,53 +145,8 @@ export function readDependencies(text: string): Named {
   return { tasks, phases, ...(tooLong.length === 0 ? {} : { tooLong }) };
 }
 
-/** `1-3, 5` as 1, 2, 3, 5. */
-function numbersIn(list: string, tooLong: string[]): string[] {
-  return list.split(/,|&|\band\b/i).flatMap((part) => {
-    const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
-    if (first === undefined || first === "") return [];
-    return last === undefined || last === "" ? [first] : countUp(["", first], ["", last], tooLong);
-  });
-}
-
-/** `1.2-1.4` as 1.2, 1.3, 1.4; two ends that don't belong together are two ids. */
-function idRange(first: string, last: string, tooLong: string[]): string[] {
-  const [head, from] = endOf(first);
-  const [tail, to] = endOf(last);
-  if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
-  return countUp([head, from], [tail, to], tooLong);
-}
-
-/** What stands before the number that an id ends with, and that number; no number, where it ends with a letter. */
-function endOf(id: string): Ends {
-  let start = id.length;
-  while (/^\d$/.test(id.charAt(start - 1))) start -= 1;
-  return [id.slice(0, start), id.slice(start)];
-}
-
-/** All numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */
-function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): string[] {
-  const steps = Number(last) - Number(first);
-  if (steps >= RANGE_MAX) tooLong.push(`${head}${first}-${tail}${last}`);
-  if (!(steps >= 0 && steps < RANGE_MAX)) return [`${head}${first}`, `${head}${last}`];
-  const width = head === "" || head.endsWith(".") ? 1 : first.length;
-  return Array.from({ length: steps + 1 }, (_, step) => `${head}${String(Number(first) + step).padStart(width, "0")}`);
-}
-
-/** One end of a range: what stands before its last number, and that number. */
-type Ends = readonly [head: string, number: string];
-
-/**
- * The graph of waves that Kiro writes below its tasks: `{"waves": [{"id": 0, "tasks": ["1.1"]}, …]}` in a block
- * of JSON. The tasks of a wave wait for all of the wave before.
- */
-
 /** What tasks wait for, by their ids. */
 export type Waves = ReadonlyMap<string, readonly string[]>;
-
-const wavesSchema = z.object({
-  waves: z.array(z.object({ tasks: z.array(z.pipe(z.union([z.string(), z.number()]), z.transform(String))) })),
-});
 
 /** Reads all graphs of a source; a block that is none says nothing. */
 export function readWaves(source: SourceText, regions: readonly Region[]): Waves {
@@ -297,19 +162,8 @@ export function readWaves(source: SourceText, regions: readonly Region[]): Waves
   return found;
 }
 
-function wavesOf(source: SourceText, { start, end }: Region) {
-  const lines = Array.from({ length: end - start - 2 }, (_, index) => source.text(start + 1 + index));
-  const text = lines.join("\n");
-  if (!text.includes('"waves"')) return [];
-  try {
-    return wavesSchema.safeParse(JSON.parse(text)).data?.waves ?? [];
-  } catch {
-    return [];
-  }
-}
-
 /**
- * A plan as a Mermaid flowchart: a box for each phase, in order, with its tasks and what they depend on. Ids
+ * Returns a plan as a Mermaid flowchart: a box for each phase, in order, with its tasks and what they depend on. Ids
  * of nodes are made up, so that no id of a plan can break the graph.
  */
 export function planMermaid({ phases }: Plan): string {
@@ -327,14 +181,158 @@ export function planMermaid({ phases }: Plan): string {
   return ["flowchart TD", ...lines, ...order, ...edges].join("\n");
 }
 
-/** Done tasks have round ends. */
-function shape({ id, name, state }: PlanTask): string {
-  const text = quoted(`${id} ${name}`);
-  return state === "done" ? `(["${text}"])` : `["${text}"]`;
+/** So many tasks that aren't there are named for each task. */
+const MISSING_MAX = 10;
+
+/** So many ids at most come out of one range: `1.1-1.999999` is a slip. */
+const RANGE_MAX = 100;
+
+function reportUnread(
+  { unread, tooLong = [] }: Pick<Named, "unread" | "tooLong">,
+  { id, position }: LinkedTask,
+  report: PlanReport,
+): void {
+  for (const range of tooLong.slice(0, MISSING_MAX)) {
+    const said = `of '${range}', which task ${id} depends on, only the two ends count: it is more than ${RANGE_MAX} tasks`;
+    report.warn("DEPENDENCY_UNREAD", position, said, "Name the phase instead, or shorter ranges.");
+  }
+  if (unread === undefined) return;
+  const message = `'${unread}' names no task that ${id} depends on`;
+  report.warn("DEPENDENCY_UNREAD", position, message, "Name tasks by their ids, or write None.");
+}
+
+/** That its own phase comes first goes without saying, and would be a circle. */
+function tasksOfPhase(
+  key: string,
+  { id, position }: LinkedTask,
+  own: LinkedPhase,
+  phases: ReadonlyMap<string, LinkedPhase>,
+  report: PlanReport,
+): string[] {
+  const found = phases.get(key.toLowerCase());
+  if (found === undefined) unknown(`phase ${key}`, id, position, report);
+  return found === undefined || found === own ? [] : found.tasks.map((task) => task.id);
+}
+
+function unknown(what: string, id: string, position: PlanPosition, report: PlanReport): void {
+  const hint = "Name what is in this plan, or take the dependency out.";
+  report.warn("DEPENDENCY_UNKNOWN", position, `task ${id} depends on ${what}, which is not there`, hint);
+}
+
+function tasksNamed(
+  names: readonly string[],
+  { id, position }: LinkedTask,
+  known: ReadonlyMap<string, string>,
+  report: PlanReport,
+): string[] {
+  const missing = names.filter((name) => !known.has(name.toLowerCase()));
+  for (const name of missing.slice(0, MISSING_MAX)) unknown(`task ${name}`, id, position, report);
+  if (missing.length > MISSING_MAX) unknown(`${missing.length - MISSING_MAX} more tasks`, id, position, report);
+  const found = names.flatMap((name) => known.get(name.toLowerCase()) ?? []);
+  if (found.includes(id)) {
+    report.warn("DEPENDENCY_SELF", position, `task ${id} depends on itself`, "Take the dependency out.");
+  }
+  return found.filter((other) => other !== id);
+}
+
+function reportCycle(
+  links: ReadonlyMap<string, readonly string[]>,
+  tasks: readonly LinkedTask[],
+  report: PlanReport,
+): void {
+  const cycle = findCycle(links);
+  if (cycle === undefined) return;
+  const position = tasks.find(({ id }) => id === cycle[0])?.position ?? { line: 1 };
+  const message = `tasks wait for each other: ${[...cycle, cycle[0]].join(" → ")}`;
+  report.error("DEPENDENCY_CYCLE", position, message, "Take one of these dependencies out.");
+}
+
+/** Some tasks that wait for each other, in the order in which they do; undefined if there are none. */
+function findCycle(links: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
+  const state = new Map<string, "open" | "done">();
+  for (const root of links.keys()) {
+    // By hand, not by recursion: a plan may have a chain of thousands.
+    const path: { readonly id: string; next: number }[] = [{ id: root, next: 0 }];
+    if (state.has(root)) continue;
+    state.set(root, "open");
+    for (let top = path.at(-1); top !== undefined; top = path.at(-1)) {
+      const id = links.get(top.id)?.[top.next];
+      top.next += 1;
+      if (id === undefined) {
+        state.set(top.id, "done");
+        path.pop();
+      } else if (state.get(id) === "open") {
+        return path.slice(path.findIndex((step) => step.id === id)).map((step) => step.id);
+      } else if (!state.has(id)) {
+        state.set(id, "open");
+        path.push({ id, next: 0 });
+      }
+    }
+  }
+  return undefined;
+}
+
+const BETWEEN = /[-–—]|to|through/i;
+
+/** `1-3, 5` as 1, 2, 3, 5. */
+function numbersIn(list: string, tooLong: string[]): string[] {
+  return list.split(/,|&|\band\b/i).flatMap((part) => {
+    const [first, last] = part.split(BETWEEN).map((text) => text.replace(/[#\s]/g, ""));
+    if (first === undefined || first === "") return [];
+    return last === undefined || last === "" ? [first] : countUp(["", first], ["", last], tooLong);
+  });
+}
+
+/** One end of a range: what stands before its last number, and that number. */
+type Ends = readonly [head: string, number: string];
+
+/** Returns all numbers of a range, behind what stands before its first one; its ends alone, where it counts down or is too long. */
+function countUp([head, first]: Ends, [tail, last]: Ends, tooLong: string[]): string[] {
+  const steps = Number(last) - Number(first);
+  if (steps >= RANGE_MAX) tooLong.push(`${head}${first}-${tail}${last}`);
+  if (!(steps >= 0 && steps < RANGE_MAX)) return [`${head}${first}`, `${head}${last}`];
+  const width = head === "" || head.endsWith(".") ? 1 : first.length;
+  return Array.from({ length: steps + 1 }, (_, step) => `${head}${String(Number(first) + step).padStart(width, "0")}`);
+}
+
+/** `1.2-1.4` as 1.2, 1.3, 1.4; two ends that don't belong together are two ids. */
+function idRange(first: string, last: string, tooLong: string[]): string[] {
+  const [head, from] = endOf(first);
+  const [tail, to] = endOf(last);
+  if (head.toLowerCase() !== tail.toLowerCase() || from === "") return [first, last];
+  return countUp([head, from], [tail, to], tooLong);
+}
+
+/** Returns what stands before the number that an id ends with, and that number; no number, where it ends with a letter. */
+function endOf(id: string): Ends {
+  let start = id.length;
+  while (/^\d$/.test(id.charAt(start - 1))) start -= 1;
+  return [id.slice(0, start), id.slice(start)];
+}
+
+const wavesSchema = z.object({
+  waves: z.array(z.object({ tasks: z.array(z.pipe(z.union([z.string(), z.number()]), z.transform(String))) })),
+});
+
+function wavesOf(source: SourceText, { start, end }: Region) {
+  const lines = Array.from({ length: end - start - 2 }, (_, index) => source.text(start + 1 + index));
+  const text = lines.join("\n");
+  if (!text.includes('"waves"')) return [];
+  try {
+    return wavesSchema.safeParse(JSON.parse(text)).data?.waves ?? [];
+  } catch {
+    return [];
+  }
 }
 
 /** Mermaid reads quotes, brackets of tags and line ends in a text; entities stand for them. */
 function quoted(text: string): string {
   const short = text.length > 80 ? `${text.slice(0, 79)}…` : text;
   return short.replace(/[#&"<>`\\]/g, (char) => `#${char.charCodeAt(0)};`).replace(/\s+/g, " ");
+}
+
+/** Done tasks have round ends. */
+function shape({ id, name, state }: PlanTask): string {
+  const text = quoted(`${id} ${name}`);
+  return state === "done" ? `(["${text}"])` : `["${text}"]`;
 }

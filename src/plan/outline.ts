@@ -15,19 +15,36 @@ import {
   type TaskIds,
   taskTitle,
 } from "./titles.js";
+
+/** The ids of tasks in a plan. */
+interface TaskRows {
+  readonly idOf: ReadonlyMap<Row, string>;
+  /** How often each id stands at the beginning of a row with a checkbox, or of a heading. */
+  readonly mentions: ReadonlyMap<string, number>;
+}
+
+/** Where a phase begins. */
+export interface PhaseStart {
+  /** The number or letter as it is written; missing where there is none. */
+  readonly key?: string;
+  readonly name: string;
+  readonly level: number;
+}
+
 /** The shape of a plan. */
 export interface Outline extends TaskRows {
   /** By the index of the row. */
   readonly starts: ReadonlyMap<number, PhaseStart>;
-  /** Whether there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
+  /** True if there are no headings of phases, and tasks `2`, `2.1`, `2.2` are phase 2. */
   readonly grouped: boolean;
-  /** Whether tasks have ids: then a checkbox without one is something else, as a rule. */
+  /** True if tasks have ids: then a checkbox without one is something else, as a rule. */
   readonly identified: boolean;
   /** The index of the first task, where tasks with ids stand below no heading at all. */
   readonly untitled?: number;
 }
 
-type Ids = readonly (string | undefined)[];
+/** What makes a row a task of its section: its id, or, where there are none, its line. */
+type Weight = (index: number) => string | undefined;
 
 /** Finds the phases of a plan. */
 export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
@@ -48,88 +65,107 @@ export function outlineOf(rows: readonly Row[], dialect: Dialect): Outline {
 }
 
 /**
- * Sections with tasks, in a plan without phases. Where they are numbered, each has what is below its deeper
- * headings too, and one without a number may have tasks without ids.
+ * Finds the ids. A heading or an item with a checkbox is a task by its id. Of the lines without either one is,
+ * where no such row has the id, or where those that do, further down, say nothing more: a list to check them off.
  */
-function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dialect): Candidate[] {
-  const start = (row: Row) => anySection(row, dialect);
-  const levels = candidates(rows, weight, (row) => numberedSection(start(row))).flatMap(({ tasks, level }) =>
-    tasks.length > 0 ? [level] : [],
-  );
-  if (levels.length === 0) return full(candidates(rows, weight, start, true));
-  const deepest = Math.min(...levels);
-  const any: Weight = (index) => ids[index] ?? plainTask(rows[index]);
-  const shallow = (row: Row) => (row.depth <= deepest ? start(row) : undefined);
-  return full(candidates(rows, any, shallow)).filter(({ key, name }) => key !== undefined || !NO_TASKS.test(name));
+function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
+  const idOf = new Map<Row, string>();
+  const mentions = new Map<string, number>();
+  for (const [id, { marked, bare }] of byId(mentionsIn(rows, dialect))) {
+    const first = marked[0]?.row.line ?? Number.POSITIVE_INFINITY;
+    const said = bare !== undefined && (marked.length === 0 || (bare.said > 0 && bare.row.line < first));
+    if (bare !== undefined && said && marked.every((mention) => mention.said === 0)) {
+      idOf.set(bare.row, id);
+    } else {
+      for (const { row } of marked) idOf.set(row, id);
+      if (marked.length > 0) mentions.set(id, marked.length);
+    }
+  }
+  return { idOf, mentions };
 }
 
-function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined {
-  return start?.key === undefined ? undefined : start;
+/** A row that begins with the id of a task. */
+interface Mention {
+  readonly id: string;
+  readonly row: Row;
+  /** True if it is a heading, or has a checkbox. */
+  readonly marked: boolean;
+  /** How many rows stand below it. */
+  said: number;
 }
 
-function full(all: readonly Candidate[]): Candidate[] {
-  return all.filter(({ tasks }) => tasks.length > 0);
+/** Returns the mentions of each id; of those without a mark the one below which the most is said, of equals the first. */
+function byId(mentions: readonly Mention[]) {
+  const found = new Map<string, { readonly marked: Mention[]; bare?: Mention }>();
+  for (const mention of mentions) {
+    const entry = found.get(mention.id) ?? { marked: [] };
+    found.set(mention.id, entry);
+    if (mention.marked) entry.marked.push(mention);
+    else if (mention.said > (entry.bare?.said ?? -1)) entry.bare = mention;
+  }
+  return found;
 }
 
-/** A section without a number has the one that all its tasks begin with. */
-function withKey(section: Candidate): Candidate {
-  const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
-  const [key] = parts;
-  return section.key !== undefined || parts.size !== 1 || key === undefined ? section : { ...section, key };
+function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
+  const found: Mention[] = [];
+  const forms = headingForms(rows, dialect);
+  let open: Mention | undefined;
+  for (const row of rows) {
+    const marked = row.kind === "heading" ? headingId(row, forms) : checkedId(row, dialect);
+    const id = marked ?? bareId(row, dialect);
+    if (id !== undefined) {
+      open = { id, row, marked: marked !== undefined, said: 0 };
+      found.push(open);
+    } else if (open !== undefined && isBelow(row, open.row)) {
+      open.said += 1;
+    } else {
+      open = undefined;
+    }
+  }
+  return found;
+}
+
+/** `1.2 Name` as a heading is a task where no item has an id; else it is a section that holds tasks. */
+function headingForms(rows: readonly Row[], { ids }: Dialect): readonly TaskIds[] {
+  const named = ids.filter((form) => form !== "number");
+  const phased = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
+  const items = rows.some((row) => row.kind === "item" && row.checkbox !== undefined && hasNumber(row.text));
+  return phased && !items ? [...named, "number"] : named;
+}
+
+function hasNumber(text: string): boolean {
+  return taskTitle(text, ["number"])?.id.includes(".") ?? false;
+}
+
+const PLAIN_TASK = /^(?:\*\*|__)?Task[ \t]/i;
+
+function headingId({ text }: Row, forms: readonly TaskIds[]): string | undefined {
+  const id = taskTitle(text, forms)?.id;
+  // `2. Setup` is a section, also where `2.1 Tables` is a task.
+  return id === undefined || (/^\d+$/.test(id) && !PLAIN_TASK.test(text)) ? undefined : id;
+}
+
+function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | undefined {
+  return kind === "item" && checkbox !== undefined ? taskTitle(text, ids)?.id : undefined;
+}
+
+/** A line that begins with `**Task 1.1**`, or is all in bold: it may be a task, or speak of one. */
+const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
+
+function bareId({ kind, depth, checkbox, text }: Row, { ids }: Dialect): string | undefined {
+  const item = kind === "item" && checkbox === undefined && PLAIN_TASK.test(text);
+  const line = kind === "text" && depth === -1 && BOLD_TASK.test(text);
+  return item || line ? taskTitle(text, ids)?.id : undefined;
+}
+
+/** Checks whether a row is said of the one before: deeper in its list, or a line of text. */
+function isBelow({ kind, depth }: Row, above: Row): boolean {
+  return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
 }
 
 function plainTask(row: Row | undefined): string | undefined {
   return row?.checkbox !== undefined && row.kind === "item" && row.depth === 0 ? `${row.line}` : undefined;
 }
-
-/**
- * A heading, or in a plan that has none of phases a line in bold. `keys` are the phases that have a title as it
- * should be.
- */
-function namedPhase(row: Row, keys: ReadonlySet<string>): PhaseStart | undefined {
-  const bold = keys.size === 0 && row.kind === "text" && row.depth === -1 && /^\*\*[^*]+\*\*:?$/.test(row.text);
-  if (row.kind !== "heading" && !bold) return undefined;
-  const title =
-    isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text)
-      ? undefined
-      : (phaseTitle(row.text) ?? otherPhase(row.text, keys));
-  return title && { ...title, level: row.kind === "heading" ? row.depth : 7 };
-}
-
-function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undefined {
-  const title = loosePhaseTitle(text);
-  return title === undefined || keys.has(title.key) ? undefined : title;
-}
-
-/** In a plan without phases every section with tasks is one. */
-function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
-  if (row.kind !== "heading") return undefined;
-  if (section !== undefined && !section.test(row.text)) return undefined;
-  const numbered = numberedTitle(row.text);
-  if (numbered !== undefined) return { ...numbered, level: row.depth };
-  const field = fieldOf(row.text);
-  if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
-  return { name: row.text.replace(/\*\*|__/g, "").trim(), level: row.depth };
-}
-
-function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {
-  return new Map(
-    phases.map(({ index, key, name, level }) => [index, { ...(key === undefined ? {} : { key }), name, level }]),
-  );
-}
-
-/** Headings that may begin a phase, with what is below them, and which of them count. */
-
-/** Where a phase begins. */
-export interface PhaseStart {
-  /** The number or letter as it is written; missing where there is none. */
-  readonly key?: string;
-  readonly name: string;
-  readonly level: number;
-}
-
-/** What makes a row a task of its section: its id, or, where there are none, its line. */
-type Weight = (index: number) => string | undefined;
 
 /** A heading that may begin a phase. */
 interface Candidate extends PhaseStart {
@@ -171,6 +207,25 @@ function candidates(
   return found;
 }
 
+/**
+ * Returns a heading, or in a plan that has none of phases a line in bold. `keys` are the phases that have a title as it
+ * should be.
+ */
+function namedPhase(row: Row, keys: ReadonlySet<string>): PhaseStart | undefined {
+  const bold = keys.size === 0 && row.kind === "text" && row.depth === -1 && /^\*\*[^*]+\*\*:?$/.test(row.text);
+  if (row.kind !== "heading" && !bold) return undefined;
+  const title =
+    isGateTitle(row.text) && !/^[^\p{L}]*phase\s+\w+\s*[:.)]/iu.test(row.text)
+      ? undefined
+      : (phaseTitle(row.text) ?? otherPhase(row.text, keys));
+  return title && { ...title, level: row.kind === "heading" ? row.depth : 7 };
+}
+
+function otherPhase(text: string, keys: ReadonlySet<string>): PhaseTitle | undefined {
+  const title = loosePhaseTitle(text);
+  return title === undefined || keys.has(title.key) ? undefined : title;
+}
+
 /** Of the headings with one number, the first with tasks, and those that have others; empty ones beside them. */
 function chosen(all: readonly Candidate[]): Candidate[] {
   const seen = new Set<string>();
@@ -190,114 +245,57 @@ function chosen(all: readonly Candidate[]): Candidate[] {
   return [...full, ...empty].sort((a, b) => a.index - b.index);
 }
 
-/** How deep a heading is, and below which other one. */
+function full(all: readonly Candidate[]): Candidate[] {
+  return all.filter(({ tasks }) => tasks.length > 0);
+}
+
+/** Returns how deep a heading is, and below which other one. */
 function placeOf({ level, parent }: Candidate): string {
   return `${level} ${parent}`;
 }
 
-/** Which rows of a plan name a task, as far as that shows in the row itself. */
-
-/** The ids of tasks in a plan. */
-interface TaskRows {
-  readonly idOf: ReadonlyMap<Row, string>;
-  /** How often each id stands at the beginning of a row with a checkbox, or of a heading. */
-  readonly mentions: ReadonlyMap<string, number>;
+function startsOf(phases: readonly Candidate[]): Map<number, PhaseStart> {
+  return new Map(
+    phases.map(({ index, key, name, level }) => [index, { ...(key === undefined ? {} : { key }), name, level }]),
+  );
 }
 
-/** A line that begins with `**Task 1.1**`, or is all in bold: it may be a task, or speak of one. */
-const BOLD_TASK = /^(?:\*\*|__)Task\b/i;
-const PLAIN_TASK = /^(?:\*\*|__)?Task[ \t]/i;
-
-/** A row that begins with the id of a task. */
-interface Mention {
-  readonly id: string;
-  readonly row: Row;
-  /** Whether it is a heading, or has a checkbox. */
-  readonly marked: boolean;
-  /** How many rows stand below it. */
-  said: number;
-}
+type Ids = readonly (string | undefined)[];
 
 /**
- * Finds the ids. A heading or an item with a checkbox is a task by its id. Of the lines without either one is,
- * where no such row has the id, or where those that do, further down, say nothing more: a list to check them off.
+ * Sections with tasks, in a plan without phases. Where they are numbered, each has what is below its deeper
+ * headings too, and one without a number may have tasks without ids.
  */
-function taskRowsOf(rows: readonly Row[], dialect: Dialect): TaskRows {
-  const idOf = new Map<Row, string>();
-  const mentions = new Map<string, number>();
-  for (const [id, { marked, bare }] of byId(mentionsIn(rows, dialect))) {
-    const first = marked[0]?.row.line ?? Number.POSITIVE_INFINITY;
-    const said = bare !== undefined && (marked.length === 0 || (bare.said > 0 && bare.row.line < first));
-    if (bare !== undefined && said && marked.every((mention) => mention.said === 0)) {
-      idOf.set(bare.row, id);
-    } else {
-      for (const { row } of marked) idOf.set(row, id);
-      if (marked.length > 0) mentions.set(id, marked.length);
-    }
-  }
-  return { idOf, mentions };
+function sectionsOf(rows: readonly Row[], ids: Ids, weight: Weight, dialect: Dialect): Candidate[] {
+  const start = (row: Row) => anySection(row, dialect);
+  const levels = candidates(rows, weight, (row) => numberedSection(start(row))).flatMap(({ tasks, level }) =>
+    tasks.length > 0 ? [level] : [],
+  );
+  if (levels.length === 0) return full(candidates(rows, weight, start, true));
+  const deepest = Math.min(...levels);
+  const any: Weight = (index) => ids[index] ?? plainTask(rows[index]);
+  const shallow = (row: Row) => (row.depth <= deepest ? start(row) : undefined);
+  return full(candidates(rows, any, shallow)).filter(({ key, name }) => key !== undefined || !NO_TASKS.test(name));
 }
 
-/** The mentions of each id; of those without a mark the one below which the most is said, of equals the first. */
-function byId(mentions: readonly Mention[]) {
-  const found = new Map<string, { readonly marked: Mention[]; bare?: Mention }>();
-  for (const mention of mentions) {
-    const entry = found.get(mention.id) ?? { marked: [] };
-    found.set(mention.id, entry);
-    if (mention.marked) entry.marked.push(mention);
-    else if (mention.said > (entry.bare?.said ?? -1)) entry.bare = mention;
-  }
-  return found;
+/** In a plan without phases every section with tasks is one. */
+function anySection(row: Row, { section }: Dialect): PhaseStart | undefined {
+  if (row.kind !== "heading") return undefined;
+  if (section !== undefined && !section.test(row.text)) return undefined;
+  const numbered = numberedTitle(row.text);
+  if (numbered !== undefined) return { ...numbered, level: row.depth };
+  const field = fieldOf(row.text);
+  if (isGateTitle(row.text) || field === "success" || field === "criteria") return undefined;
+  return { name: row.text.replace(/\*\*|__/g, "").trim(), level: row.depth };
 }
 
-function mentionsIn(rows: readonly Row[], dialect: Dialect): Mention[] {
-  const found: Mention[] = [];
-  const forms = headingForms(rows, dialect);
-  let open: Mention | undefined;
-  for (const row of rows) {
-    const marked = row.kind === "heading" ? headingId(row, forms) : checkedId(row, dialect);
-    const id = marked ?? bareId(row, dialect);
-    if (id !== undefined) {
-      open = { id, row, marked: marked !== undefined, said: 0 };
-      found.push(open);
-    } else if (open !== undefined && isBelow(row, open.row)) {
-      open.said += 1;
-    } else {
-      open = undefined;
-    }
-  }
-  return found;
+function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined {
+  return start?.key === undefined ? undefined : start;
 }
 
-/** Whether a row is said of the one before: deeper in its list, or a line of text. */
-function isBelow({ kind, depth }: Row, above: Row): boolean {
-  return kind === "text" || (kind === "item" && (above.kind !== "item" || depth > above.depth));
-}
-
-function checkedId({ kind, checkbox, text }: Row, { ids }: Dialect): string | undefined {
-  return kind === "item" && checkbox !== undefined ? taskTitle(text, ids)?.id : undefined;
-}
-
-function bareId({ kind, depth, checkbox, text }: Row, { ids }: Dialect): string | undefined {
-  const item = kind === "item" && checkbox === undefined && PLAIN_TASK.test(text);
-  const line = kind === "text" && depth === -1 && BOLD_TASK.test(text);
-  return item || line ? taskTitle(text, ids)?.id : undefined;
-}
-
-/** `1.2 Name` as a heading is a task where no item has an id; else it is a section that holds tasks. */
-function headingForms(rows: readonly Row[], { ids }: Dialect): readonly TaskIds[] {
-  const named = ids.filter((form) => form !== "number");
-  const phased = rows.some(({ kind, text }) => kind === "heading" && phaseTitle(text) !== undefined);
-  const items = rows.some((row) => row.kind === "item" && row.checkbox !== undefined && hasNumber(row.text));
-  return phased && !items ? [...named, "number"] : named;
-}
-
-function hasNumber(text: string): boolean {
-  return taskTitle(text, ["number"])?.id.includes(".") ?? false;
-}
-
-function headingId({ text }: Row, forms: readonly TaskIds[]): string | undefined {
-  const id = taskTitle(text, forms)?.id;
-  // `2. Setup` is a section, also where `2.1 Tables` is a task.
-  return id === undefined || (/^\d+$/.test(id) && !PLAIN_TASK.test(text)) ? undefined : id;
+/** Returns a section without a number has the one that all its tasks begin with. */
+function withKey(section: Candidate): Candidate {
+  const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
+  const [key] = parts;
+  return section.key !== undefined || parts.size !== 1 || key === undefined ? section : { ...section, key };
 }

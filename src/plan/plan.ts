@@ -2,6 +2,7 @@
 
 import { PhasegateError } from "../errors.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
+
 /** A place in the source, as editors count: line and column from 1, offset in characters from 0. */
 export interface PlanPosition {
   readonly line: number;
@@ -47,9 +48,9 @@ export interface PlanTask {
   readonly state: TaskState;
   /** The task's own checkbox, if it has one: headings have none, as a rule. */
   readonly checkbox?: Checkbox;
-  /** Whether the plan says that it may be left out. */
+  /** True if the plan says that it may be left out. */
   readonly optional: boolean;
-  /** Whether the plan says that it may run beside others. */
+  /** True if the plan says that it may run beside others. */
   readonly parallel: boolean;
   /** The user story that it belongs to: `US1`. */
   readonly story?: string;
@@ -85,22 +86,6 @@ export interface PlanReading {
   /** In the order of the source. */
   readonly diagnostics: readonly Diagnostic[];
 }
-
-/** What can be said of a plan, and what it means. */
-const PLAN_CODES = {
-  CHECKBOX_UNPLACED: "a checkbox that is no task, no criterion and no item of a gate",
-  FENCE_NESTED: "a code sample within a sample, which strict Markdown reads otherwise",
-  FENCE_UNCLOSED: "a fence or a comment that nothing closes",
-  PHASE_RENUMBERED: "a phase that is counted otherwise than it is written",
-  PHASE_EMPTY: "a phase without tasks",
-  TASK_ID_REPEATED: "an id that a task before has",
-  TASK_WITHOUT_ID: "a task without an id among others with one",
-  STATE_UNKNOWN: "a mark between brackets that says nothing",
-  DEPENDENCY_UNKNOWN: "a dependency on a task or a phase that is not there",
-  DEPENDENCY_UNREAD: "a dependency in words that name no task",
-  DEPENDENCY_SELF: "a task that depends on itself",
-  DEPENDENCY_CYCLE: "tasks that wait for each other",
-} as const;
 
 /** Which check a diagnostic of a plan comes from. */
 type PlanCode = keyof typeof PLAN_CODES;
@@ -169,3 +154,19 @@ export function checkLength(text: string, file: string): void {
   if (text.length <= PLAN_MAX) return;
   throw planError({ file, line: 1 }, `it has more than ${PLAN_MAX} characters`, "Split it into several plans.");
 }
+
+/** What can be said of a plan, and what it means. */
+const PLAN_CODES = {
+  CHECKBOX_UNPLACED: "a checkbox that is no task, no criterion and no item of a gate",
+  FENCE_NESTED: "a code sample within a sample, which strict Markdown reads otherwise",
+  FENCE_UNCLOSED: "a fence or a comment that nothing closes",
+  PHASE_RENUMBERED: "a phase that is counted otherwise than it is written",
+  PHASE_EMPTY: "a phase without tasks",
+  TASK_ID_REPEATED: "an id that a task before has",
+  TASK_WITHOUT_ID: "a task without an id among others with one",
+  STATE_UNKNOWN: "a mark between brackets that says nothing",
+  DEPENDENCY_UNKNOWN: "a dependency on a task or a phase that is not there",
+  DEPENDENCY_UNREAD: "a dependency in words that name no task",
+  DEPENDENCY_SELF: "a task that depends on itself",
+  DEPENDENCY_CYCLE: "tasks that wait for each other",
+} as const;

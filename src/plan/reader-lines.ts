@@ -5,6 +5,7 @@ import { type Block, type ReaderState, startTask } from "./reader-state.js";
 import type { Row } from "./rows.js";
 import { bare, filesIn, readReferences } from "./task-line.js";
 import { type Field, type Label, labelOf, mentionedPhase, NO_TASKS } from "./titles.js";
+
 /** Takes in an item. */
 export function readItem(state: ReaderState, row: Row): void {
   const { block } = state;
@@ -26,52 +27,6 @@ export function readItem(state: ReaderState, row: Row): void {
   }
 }
 
-/** Whether an item is one of the list below a label: the first decides how deep the others are at least. */
-function isInside({ depth, first }: Block, row: Row): boolean {
-  const bold = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? labelOf(row.text) : undefined;
-  if (bold !== undefined && bold.field !== "other" && row.depth <= (first ?? depth)) return false;
-  if (first !== undefined) return row.depth >= Math.min(first, depth + 1);
-  return row.depth > depth || row.checkbox !== undefined || labelOf(row.text) === undefined;
-}
-
-/** Whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
-function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
-  if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
-  const id = state.outline.idOf.get(row);
-  if (id === undefined) return false;
-  return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);
-}
-
-/** Whether an item is deeper than the task that is open. */
-function isBelowTask({ task }: ReaderState, row: Row): boolean {
-  return task !== undefined && "item" in task.place && row.depth > task.place.item;
-}
-
-/** Whether an item is a task: by its id, or, where ids say nothing, by its checkbox. */
-function isTask(state: ReaderState, row: Row): boolean {
-  const { phase, task, dialect, outline } = state;
-  if (phase === undefined) return false;
-  const below = isBelowTask(state, row);
-  if (below && dialect.nested === "criteria") return false;
-  if (outline.idOf.has(row)) return true;
-  if (row.checkbox === undefined || below) return false;
-  // In a plan with ids a checkbox without one is a task only beside tasks.
-  return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
-}
-
-/** What a label does: it says something of the task or the phase, or opens the list that follows. */
-
-/** Labels that a task has also where they are not indented as the task is. */
-const OF_TASKS: ReadonlySet<Field> = new Set([
-  "criteria",
-  "dependencies",
-  "time",
-  "files",
-  "requirements",
-  "description",
-  "parallel",
-  "status",
-]);
 /** Takes a label in. Returns whether it was one that means anything here. */
 export function readLabel(state: ReaderState, label: Label, row: Row): void {
   const { block } = state;
@@ -88,18 +43,118 @@ export function readLabel(state: ReaderState, label: Label, row: Row): void {
   openOther(state, label, row);
 }
 
-/** A label that stands where the first criterion would be names a group of them, and so do those after it. */
+/** A label that means nothing to a plan: the checkboxes below it are no tasks, and no criteria. */
+export function openOther(state: ReaderState, { field, name }: Label, row: Row): void {
+  if (!state.outline.identified && field === "other" && !NO_TASKS.test(name)) return;
+  state.open({ kind: "other", depth: row.depth, section: false, name, done: () => {} });
+}
+
+/** How deep a line in bold is that stands for a heading. */
+const LINE = 7;
+
+/** Takes in a line. */
+export function readText(state: ReaderState, row: Row): void {
+  if (state.phase !== undefined && state.outline.idOf.has(row)) {
+    state.close();
+    return startTask(state, row, { heading: LINE });
+  }
+  const label = labelOf(row.text);
+  const { phase, task, field } = state;
+  if (label !== undefined) {
+    if (phase !== undefined || state.gates !== undefined || label.field === "gate") return readGroupedLabel(state, row);
+    return;
+  }
+  if (field !== undefined) field(row.text);
+  else if (state.block?.kind === "gate" && itemless(state.block)) addSentence(state, state.block, row);
+  else if (phase !== undefined && task === undefined && phase.tasks.length === 0 && state.block === undefined) {
+    if (phase.goal === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) phase.goal = row.text;
+  }
+}
+
+/** The list that follows is the gate of a phase. */
+export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, depth: number, section: boolean): void {
+  state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
+}
+
+/** Checks whether an item is one of the list below a label: the first decides how deep the others are at least. */
+function isInside({ depth, first }: Block, row: Row): boolean {
+  const bold = row.checkbox === undefined && /^(?:\*\*|__)/.test(row.text) ? labelOf(row.text) : undefined;
+  if (bold !== undefined && bold.field !== "other" && row.depth <= (first ?? depth)) return false;
+  if (first !== undefined) return row.depth >= Math.min(first, depth + 1);
+  return row.depth > depth || row.checkbox !== undefined || labelOf(row.text) === undefined;
+}
+
+/** Checks whether an item of a list is a task of its own. Those of a gate may name tasks that are elsewhere. */
+function beginsTask(state: ReaderState, { kind }: Block, row: Row): boolean {
+  if (state.phase === undefined || isBelowTask(state, row) || !isTask(state, row)) return false;
+  const id = state.outline.idOf.get(row);
+  if (id === undefined) return false;
+  return kind !== "gate" || (row.depth === 0 && state.outline.mentions.get(id) === 1);
+}
+
+/** Checks whether an item is deeper than the task that is open. */
+function isBelowTask({ task }: ReaderState, row: Row): boolean {
+  return task !== undefined && "item" in task.place && row.depth > task.place.item;
+}
+
+/** Checks whether an item is a task: by its id, or, where ids say nothing, by its checkbox. */
+function isTask(state: ReaderState, row: Row): boolean {
+  const { phase, task, dialect, outline } = state;
+  if (phase === undefined) return false;
+  const below = isBelowTask(state, row);
+  if (below && dialect.nested === "criteria") return false;
+  if (outline.idOf.has(row)) return true;
+  if (row.checkbox === undefined || below) return false;
+  // In a plan with ids a checkbox without one is a task only beside tasks.
+  return !state.aside && !(outline.identified && task !== undefined && "heading" in task.place);
+}
+
+/** In the section of a gate other labels group its items, or lead up to them. */
+function staysInGate(open: boolean, { field }: Label): boolean {
+  return open && (field === "other" || field === "gate" || field === "success" || field === "criteria");
+}
+
+/** `**Checkpoint**: …`: where no list follows, the sentence is what must hold. */
+function addText(state: ReaderState, { name, text }: Label, row: Row): void {
+  const { block } = state;
+  if (block === undefined || text === "" || /quality|exit/i.test(name)) return;
+  state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
+}
+
+/** Returns a label that stands where the first criterion would be names a group of them, and so do those after it. */
 function groups(block: Block): boolean {
   if (block.items.length + block.bullets.length === 0) block.grouped = true;
   return block.grouped === true;
 }
 
-/** The task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
+/** Labels that a task has also where they are not indented as the task is. */
+const OF_TASKS: ReadonlySet<Field> = new Set([
+  "criteria",
+  "dependencies",
+  "time",
+  "files",
+  "requirements",
+  "description",
+  "parallel",
+  "status",
+]);
+
+/** Returns the task that a label belongs to: one that it stands in, or, for what only tasks have, the last one. */
 function taskOf({ task }: ReaderState, { field, name }: Label, row: Row): TaskDraft | undefined {
   if (task === undefined || (field === "success" && /\bphase\b/i.test(name))) return undefined;
   if ("heading" in task.place || OF_TASKS.has(field)) return task;
   const inside = row.kind === "item" ? row.depth > task.place.item : row.depth >= task.place.item;
   return inside ? task : undefined;
+}
+
+/** A gate of the phase that it names, else of the one that it stands in. Outside of all it must name one. */
+function openGate(state: ReaderState, label: Label, row: Row): void {
+  const mentioned = mentionedPhase(label.name);
+  const phase = (mentioned === undefined ? undefined : state.phaseOf(mentioned)) ?? state.phase;
+  if (phase === undefined) return openOther(state, label, row);
+  state.tell(row);
+  openGateOf(state, phase, label.name, row.depth, false);
+  addText(state, label, row);
 }
 
 function ofTask(state: ReaderState, task: TaskDraft, label: Label, row: Row): void {
@@ -128,20 +183,6 @@ function ofTask(state: ReaderState, task: TaskDraft, label: Label, row: Row): vo
   }
 }
 
-function ofPhase(state: ReaderState, phase: PhaseDraft, label: Label, row: Row): void {
-  const { field, text } = label;
-  if (field === "time") {
-    if (text !== "") phase.duration ??= bare(text);
-  } else if ((field === "goal" || field === "description") && phase.tasks.length === 0) {
-    if (text !== "") phase.goal ??= text;
-    if (field === "goal" && text !== "") phase.goal = text;
-    else if (text === "")
-      state.field = (said) => (phase.goal = phase.goal === undefined ? said : `${phase.goal} ${said}`);
-  } else if (field !== "tasks") {
-    openOther(state, label, row);
-  }
-}
-
 /** A label whose value stands beside it, or in the list or the text below. */
 function take(state: ReaderState, label: Label, row: Row, said: (text: string) => void): void {
   state.tell(row);
@@ -158,6 +199,11 @@ function take(state: ReaderState, label: Label, row: Row, said: (text: string) =
   });
 }
 
+function filesOf(text: string): readonly string[] {
+  const paths = filesIn(text);
+  return paths.length > 0 ? paths : [bare(text)];
+}
+
 function openCriteria(state: ReaderState, task: TaskDraft, { name, text }: Label, row: Row): void {
   state.tell(row);
   state.open({
@@ -170,48 +216,17 @@ function openCriteria(state: ReaderState, task: TaskDraft, { name, text }: Label
   });
 }
 
-/** A gate of the phase that it names, else of the one that it stands in. Outside of all it must name one. */
-function openGate(state: ReaderState, label: Label, row: Row): void {
-  const mentioned = mentionedPhase(label.name);
-  const phase = (mentioned === undefined ? undefined : state.phaseOf(mentioned)) ?? state.phase;
-  if (phase === undefined) return openOther(state, label, row);
-  state.tell(row);
-  openGateOf(state, phase, label.name, row.depth, false);
-  addText(state, label, row);
-}
-
-/** A label that means nothing to a plan: the checkboxes below it are no tasks, and no criteria. */
-export function openOther(state: ReaderState, { field, name }: Label, row: Row): void {
-  if (!state.outline.identified && field === "other" && !NO_TASKS.test(name)) return;
-  state.open({ kind: "other", depth: row.depth, section: false, name, done: () => {} });
-}
-
-function filesOf(text: string): readonly string[] {
-  const paths = filesIn(text);
-  return paths.length > 0 ? paths : [bare(text)];
-}
-
-/** Takes in lines of text: labels, tasks in bold, goals, and sentences that are a gate. */
-
-/** How deep a line in bold is that stands for a heading. */
-const LINE = 7;
-
-/** Takes in a line. */
-export function readText(state: ReaderState, row: Row): void {
-  if (state.phase !== undefined && state.outline.idOf.has(row)) {
-    state.close();
-    return startTask(state, row, { heading: LINE });
-  }
-  const label = labelOf(row.text);
-  const { phase, task, field } = state;
-  if (label !== undefined) {
-    if (phase !== undefined || state.gates !== undefined || label.field === "gate") return readGroupedLabel(state, row);
-    return;
-  }
-  if (field !== undefined) field(row.text);
-  else if (state.block?.kind === "gate" && itemless(state.block)) addSentence(state, state.block, row);
-  else if (phase !== undefined && task === undefined && phase.tasks.length === 0 && state.block === undefined) {
-    if (phase.goal === undefined && /^[\p{L}\p{N}`"'*_]/u.test(row.text)) phase.goal = row.text;
+function ofPhase(state: ReaderState, phase: PhaseDraft, label: Label, row: Row): void {
+  const { field, text } = label;
+  if (field === "time") {
+    if (text !== "") phase.duration ??= bare(text);
+  } else if ((field === "goal" || field === "description") && phase.tasks.length === 0) {
+    if (text !== "") phase.goal ??= text;
+    if (field === "goal" && text !== "") phase.goal = text;
+    else if (text === "")
+      state.field = (said) => (phase.goal = phase.goal === undefined ? said : `${phase.goal} ${said}`);
+  } else if (field !== "tasks") {
+    openOther(state, label, row);
   }
 }
 
@@ -228,7 +243,7 @@ function readGroupedLabel(state: ReaderState, row: Row): void {
   }
 }
 
-/** Whether a line is in bold from its beginning to its end. */
+/** Checks whether a line is in bold from its beginning to its end. */
 function isBold(text: string): boolean {
   return /^(\*\*|__)[^*]+\1:?$/.test(text);
 }
@@ -241,23 +256,4 @@ function itemless({ items, bullets }: Block): boolean {
 function addSentence(state: ReaderState, block: Block, row: Row): void {
   if (!block.section || block.text !== undefined || /:\s*\**$/.test(row.text)) return;
   state.block = { ...block, text: state.item(row) };
-}
-
-/** Opens the lists that are gates. */
-
-/** In the section of a gate other labels group its items, or lead up to them. */
-function staysInGate(open: boolean, { field }: Label): boolean {
-  return open && (field === "other" || field === "gate" || field === "success" || field === "criteria");
-}
-
-/** The list that follows is the gate of a phase. */
-export function openGateOf(state: ReaderState, phase: PhaseDraft, name: string, depth: number, section: boolean): void {
-  state.open({ kind: "gate", depth, section, name, done: (items) => phase.gate.push(...items) });
-}
-
-/** `**Checkpoint**: …`: where no list follows, the sentence is what must hold. */
-function addText(state: ReaderState, { name, text }: Label, row: Row): void {
-  const { block } = state;
-  if (block === undefined || text === "" || /quality|exit/i.test(name)) return;
-  state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
 }

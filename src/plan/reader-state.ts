@@ -7,6 +7,7 @@ import type { Row } from "./rows.js";
 import type { SourceText } from "./source.js";
 import { bare, isTicked, readTaskLine, splitTime, withoutComments } from "./task-line.js";
 import type { TaskIds } from "./titles.js";
+
 /** The list that belongs to a label or to a heading. */
 export interface Block extends ItemBlock {
   readonly kind: "criteria" | "gate" | "list" | "other";
@@ -17,7 +18,7 @@ export interface Block extends ItemBlock {
   readonly name: string;
   /** How deep its first item is nested. */
   first?: number;
-  /** Whether labels name groups of its items. */
+  /** True if labels name groups of its items. */
   grouped?: boolean;
   /** Takes what the block holds when it ends. */
   readonly done: (items: readonly PlanItem[]) => void;
@@ -41,7 +42,7 @@ export class ReaderState {
   block: Block | undefined;
   /** The level of a heading such as `Phase Validation Gates`, below which each phase has its gate. */
   gates: number | undefined;
-  /** Whether this is a part of the phase, such as its notes, that has had no task with an id. */
+  /** True if this is a part of the phase, such as its notes, that has had no task with an id. */
   aside = false;
   /** Takes the text that follows a label without one. */
   field: ((text: string) => void) | undefined;
@@ -52,12 +53,12 @@ export class ReaderState {
     this.outline = outline;
   }
 
-  /** The phase that was begun last, also when it has ended. */
+  /** Returns the phase that was begun last, also when it has ended. */
   get lastPhase(): PhaseDraft | undefined {
     return this.phases.at(-1);
   }
 
-  /** The phase of that key. Phases come before their gates, so those that are still to come are not found. */
+  /** Returns the phase of that key. Phases come before their gates, so those that are still to come are not found. */
   phaseOf(key: string): PhaseDraft | undefined {
     return key === "final" ? this.lastPhase : this.phases.findLast((phase) => phase.key === key);
   }
@@ -101,7 +102,7 @@ export class ReaderState {
     else if (before !== undefined) addDetail(before, row.text);
   }
 
-  /** An item of a list, and its checkbox has its place. */
+  /** Returns an item of a list, and its checkbox has its place. */
   item(row: Row): ItemDraft {
     const checkbox = this.checkbox(row);
     return {
@@ -112,7 +113,7 @@ export class ReaderState {
     };
   }
 
-  /** The checkbox of a row, which has its place then. */
+  /** Returns the checkbox of a row, which has its place then. */
   checkbox({ checkbox, line }: Row): Checkbox | undefined {
     if (checkbox === undefined) return undefined;
     const position = this.source.position(line, checkbox.column);
@@ -125,13 +126,6 @@ export class ReaderState {
     this.told.add(line);
   }
 }
-
-function addDetail(item: ItemDraft, text: string): void {
-  item.details ??= [];
-  item.details.push(text);
-}
-
-/** Begins phases and tasks: drafts that the rows after them add to. */
 
 /** Begins a phase; what was open ends. */
 export function startPhase(state: ReaderState, { key, name, level }: PhaseStart, row: Row): void {
@@ -182,7 +176,12 @@ export function startTask(state: ReaderState, row: Row, place: TaskDraft["place"
   phase.tasks.push(state.task);
 }
 
-/** Where phases have no headings, the first part of a task's id is the number of its phase. */
+function addDetail(item: ItemDraft, text: string): void {
+  item.details ??= [];
+  item.details.push(text);
+}
+
+/** Returns where phases have no headings, the first part of a task's id is the number of its phase. */
 function groupOf(state: ReaderState, id: string | undefined, name: string, row: Row): PhaseDraft | undefined {
   const key = id?.split(".")[0];
   const { phase } = state;

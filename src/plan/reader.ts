@@ -47,6 +47,14 @@ function readHeading(state: ReaderState, row: Row): void {
     openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
 }
 
+/** Returns a heading of a task: with the word, with a `T012`, or `1.2` in phase 1, and deeper than the phase's own. */
+function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
+  const id = outline.idOf.get(row);
+  if (phase === undefined || id === undefined) return false;
+  const named = /^\W*(?:task|T\d)/i.test(row.text);
+  return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
+}
+
 /** The section of a gate: of the phase that its title names, else of the last one that was begun. */
 function startGate(state: ReaderState, row: Row, mentioned: string | undefined): void {
   state.endTask(row.line);
@@ -57,12 +65,4 @@ function startGate(state: ReaderState, row: Row, mentioned: string | undefined):
   } else if (phase !== undefined) {
     openGateOf(state, phase, row.text, -1, true);
   }
-}
-
-/** A heading of a task: with the word, with a `T012`, or `1.2` in phase 1, and deeper than the phase's own. */
-function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
-  const id = outline.idOf.get(row);
-  if (phase === undefined || id === undefined) return false;
-  const named = /^\W*(?:task|T\d)/i.test(row.text);
-  return named || (row.depth > phase.level && phase.key !== undefined && id.startsWith(`${phase.key}.`));
 }

@@ -5,13 +5,6 @@ import { isPhasegateError } from "../errors.js";
 import { type ParsePlanOptions, parsePlan } from "./parse-plan.js";
 import type { Plan } from "./plan.js";
 
-declare module "vfile" {
-  interface DataMap {
-    /** The plan that `remarkPlan` has read. */
-    plan: Plan;
-  }
-}
-
 /**
  * Reads the file as a plan and puts it on `file.data.plan`, its diagnostics on `file.messages`: an error is a
  * message that is fatal. It reads the file's text, not the tree: what GFM takes for plain text, such as
@@ -45,4 +38,11 @@ function say(
 ): void {
   const said = file.message(message, place, `phasegate:${code.toLowerCase().replaceAll("_", "-")}`);
   said.fatal = fatal;
+}
+
+declare module "vfile" {
+  interface DataMap {
+    /** The plan that `remarkPlan` has read. */
+    plan: Plan;
+  }
 }

@@ -4,6 +4,7 @@ import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
 import { planError } from "./plan.js";
 import type { Region, SourceText } from "./source.js";
 import { checkboxAt, checkboxesIn, type FoundCheckbox } from "./task-line.js";
+
 /** One line of a plan that may say something. */
 export interface Row {
   /** A `rule` is a line that parts sections. */
@@ -22,28 +23,75 @@ export interface Row {
   readonly checkbox?: FoundCheckbox;
 }
 
-const MARKERS = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t]|$))*[ \t]*/;
-/** GFM wants a space after a marker; before a checkbox people leave it out. */
-const BARE_MARKER = /^[-*+](?=\[)/;
-const INDENT = /^[ \t>]*/;
-const HEADING = /^[ \t>]*#{1,6}[ \t]*/;
-const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
-const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
+/** The blocks of one piece. */
+interface Section {
+  /** What has to be added to the line numbers of the blocks, which begin at 1, for lines from 0. */
+  readonly base: number;
+  readonly blocks: readonly RootContent[];
+}
 
-/** All rows of a source, in order. */
+/** Returns all rows of a source, in order. */
 export function readRows(source: SourceText, sections: Iterable<Section>): Row[] {
   const rows: Row[] = [];
   for (const { base, blocks } of sections) addBlocks(blocks, { source, rows, base }, -1);
   return rows;
 }
 
+/** So many characters a piece has at least, if anything follows: parsing many small ones costs more. */
+const PIECE = 400;
+
+/** Constructs within a line: they say nothing of what is a heading, a list or code. */
+const INLINE = [
+  ...["attention", "autolink", "htmlText", "labelStartImage", "labelStartLink", "labelEnd", "codeText"],
+  ...["characterReference", "characterEscape", "hardBreakEscape"],
+] as const;
+
+/**
+ * Constructs that are not read. Indented code is none here: lists that are indented too far are still lists.
+ * HTML isn't either: a list between `<details>` and `</details>` is still a list.
+ */
+const BLOCKS_ONLY = { disabled: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] };
+
+/** Parses a source piece by piece. Throws `PLAN_PARSE` for a section that is too large or nested too deep. */
+export function* parseSections(source: SourceText, regions: readonly Region[], file: string): Generator<Section> {
+  const lines = source.lines.map(({ text }) => text);
+  for (const { start, end } of regions) lines.fill("", start, end);
+  checkSections(lines, file);
+  let base = 0;
+  let length = 0;
+  for (let line = 0; line <= lines.length; line += 1) {
+    if (line === lines.length || (length > PIECE && beginsAnew(lines, line))) {
+      const piece = lines.slice(base, line).join("\n");
+      const blocks = length === line - base ? [] : fromMarkdown(piece, BLOCKS_ONLY).children;
+      yield { base: base - 1, blocks };
+      base = line;
+      length = 0;
+    }
+    length += (lines[line] ?? "").length + 1;
+  }
+}
+
+/** Returns the lines, from 0, of such checkboxes. Where no code holds any, nothing is parsed. */
+export function strictTextLines(source: SourceText, regions: readonly Region[]): ReadonlySet<number> {
+  const lines = regions.flatMap((region) => linesWithCheckbox(source, region));
+  if (lines.length === 0) return new Set();
+  const code = new Set<number>();
+  const wanted = new Set(lines);
+  for (const [start, end] of stretches(source, regions)) {
+    let found = false;
+    for (let line = start; line < end && !found; line += 1) found = wanted.has(line);
+    if (found) addCode(source, start, end, code);
+  }
+  return new Set(lines.filter((line) => !code.has(line)));
+}
+
+type Block = RootContent | BlockContent | DefinitionContent;
+
 interface Reading {
   readonly source: SourceText;
   readonly rows: Row[];
   readonly base: number;
 }
-
-type Block = RootContent | BlockContent | DefinitionContent;
 
 function addBlocks(blocks: readonly Block[], reading: Reading, depth: number): void {
   for (const block of blocks) {
@@ -80,22 +128,22 @@ function addLines(paragraph: Paragraph, reading: Reading, depth: number, item: b
   }
 }
 
-function rowAt(text: string, line: number, depth: number, item: boolean): Row {
-  const indent = (item ? MARKERS : INDENT).exec(text)?.[0].length ?? 0;
-  // A number other than 1 doesn't interrupt a paragraph, and a marker without a space isn't one: with a checkbox it is.
-  const marked = indent + markerLength(text.slice(indent));
-  const checkbox = checkboxAt(text, marked);
-  if (checkbox === undefined)
-    return { kind: item ? "item" : "text", depth, line, column: indent, text: text.slice(indent).trim() };
-  const emphasis = /^[*_~]*/.exec(text.slice(marked))?.[0] ?? "";
-  const rest = `${emphasis}${text.slice(checkbox.end)}`.trim();
-  return { kind: "item", depth: item ? depth : depth + 1, line, column: marked, text: rest, checkbox };
+function firstLine(block: { position?: { start: { line: number } } | undefined }, { base }: Reading): number {
+  return base + (block.position?.start.line ?? 1);
 }
 
-function markerLength(text: string): number {
-  return (BARE_MARKER.exec(text) ?? /^(?:[-*+]|\d{1,9}[.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?\[)/.exec(text) ?? [""])[0]
-    .length;
+const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
+
+const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
+
+/** Returns a line over one of `=`, or a title of a plan over one of `-`, which otherwise is a rule. */
+function isUnderlined(source: SourceText, first: number, last: number): boolean {
+  const next = source.text(first + 1);
+  if (last > first + 1 || !RULE.test(next)) return false;
+  return next.includes("=") ? last === first + 1 : last === first && TITLE.test(source.text(first));
 }
+
+const HEADING = /^[ \t>]*#{1,6}[ \t]*/;
 
 /** In a list a heading is a line like others. Its checkbox may stand at its end. */
 function addHeading(line: number, level: number, { source, rows }: Reading, depth: number): void {
@@ -116,78 +164,38 @@ function startOf(checkbox: FoundCheckbox | undefined): number | undefined {
   return checkbox && checkbox.end - checkbox.width - 2;
 }
 
-/** A line over one of `=`, or a title of a plan over one of `-`, which otherwise is a rule. */
-function isUnderlined(source: SourceText, first: number, last: number): boolean {
-  const next = source.text(first + 1);
-  if (last > first + 1 || !RULE.test(next)) return false;
-  return next.includes("=") ? last === first + 1 : last === first && TITLE.test(source.text(first));
+const MARKERS = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])(?=[ \t]|$))*[ \t]*/;
+
+const INDENT = /^[ \t>]*/;
+
+function rowAt(text: string, line: number, depth: number, item: boolean): Row {
+  const indent = (item ? MARKERS : INDENT).exec(text)?.[0].length ?? 0;
+  // A number other than 1 doesn't interrupt a paragraph, and a marker without a space isn't one: with a checkbox it is.
+  const marked = indent + markerLength(text.slice(indent));
+  const checkbox = checkboxAt(text, marked);
+  if (checkbox === undefined)
+    return { kind: item ? "item" : "text", depth, line, column: indent, text: text.slice(indent).trim() };
+  const emphasis = /^[*_~]*/.exec(text.slice(marked))?.[0] ?? "";
+  const rest = `${emphasis}${text.slice(checkbox.end)}`.trim();
+  return { kind: "item", depth: item ? depth : depth + 1, line, column: marked, text: rest, checkbox };
 }
 
-function firstLine(block: { position?: { start: { line: number } } | undefined }, { base }: Reading): number {
-  return base + (block.position?.start.line ?? 1);
+/** GFM wants a space after a marker; before a checkbox people leave it out. */
+const BARE_MARKER = /^[-*+](?=\[)/;
+
+function markerLength(text: string): number {
+  return (BARE_MARKER.exec(text) ?? /^(?:[-*+]|\d{1,9}[.)])[ \t]+(?=(?:\*\*|__|~~|[*_])?\[)/.exec(text) ?? [""])[0]
+    .length;
 }
 
-/**
- * A source cut into pieces, each parsed by itself: micromark's time grows with the square of the text. It is
- * cut only where nothing goes on; that a list is cut between two items changes nothing for a reader of rows.
- * What isn't to be read, code and comments, is blanked before. Only blocks are parsed: emphasis, links and the
- * like cost most of the time and say nothing of a plan's shape.
- */
-
-/** The blocks of one piece. */
-interface Section {
-  /** What has to be added to the line numbers of the blocks, which begin at 1, for lines from 0. */
-  readonly base: number;
-  readonly blocks: readonly RootContent[];
-}
+const ATX_HEADING = /^#{1,6}(?:[ \t]|$)/;
 
 /** The longest piece between two headings, in characters. */
 const SECTION_MAX = 64 * 1024;
 /** How deep lists and quotes may be nested in one line. */
 const NESTING_MAX = 50;
-/** So many characters a piece has at least, if anything follows: parsing many small ones costs more. */
-const PIECE = 400;
 
-const ATX_HEADING = /^#{1,6}(?:[ \t]|$)/;
-const BULLET = /^[-*+][ \t]+\S/;
 const NESTED = new RegExp(String.raw`^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){${NESTING_MAX}}`);
-
-/** Constructs within a line: they say nothing of what is a heading, a list or code. */
-const INLINE = [
-  ...["attention", "autolink", "htmlText", "labelStartImage", "labelStartLink", "labelEnd", "codeText"],
-  ...["characterReference", "characterEscape", "hardBreakEscape"],
-] as const;
-
-/**
- * Constructs that are not read. Indented code is none here: lists that are indented too far are still lists.
- * HTML isn't either: a list between `<details>` and `</details>` is still a list.
- */
-const BLOCKS_ONLY = { disabled: ["codeIndented", "definition", "htmlFlow", "setextUnderline", ...INLINE] };
-
-/** Parses a source piece by piece. Throws `PLAN_PARSE` for a section that is too large or nested too deep. */
-export function* parseSections(source: SourceText, regions: readonly Region[], file: string): Generator<Section> {
-  const lines = source.lines.map(({ text }) => text);
-  for (const { start, end } of regions) lines.fill("", start, end);
-  checkSections(lines, file);
-  let base = 0;
-  let length = 0;
-  for (let line = 0; line <= lines.length; line += 1) {
-    if (line === lines.length || (length > PIECE && beginsAnew(lines, line))) {
-      const piece = lines.slice(base, line).join("\n");
-      const blocks = length === line - base ? [] : fromMarkdown(piece, BLOCKS_ONLY).children;
-      yield { base: base - 1, blocks };
-      base = line;
-      length = 0;
-    }
-    length += (lines[line] ?? "").length + 1;
-  }
-}
-
-/** Whether nothing before a line has to do with it: headings and bullets end all, as does a blank line. */
-function beginsAnew(lines: readonly string[], line: number): boolean {
-  const text = lines[line] ?? "";
-  return ATX_HEADING.test(text) || BULLET.test(text) || (/^\S/.test(text) && (lines[line - 1] ?? "").trim() === "");
-}
 
 function checkSections(lines: readonly string[], file: string): void {
   if (hasTooManyLines(lines)) {
@@ -220,30 +228,12 @@ function checkSections(lines: readonly string[], file: string): void {
   }
 }
 
-/**
- * Checkboxes in what is read as code here, but is text to strict CommonMark: code that is indented too far,
- * begins within HTML, or stands where a sample within a sample has turned code and text around. Others see
- * them as checkboxes, so none of them may be passed over in silence.
- */
+const BULLET = /^[-*+][ \t]+\S/;
 
-/** A source up to this length is parsed as a whole; a longer one between headings, as parsing takes long. */
-const WHOLE_MAX = 256 * 1024;
-/** HTML that holds code; what stands in other HTML is text. */
-const RAW = /^<(?:pre|script|style|textarea)(?=[\s>]|$)/i;
-const HEADING_LINE = /^#{1,6}[ \t]/;
-
-/** The lines, from 0, of such checkboxes. Where no code holds any, nothing is parsed. */
-export function strictTextLines(source: SourceText, regions: readonly Region[]): ReadonlySet<number> {
-  const lines = regions.flatMap((region) => linesWithCheckbox(source, region));
-  if (lines.length === 0) return new Set();
-  const code = new Set<number>();
-  const wanted = new Set(lines);
-  for (const [start, end] of stretches(source, regions)) {
-    let found = false;
-    for (let line = start; line < end && !found; line += 1) found = wanted.has(line);
-    if (found) addCode(source, start, end, code);
-  }
-  return new Set(lines.filter((line) => !code.has(line)));
+/** Checks whether nothing before a line has to do with it: headings and bullets end all, as does a blank line. */
+function beginsAnew(lines: readonly string[], line: number): boolean {
+  const text = lines[line] ?? "";
+  return ATX_HEADING.test(text) || BULLET.test(text) || (/^\S/.test(text) && (lines[line - 1] ?? "").trim() === "");
 }
 
 function linesWithCheckbox(source: SourceText, { kind, start, end }: Region): number[] {
@@ -252,7 +242,12 @@ function linesWithCheckbox(source: SourceText, { kind, start, end }: Region): nu
   return lines.filter((line) => checkboxesIn(source.text(line)).length > 0);
 }
 
-/** The whole, or what stands between headings that are in no code. */
+/** A source up to this length is parsed as a whole; a longer one between headings, as parsing takes long. */
+const WHOLE_MAX = 256 * 1024;
+
+const HEADING_LINE = /^#{1,6}[ \t]/;
+
+/** Returns the whole, or what stands between headings that are in no code. */
 function stretches(source: SourceText, regions: readonly Region[]): (readonly [number, number])[] {
   const last = source.lines.length;
   if ((source.lines.at(-1)?.offset ?? 0) <= WHOLE_MAX) return [[0, last]];
@@ -261,6 +256,9 @@ function stretches(source: SourceText, regions: readonly Region[]): (readonly [n
   const cuts = source.lines.flatMap(({ text }, line) => (HEADING_LINE.test(text) && !hidden.has(line) ? [line] : []));
   return [0, ...cuts].map((start, index) => [start, cuts[index] ?? last] as const);
 }
+
+/** HTML that holds code; what stands in other HTML is text. */
+const RAW = /^<(?:pre|script|style|textarea)(?=[\s>]|$)/i;
 
 function addCode(source: SourceText, start: number, end: number, code: Set<number>): void {
   const text = Array.from({ length: end - start }, (_, index) => source.text(start + index)).join("\n");

@@ -4,7 +4,7 @@ import type { Plan, PlanReading } from "./plan.js";
 export interface TickRequest {
   /** Ids of tasks. */
   readonly tasks: readonly string[];
-  /** Whether the acceptance criteria of these tasks are ticked too. */
+  /** True if the acceptance criteria of these tasks are ticked too. */
   readonly criteria: boolean;
   /** `false` takes ticks back. */
   readonly done: boolean;
@@ -18,7 +18,7 @@ export interface SourceParser {
    */
   parse(text: string, file: string): PlanReading;
   /**
-   * The text with these tasks ticked, every other character as it was; tasks that it doesn't have are
+   * Returns the text with these tasks ticked, every other character as it was; tasks that it doesn't have are
    * passed over. `plan` is what `parse` made of this very text. Left out where sources of this kind are
    * never written.
    */

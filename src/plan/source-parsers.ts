@@ -6,6 +6,18 @@ import type { SourceParser, TickRequest } from "./source-parser.js";
 import { taskMasterParser } from "./task-master.js";
 import { tickTasks } from "./tick.js";
 
+/**
+ * `spec_tasks_parser` and `spec_tasks_md`, as workflows call it, recognise the dialect; a dialect's own name
+ * reads that one alone. `task-master` reads a tasks.json.
+ */
+export const builtInParsers: Readonly<Record<string, SourceParser>> = {
+  spec_tasks_parser: markdownParser(),
+  spec_tasks_md: markdownParser(),
+  markdown: markdownParser(),
+  ...Object.fromEntries(DIALECT_NAMES.map((name) => [name, markdownParser(name)])),
+  "task-master": taskMasterParser,
+};
+
 /** Reads Markdown: in one dialect, or in whichever it is. */
 function markdownParser(dialect?: string): SourceParser {
   return {
@@ -18,15 +30,3 @@ function tasksOf(plan: Plan, { tasks }: TickRequest) {
   const wanted = new Set(tasks);
   return plan.phases.flatMap((phase) => phase.tasks.filter(({ id }) => wanted.has(id)));
 }
-
-/**
- * `spec_tasks_parser` and `spec_tasks_md`, as workflows call it, recognise the dialect; a dialect's own name
- * reads that one alone. `task-master` reads a tasks.json.
- */
-export const builtInParsers: Readonly<Record<string, SourceParser>> = {
-  spec_tasks_parser: markdownParser(),
-  spec_tasks_md: markdownParser(),
-  markdown: markdownParser(),
-  ...Object.fromEntries(DIALECT_NAMES.map((name) => [name, markdownParser(name)])),
-  "task-master": taskMasterParser,
-};

@@ -28,17 +28,17 @@ export class SourceText {
     this.lines = lines;
   }
 
-  /** The text of a line, from 0; empty for one that is not there. */
+  /** Returns the text of a line, from 0; empty for one that is not there. */
   text(line: number): string {
     return this.lines[line]?.text ?? "";
   }
 
-  /** The place of a character: line and column from 0, as they are counted here. */
+  /** Returns the place of a character: line and column from 0, as they are counted here. */
   position(line: number, column: number): PlanPosition {
     return { line: line + 1, column: column + 1, offset: (this.lines[line]?.offset ?? 0) + column };
   }
 
-  /** The place of a character by its offset. */
+  /** Returns the place of a character by its offset. */
   at(offset: number): PlanPosition {
     let [low, high] = [0, this.lines.length - 1];
     while (low < high) {
@@ -50,10 +50,20 @@ export class SourceText {
   }
 }
 
-/** Which lines of a source are code or comments. */
+/** What a line is, where it isn't Markdown to be read. */
+type RegionKind = "code" | "comment";
 
-const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
-const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+/** Lines that belong together: from the first to before the last. */
+export interface Region {
+  readonly kind: RegionKind;
+  readonly start: number;
+  readonly end: number;
+  /** Where strict CommonMark would end it: only for a sample within a sample. */
+  readonly strictEnd?: number;
+  /** True if nothing closes it: it runs to the end. */
+  readonly unclosed: boolean;
+}
+
 /** So many lines are looked through for the ends of samples that hold others, for each line of the source. */
 const LOOK_AHEAD = 20;
 
@@ -73,6 +83,86 @@ export function findRegions(source: SourceText): Region[] {
   return regions;
 }
 
+/** Where a fence stands. */
+interface Container {
+  /** How many columns its text must be moved to the right to be still in it. */
+  readonly column: number;
+  readonly quoted: boolean;
+}
+
+/** Headings, fences, comments and rules end a text; what begins an item or a quote is no part of the text before. */
+const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}[^`]*$|~{3}|<)/;
+const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
+const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
+
+const LATER = /^[ \t]*(?!1[.)])\d/;
+
+const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
+
+const QUOTED = /^[ \t]*>/;
+
+/** Follows the lines of a source, and knows which list items are open. */
+class Containers {
+  /** The columns at which the text of the items that are open begins. */
+  #open: number[] = [];
+  /** True if the line before is text that the next one may go on with. */
+  #text = false;
+
+  /** Takes in the next line outside of code. */
+  follow(text: string): void {
+    const goesOn = this.#text;
+    this.#text = text.trim() !== "" && !NO_TEXT.test(text) && !RULE.test(text);
+    // A text goes on in lines that aren't indented as it is.
+    if (text.trim() === "" || (goesOn && this.#text && !BEGINS.test(text))) return;
+    const outside = this.#open.length === 0;
+    this.#close(text);
+    // A list that interrupts a text must begin with 1.
+    if (goesOn && outside && LATER.test(text)) return;
+    let rest = text;
+    let column = 0;
+    for (let match = MARKER.exec(rest); match !== null; match = MARKER.exec(rest)) {
+      column += columnsOf(match[0], column);
+      this.#open.push(column);
+      rest = rest.slice(match[0].length);
+    }
+  }
+
+  /** Returns what a line stands in that begins code. */
+  around(text: string): Container {
+    this.#close(text);
+    const column = this.#open.at(-1) ?? 0;
+    const marked = MARKER.exec(text)?.[0].length ?? 0;
+    return { column: marked > 0 ? columnsOf(text.slice(0, marked)) : column, quoted: QUOTED.test(text) };
+  }
+
+  #close(text: string): void {
+    const indent = indentOf(text);
+    while ((this.#open.at(-1) ?? 0) > indent) this.#open.pop();
+  }
+}
+
+const TAB = 4;
+
+function columnsOf(text: string, from = 0): number {
+  let column = from;
+  for (const char of text) column += char === "\t" ? TAB - (column % TAB) : 1;
+  return column - from;
+}
+
+/** By how many columns a line is indented. */
+function indentOf(text: string): number {
+  return columnsOf(/^[ \t]*/.exec(text)?.[0] ?? "");
+}
+
+/** What is known of the lines before. */
+interface Before {
+  /** How many lines may still be looked through in vain. */
+  lines: number;
+}
+
+const COMMENT = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*<!--/;
+const RAW = /^[ \t>]*<(pre|script|style|textarea)(?=[\s>]|$)/i;
+
 function regionAt(source: SourceText, line: number, containers: Containers, before: Before): Region | undefined {
   const text = source.text(line);
   const fence = fenceOf(text);
@@ -85,64 +175,28 @@ function regionAt(source: SourceText, line: number, containers: Containers, befo
   return tagged(source, line, `</${raw.toLowerCase()}>`, container);
 }
 
-function comment(source: SourceText, start: number, from: number): Region {
-  for (let line = start; line < source.lines.length; line += 1) {
-    const text = line === start ? source.text(line).slice(from) : source.text(line);
-    if (text.includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
-  }
-  return { kind: "comment", start, end: source.lines.length, unclosed: true };
-}
-
-/** `<pre>` and the like: up to the end of the tag, or of the item or quote that it stands in. */
-function tagged(source: SourceText, start: number, close: string, container: Container): Region {
-  for (let line = start; line < source.lines.length; line += 1) {
-    const text = source.text(line);
-    if (line > start && leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
-    if (text.toLowerCase().includes(close)) return { kind: "code", start, end: line + 1, unclosed: false };
-  }
-  return { kind: "code", start, end: source.lines.length, unclosed: true };
-}
-
-/** What a line is, where it isn't Markdown to be read. */
-type RegionKind = "code" | "comment";
-
-/** Lines that belong together: from the first to before the last. */
-export interface Region {
-  readonly kind: RegionKind;
-  readonly start: number;
-  readonly end: number;
-  /** Where strict CommonMark would end it: only for a sample within a sample. */
-  readonly strictEnd?: number;
-  /** Whether nothing closes it: it runs to the end. */
-  readonly unclosed: boolean;
-}
-
-/**
- * Where code between fences ends. CommonMark ends a fence at the first bare fence, so that a sample within a
- * sample (```` ```bash ```` in ```` ```markdown ````) turns code and text around: whatever follows is lost
- * until the next fence. Here a fence with a language inside another one opens a level of its own, if both are
- * closed and the outer one isn't code that holds headings of the plan.
- */
-
-const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
-/** A fence of Markdown may hold headings of its own. */
-const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
-/** What no code holds: behind it somebody has forgotten to close a fence. */
-const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
-/** What ends code that stands in a list item and isn't indented as the item is. */
-const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
-
 /** A line that begins or ends code. */
 interface Fence {
   readonly run: string;
   readonly info: string;
 }
 
-/** What is known of the lines before. */
-interface Before {
-  /** How many lines may still be looked through in vain. */
-  lines: number;
+const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})/;
+
+/** Returns the fence that a line is. */
+function fenceOf(text: string): Fence | undefined {
+  const [before = "", run] = FENCE.exec(text) ?? [];
+  const info = text.slice(before.length);
+  return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
 }
+
+/** What ends code that stands in a list item and isn't indented as the item is. */
+const ENDS_CODE = /^[ \t>]*(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])/;
+
+/** A fence of Markdown may hold headings of its own. */
+const MARKDOWN = /^(?:md|markdown|mdx|text|txt)?(?:\s|$)/i;
+/** What no code holds: behind it somebody has forgotten to close a fence. */
+const PLANNED = /^#{1,6}[ \t].*\b(?:phase|task)[ \t]+\d/i;
 
 /**
  * Code ends with its fence, or with the list item or the quote that it stands in; lines of code that aren't
@@ -177,11 +231,10 @@ function fenced(source: SourceText, start: number, opening: Fence, container: Co
   return { kind: "code", start, end: last, unclosed: true };
 }
 
-/** The fence that a line is. */
-function fenceOf(text: string): Fence | undefined {
-  const [before = "", run] = FENCE.exec(text) ?? [];
-  const info = text.slice(before.length);
-  return run === undefined || (run.startsWith("`") && info.includes("`")) ? undefined : { run, info: info.trim() };
+/** Checks whether a line stands outside of a container, which ends there. */
+function leaves(text: string, { column, quoted }: Container): boolean {
+  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
+  return column > 0 && text.trim() !== "" && indentOf(text) < column;
 }
 
 function closed(start: number, end: number, strictEnd: number | undefined): Region {
@@ -189,77 +242,20 @@ function closed(start: number, end: number, strictEnd: number | undefined): Regi
   return { kind: "code", start, end, unclosed: false, ...(nested ? { strictEnd } : {}) };
 }
 
-/** In which list items or quotes a line stands: code in them ends where they do, whether it is closed or not. */
-
-const MARKER = /^([ \t]*)((?:[-*+]|\d{1,9}[.)])[ \t]+|(?:[-*+]|\d{1,9}[.)])$)/;
-const LATER = /^[ \t]*(?!1[.)])\d/;
-/** Headings, fences, comments and rules end a text; what begins an item or a quote is no part of the text before. */
-const NO_TEXT = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:#{1,6}(?:[ \t]|$)|`{3}[^`]*$|~{3}|<)/;
-const RULE = /^[ \t]*(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
-const BEGINS = /^[ \t]*(?:>|[-*+](?:[ \t]|$)|\d{1,9}[.)](?:[ \t]|$))/;
-const QUOTED = /^[ \t]*>/;
-const TAB = 4;
-
-/** Where a fence stands. */
-interface Container {
-  /** How many columns its text must be moved to the right to be still in it. */
-  readonly column: number;
-  readonly quoted: boolean;
-}
-
-/** Follows the lines of a source, and knows which list items are open. */
-class Containers {
-  /** The columns at which the text of the items that are open begins. */
-  #open: number[] = [];
-  /** Whether the line before is text that the next one may go on with. */
-  #text = false;
-
-  /** Takes in the next line outside of code. */
-  follow(text: string): void {
-    const goesOn = this.#text;
-    this.#text = text.trim() !== "" && !NO_TEXT.test(text) && !RULE.test(text);
-    // A text goes on in lines that aren't indented as it is.
-    if (text.trim() === "" || (goesOn && this.#text && !BEGINS.test(text))) return;
-    const outside = this.#open.length === 0;
-    this.#close(text);
-    // A list that interrupts a text must begin with 1.
-    if (goesOn && outside && LATER.test(text)) return;
-    let rest = text;
-    let column = 0;
-    for (let match = MARKER.exec(rest); match !== null; match = MARKER.exec(rest)) {
-      column += columnsOf(match[0], column);
-      this.#open.push(column);
-      rest = rest.slice(match[0].length);
-    }
+function comment(source: SourceText, start: number, from: number): Region {
+  for (let line = start; line < source.lines.length; line += 1) {
+    const text = line === start ? source.text(line).slice(from) : source.text(line);
+    if (text.includes("-->")) return { kind: "comment", start, end: line + 1, unclosed: false };
   }
+  return { kind: "comment", start, end: source.lines.length, unclosed: true };
+}
 
-  /** What a line stands in that begins code. */
-  around(text: string): Container {
-    this.#close(text);
-    const column = this.#open.at(-1) ?? 0;
-    const marked = MARKER.exec(text)?.[0].length ?? 0;
-    return { column: marked > 0 ? columnsOf(text.slice(0, marked)) : column, quoted: QUOTED.test(text) };
+/** `<pre>` and the like: up to the end of the tag, or of the item or quote that it stands in. */
+function tagged(source: SourceText, start: number, close: string, container: Container): Region {
+  for (let line = start; line < source.lines.length; line += 1) {
+    const text = source.text(line);
+    if (line > start && leaves(text, container)) return { kind: "code", start, end: line, unclosed: false };
+    if (text.toLowerCase().includes(close)) return { kind: "code", start, end: line + 1, unclosed: false };
   }
-
-  #close(text: string): void {
-    const indent = indentOf(text);
-    while ((this.#open.at(-1) ?? 0) > indent) this.#open.pop();
-  }
-}
-
-/** Whether a line stands outside of a container, which ends there. */
-function leaves(text: string, { column, quoted }: Container): boolean {
-  if (quoted && (!QUOTED.test(text) || indentOf(text) > column + 3)) return true;
-  return column > 0 && text.trim() !== "" && indentOf(text) < column;
-}
-
-/** By how many columns a line is indented. */
-function indentOf(text: string): number {
-  return columnsOf(/^[ \t]*/.exec(text)?.[0] ?? "");
-}
-
-function columnsOf(text: string, from = 0): number {
-  let column = from;
-  for (const char of text) column += char === "\t" ? TAB - (column % TAB) : 1;
-  return column - from;
+  return { kind: "code", start, end: source.lines.length, unclosed: true };
 }

@@ -18,21 +18,8 @@ interface TaskLine {
 }
 
 const DEPENDS = /\(\s*(?:depends on|requires|blocked by|after)\b:?([^()]*(?:\([^()]*\)[^()]*)*)\)/i;
-const LAST = /\b(?:depends on|requires|blocked by):?\s/gi;
-const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
-const CRITERIA = /\(ACs?\b([^()]*)\)/i;
-/** With a folder anywhere, without one in backticks. It begins where no such character stands before: in one go. */
-const PATH = /(?<![\w.@[\]:/-])\/?(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`(\/?(?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
-const TIME_WORDS = "(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|sprints?|points?|pts?)";
-const DURATION = new RegExp(
-  String.raw`(?<![\d.,])[.,]*\d[\d.,]*\s*(?:[-–—]\s*\d[\d.,]*\s*)?${TIME_WORDS}\b|\b(?:weeks?|days?)\s+\d`,
-  "i",
-);
-/** Brackets at the end of a name, and what may stand behind them. */
-const ENDING = /\(([^()]*)\)[^\p{L}\p{N}()]*(?:\p{Lu}{3,}\s*)?$/u;
 
-/** A comment that holds no other's beginning: each is looked through once. */
-const COMMENT = /<!--(?:(?!<!--).)*?-->/g;
+const CRITERIA = /\(ACs?\b([^()]*)\)/i;
 
 /** Takes the text of a task apart. */
 export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine {
@@ -58,27 +45,16 @@ export function readTaskLine(text: string, forms: readonly TaskIds[]): TaskLine 
   };
 }
 
-/** `(AC: 1, 2)` leaves out what they are. */
-function criterionId(reference: string): string {
-  return /^AC/i.test(reference) ? reference : `AC ${reference}`;
-}
+/** Brackets at the end of a name, and what may stand behind them. */
+const ENDING = /\(([^()]*)\)[^\p{L}\p{N}()]*(?:\p{Lu}{3,}\s*)?$/u;
 
-/** `…, depends on T001 and T002` at the end, without brackets: only where nothing but ids follows. */
-function saidLast(text: string): string | undefined {
-  const end = text.slice(-300);
-  const last = [...end.matchAll(LAST)].at(-1);
-  const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
-  return said === undefined || /[()]/.test(said) || said.replace(ID_WORDS, "").trim() !== "" ? undefined : said;
-}
+const TIME_WORDS = "(?:minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|sprints?|points?|pts?)";
+const DURATION = new RegExp(
+  String.raw`(?<![\d.,])[.,]*\d[\d.,]*\s*(?:[-–—]\s*\d[\d.,]*\s*)?${TIME_WORDS}\b|\b(?:weeks?|days?)\s+\d`,
+  "i",
+);
 
-/** `[P] [US1] Create …` */
-function takeMarks(text: string): { readonly rest: string; readonly marks: readonly string[] } {
-  const [found = ""] = /^(?:\[(?:P|US\d+|Story)\]\s*)+/i.exec(text) ?? [];
-  const rest = text.slice(found.length);
-  return { rest, marks: [...found.matchAll(/\[([^[\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
-}
-
-/** A name and the duration in brackets at its end, if what stands there is one. */
+/** Returns a name and the duration in brackets at its end, if what stands there is one. */
 export function splitTime(text: string): { readonly name: string; readonly time?: string } {
   const ending = ENDING.exec(text);
   const inside = ending?.[1];
@@ -86,7 +62,7 @@ export function splitTime(text: string): { readonly name: string; readonly time?
   return { name: text.slice(0, ending.index).trim(), time: inside.trim() };
 }
 
-/** The first duration that a text names. */
+/** Returns the first duration that a text names. */
 export function durationIn(text: string): string | undefined {
   return DURATION.test(text) ? text.trim() : undefined;
 }
@@ -94,7 +70,7 @@ export function durationIn(text: string): string | undefined {
 /** A word in code that looks like emphasis: `__init__`. */
 const DUNDER = /^__[a-z0-9]+(?:_[a-z0-9]+)*__$/;
 
-/** A text without the marks of emphasis around the whole of it, or left over from a label. */
+/** Returns a text without the marks of emphasis around the whole of it, or left over from a label. */
 export function bare(text: string): string {
   const halves = (text.match(/\*\*/g) ?? []).length;
   const trimmed = text.trim();
@@ -102,20 +78,21 @@ export function bare(text: string): string {
   return (whole ?? (halves % 2 === 1 ? trimmed.replace("**", "") : trimmed)).replace(/^[\s:.–—-]+(?=\S)/, "").trim();
 }
 
+/** With a folder anywhere, without one in backticks. It begins where no such character stands before: in one go. */
+const PATH = /(?<![\w.@[\]:/-])\/?(?:[\w.@[\]-]+\/)+[\w.@[\]*-]*\.\w+|`(\/?(?:[\w.@[\]-]+\/)*[\w.@[\]-]+\.\w{1,6})`/g;
+
 /** Paths of files in a text. */
 export function filesIn(text: string): string[] {
   return [...new Set([...text.matchAll(PATH)].map((match) => match[1] ?? match[0]))];
 }
 
-/** A line without the comments in it. */
+/** A comment that holds no other's beginning: each is looked through once. */
+const COMMENT = /<!--(?:(?!<!--).)*?-->/g;
+
+/** Returns a line without the comments in it. */
 export function withoutComments(text: string): string {
   return text.replace(COMMENT, "");
 }
-
-/**
- * Checkboxes as people write them. To GFM only `[ ]` and `[x]` after a list marker are any; the rest (`[-]`,
- * `[~]`, `[ ]*`, `[]`, a bare `[ ]`, `**[ ] Task**`, one in a table) is plain text to it, and would be lost.
- */
 
 /** A checkbox in a line: columns from 0. */
 export interface FoundCheckbox {
@@ -129,33 +106,86 @@ export interface FoundCheckbox {
   readonly end: number;
 }
 
-/** A letter or a digit is no mark: `[P]` says parallel, `[1]` is a reference. Some signs come with a selector. */
-const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?\]`;
-/** `[x](…)` is a link. */
-const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
-const ANYWHERE = new RegExp(BOX, "gu");
 const TICK = /^(?:[xX]|[✓✔☑✅]\uFE0F?)$/u;
 
-/** Whether a mark says that something is done. */
+/** Checks whether a mark says that something is done. */
 export function isTicked(mark: string): boolean {
   return TICK.test(mark);
 }
 
-/** The checkbox that a text begins with, after `column`; emphasis may stand before it. */
+/** A letter or a digit is no mark: `[P]` says parallel, `[1]` is a reference. Some signs come with a selector. */
+const BOX = String.raw`\[([ \t]*)(?:([xX]|[^\p{L}\p{N}\s[\]\\]\uFE0F?)([ \t]*))?\]`;
+/** `[x](…)` is a link. */
+const AT_START = new RegExp(String.raw`(?:\*\*|__|~~|[*_])?[ \t]*${BOX}(?!\()`, "uy");
+
+/** Returns the checkbox that a text begins with, after `column`; emphasis may stand before it. */
 export function checkboxAt(text: string, column: number): FoundCheckbox | undefined {
   AT_START.lastIndex = column;
   const match = AT_START.exec(text);
   return match === null ? undefined : found(match);
 }
 
-/** All checkboxes of a line, wherever they stand, but those in code spans. */
+const ANYWHERE = new RegExp(BOX, "gu");
+
+/** Returns all checkboxes of a line, wherever they stand, but those in code spans. */
 export function checkboxesIn(text: string): FoundCheckbox[] {
   if (!text.includes("[")) return [];
   const open = withoutCode(text);
   return [...open.matchAll(ANYWHERE)].filter((match) => isCheckbox(match, open)).map(found);
 }
 
-/** A line with backticks in place of its code spans. */
+/** A list in brackets; `[FR-001](spec.md#fr-001)`, `[FR-001]`: what it says. */
+const IN_BRACKETS = /^\(([^()]*)\)\.?$|\[([^[\]]*)\](?:\([^()]*\))?/g;
+/** `1.2`, `#3`, `FR-001`, `NFR-Sc1`, `Story 4`; a range of two; a remark behind. */
+const ID =
+  /^((story|section) )?[#§]?[a-z_-]{0,40}\d[\d.]*[a-z]?( ?([-–—]|to |through ) ?[a-z_-]{0,40}\d[\d.]*[a-z]?)?( \([^()]*\))?$/i;
+
+/**
+ * Returns the requirements that a text names, one each, if it is a list of ids: as they are written, without marks,
+ * links and the word. Any other text is one, `None` is none.
+ */
+export function readReferences(text: string): readonly string[] {
+  const ids = text
+    .replace(IN_BRACKETS, ",$1$2,")
+    .replace(/[*`]|\breq(uirement)?s? (?=\d)|\.$/gi, "")
+    .split(/[,;&+/]|\band\b/i)
+    .flatMap((id) => id.trim() || []);
+  if (/^(none|n\/?a|-+)\.?$/i.test(text)) return [];
+  return ids.length > 0 && ids.every((id) => ID.test(id)) ? ids : [text];
+}
+
+/** `[P] [US1] Create …` */
+function takeMarks(text: string): { readonly rest: string; readonly marks: readonly string[] } {
+  const [found = ""] = /^(?:\[(?:P|US\d+|Story)\]\s*)+/i.exec(text) ?? [];
+  const rest = text.slice(found.length);
+  return { rest, marks: [...found.matchAll(/\[([^[\]]+)\]/g)].map((match) => (match[1] ?? "").toUpperCase()) };
+}
+
+function found(match: RegExpExecArray): FoundCheckbox {
+  const [whole, before = "", mark = "", after = ""] = match;
+  const end = match.index + whole.length;
+  const width = before.length + mark.length + after.length;
+  const inside = end - 1 - width;
+  return { mark, column: inside + (mark === "" ? 0 : before.length), width, end };
+}
+
+const LAST = /\b(?:depends on|requires|blocked by):?\s/gi;
+const ID_WORDS = /\b(?:T\d+[a-z]?|\d+(?:\.\d+)*[a-z]?|tasks?|phases?|and|to|through|complete)\b|[\s,;&#.–—-]/gi;
+
+/** `…, depends on T001 and T002` at the end, without brackets: only where nothing but ids follows. */
+function saidLast(text: string): string | undefined {
+  const end = text.slice(-300);
+  const last = [...end.matchAll(LAST)].at(-1);
+  const said = last === undefined ? undefined : end.slice(last.index + last[0].length);
+  return said === undefined || /[()]/.test(said) || said.replace(ID_WORDS, "").trim() !== "" ? undefined : said;
+}
+
+/** `(AC: 1, 2)` leaves out what they are. */
+function criterionId(reference: string): string {
+  return /^AC/i.test(reference) ? reference : `AC ${reference}`;
+}
+
+/** Returns a line with backticks in place of its code spans. */
 function withoutCode(text: string): string {
   if (!text.includes("`")) return text;
   let open = "";
@@ -167,32 +197,4 @@ function withoutCode(text: string): string {
 function isCheckbox({ 0: whole, 1: space = "", 2: mark, index }: RegExpExecArray, text: string): boolean {
   if (mark === undefined && space !== "") return true;
   return !/[\p{L}\p{N}_)\]]/u.test(text.charAt(index - 1)) && text.charAt(index + whole.length) !== "(";
-}
-
-function found(match: RegExpExecArray): FoundCheckbox {
-  const [whole, before = "", mark = "", after = ""] = match;
-  const end = match.index + whole.length;
-  const width = before.length + mark.length + after.length;
-  const inside = end - 1 - width;
-  return { mark, column: inside + (mark === "" ? 0 : before.length), width, end };
-}
-
-/** A list in brackets; `[FR-001](spec.md#fr-001)`, `[FR-001]`: what it says. */
-const IN_BRACKETS = /^\(([^()]*)\)\.?$|\[([^[\]]*)\](?:\([^()]*\))?/g;
-/** `1.2`, `#3`, `FR-001`, `NFR-Sc1`, `Story 4`; a range of two; a remark behind. */
-const ID =
-  /^((story|section) )?[#§]?[a-z_-]{0,40}\d[\d.]*[a-z]?( ?([-–—]|to |through ) ?[a-z_-]{0,40}\d[\d.]*[a-z]?)?( \([^()]*\))?$/i;
-
-/**
- * The requirements that a text names, one each, if it is a list of ids: as they are written, without marks,
- * links and the word. Any other text is one, `None` is none.
- */
-export function readReferences(text: string): readonly string[] {
-  const ids = text
-    .replace(IN_BRACKETS, ",$1$2,")
-    .replace(/[*`]|\breq(uirement)?s? (?=\d)|\.$/gi, "")
-    .split(/[,;&+/]|\band\b/i)
-    .flatMap((id) => id.trim() || []);
-  if (/^(none|n\/?a|-+)\.?$/i.test(text)) return [];
-  return ids.length > 0 && ids.every((id) => ID.test(id)) ? ids : [text];
 }

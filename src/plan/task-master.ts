@@ -20,19 +20,6 @@ import { SourceText } from "./source.js";
 import type { SourceParser } from "./source-parser.js";
 import { type Edit, withEdits } from "./tick.js";
 
-const STATES: ReadonlyMap<string, TaskState> = new Map([
-  ["done", "done"],
-  ["completed", "done"],
-  ["cancelled", "done"],
-  ["in-progress", "in_progress"],
-  ["review", "in_progress"],
-  ["deferred", "queued"],
-  ["blocked", "blocked"],
-]);
-/** The key and what it says, which may have quotes in it. */
-const STATUS = /^("status"\s*:\s*)("(?:[^"\\]|\\.)*"|null)/;
-const STATUS_MAX = 1000;
-
 /** Reads tasks.json, with tags or without; ticks set `"status"`. */
 export const taskMasterParser: SourceParser = {
   parse(text, file) {
@@ -61,65 +48,6 @@ export const taskMasterParser: SourceParser = {
   },
 };
 
-function planTask({ id, task, position }: Found, dependencies: readonly string[]): PlanTask {
-  const { description, details, testStrategy, status } = task;
-  const text = [description, details, testStrategy].filter(
-    (part) => part !== undefined && part !== null && part !== "",
-  );
-  return {
-    id,
-    name: task.title,
-    ...(text.length === 0 ? {} : { description: text.join("\n\n") }),
-    dependencies,
-    acceptanceCriteria: [],
-    state: stateOf(status),
-    optional: false,
-    parallel: false,
-    requirements: [],
-    files: [],
-    position,
-  };
-}
-
-/** What changes `"status"`, or puts it in, and nothing else; undefined where it says so already. */
-function statusEdit(text: string, { entries }: JsonPlace, done: boolean): Edit | undefined {
-  const offset = entries.get("status")?.offset;
-  if (offset === undefined) {
-    const first = entries.values().next().value;
-    return done && first !== undefined ? { offset: first.offset, length: 0, text: '"status": "done", ' } : undefined;
-  }
-  const [key, before = "", value = ""] = STATUS.exec(text.slice(offset, offset + STATUS_MAX)) ?? [];
-  if (key === undefined) return undefined;
-  const status: unknown = JSON.parse(value);
-  if ((typeof status === "string" && isDone(status)) === done) return undefined;
-  return { offset: offset + before.length, length: value.length, text: done ? '"done"' : '"pending"' };
-}
-
-function isDone(status: string): boolean {
-  return stateOf(status) === "done";
-}
-
-function stateOf(status: string | null | undefined): TaskState {
-  return STATES.get(status ?? "") ?? "pending";
-}
-
-/** The tasks of a tasks.json, with their places. Ids are numbers in some files and texts in others, and mixed in some. */
-
-const idSchema = z.union([z.string(), z.number()]).transform(String);
-const textSchema = z.string().nullish();
-
-const subtaskSchema = z.object({
-  id: idSchema,
-  title: z.string(),
-  description: textSchema,
-  details: textSchema,
-  testStrategy: textSchema,
-  status: textSchema,
-  dependencies: z.array(idSchema).nullish(),
-});
-const taskSchema = subtaskSchema.extend({ subtasks: z.array(subtaskSchema).nullish() });
-const tagSchema = z.object({ tasks: z.array(taskSchema) });
-
 type Subtask = z.infer<typeof subtaskSchema>;
 
 /** A task as the file has it, with where it stands. */
@@ -138,6 +66,21 @@ interface Tag {
   readonly tasks: readonly Found[];
   readonly position: PlanPosition;
 }
+
+const idSchema = z.union([z.string(), z.number()]).transform(String);
+const textSchema = z.string().nullish();
+
+const subtaskSchema = z.object({
+  id: idSchema,
+  title: z.string(),
+  description: textSchema,
+  details: textSchema,
+  testStrategy: textSchema,
+  status: textSchema,
+  dependencies: z.array(idSchema).nullish(),
+});
+const taskSchema = subtaskSchema.extend({ subtasks: z.array(subtaskSchema).nullish() });
+const tagSchema = z.object({ tasks: z.array(taskSchema) });
 
 /**
  * Reads the tasks of each tag. Files of before there were tags have the tasks of one. Throws `PLAN_PARSE` where
@@ -166,14 +109,6 @@ function readTags(text: string, file: string): Tag[] {
   return read.map((tag) => ({ ...tag, tasks: tag.tasks.map((task) => ({ ...task, id: ids.take(task.given) })) }));
 }
 
-function isTag(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "tasks" in value && Array.isArray(value.tasks);
-}
-
-function own(value: unknown, key: string | number): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
-}
-
 function readJson(text: string, file: string, source: SourceText) {
   try {
     const bare = text.startsWith("\uFEFF") ? ` ${text.slice(1)}` : text;
@@ -182,6 +117,18 @@ function readJson(text: string, file: string, source: SourceText) {
     if (!(error instanceof JsonFailure)) throw error;
     throw planError({ file, ...lineOf(source.at(error.offset)) }, error.message, error.hint);
   }
+}
+
+function lineOf({ line, column }: PlanPosition) {
+  return { line, column };
+}
+
+function own(value: unknown, key: string | number): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+}
+
+function isTag(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "tasks" in value && Array.isArray(value.tasks);
 }
 
 function badTask(error: z.ZodError, tag: JsonPlace, source: SourceText, file: string) {
@@ -225,6 +172,58 @@ function found(
   return { id, given: id, task, named: () => [{ tasks, phases: [] }], place, position: source.at(place.offset) };
 }
 
-function lineOf({ line, column }: PlanPosition) {
-  return { line, column };
+function planTask({ id, task, position }: Found, dependencies: readonly string[]): PlanTask {
+  const { description, details, testStrategy, status } = task;
+  const text = [description, details, testStrategy].filter(
+    (part) => part !== undefined && part !== null && part !== "",
+  );
+  return {
+    id,
+    name: task.title,
+    ...(text.length === 0 ? {} : { description: text.join("\n\n") }),
+    dependencies,
+    acceptanceCriteria: [],
+    state: stateOf(status),
+    optional: false,
+    parallel: false,
+    requirements: [],
+    files: [],
+    position,
+  };
+}
+
+const STATES: ReadonlyMap<string, TaskState> = new Map([
+  ["done", "done"],
+  ["completed", "done"],
+  ["cancelled", "done"],
+  ["in-progress", "in_progress"],
+  ["review", "in_progress"],
+  ["deferred", "queued"],
+  ["blocked", "blocked"],
+]);
+
+function stateOf(status: string | null | undefined): TaskState {
+  return STATES.get(status ?? "") ?? "pending";
+}
+
+/** The key and what it says, which may have quotes in it. */
+const STATUS = /^("status"\s*:\s*)("(?:[^"\\]|\\.)*"|null)/;
+const STATUS_MAX = 1000;
+
+/** Returns what changes `"status"`, or puts it in, and nothing else; undefined where it says so already. */
+function statusEdit(text: string, { entries }: JsonPlace, done: boolean): Edit | undefined {
+  const offset = entries.get("status")?.offset;
+  if (offset === undefined) {
+    const first = entries.values().next().value;
+    return done && first !== undefined ? { offset: first.offset, length: 0, text: '"status": "done", ' } : undefined;
+  }
+  const [key, before = "", value = ""] = STATUS.exec(text.slice(offset, offset + STATUS_MAX)) ?? [];
+  if (key === undefined) return undefined;
+  const status: unknown = JSON.parse(value);
+  if ((typeof status === "string" && isDone(status)) === done) return undefined;
+  return { offset: offset + before.length, length: value.length, text: done ? '"done"' : '"pending"' };
+}
+
+function isDone(status: string): boolean {
+  return stateOf(status) === "done";
 }

@@ -4,16 +4,17 @@ import { PhasegateError } from "../errors.js";
 import { nearest } from "../workflow/names.js";
 import type { Checkbox, Plan, PlanTask } from "./plan.js";
 import { isTicked } from "./task-line.js";
+
 /** What is written. */
 export interface TickOptions {
-  /** Whether the task's acceptance criteria are ticked too. Default false. */
+  /** True if the task's acceptance criteria are ticked too. Default false. */
   readonly criteria?: boolean;
   /** `false` takes the ticks back. Default true. */
   readonly done?: boolean;
 }
 
 /**
- * The source with a task ticked; every other character is as it was. `plan` must be what was read from this
+ * Returns the source with a task ticked; every other character is as it was. `plan` must be what was read from this
  * very text. A task without a checkbox of its own, a heading as a rule, changes nothing but its criteria.
  *
  * Throws `INVALID_INPUT` for an id that the plan doesn't have, and where the text isn't the plan's.
@@ -25,7 +26,7 @@ export function tickTask(markdown: string, plan: Plan, taskId: string, options: 
   return tickTasks(markdown, [task], options);
 }
 
-/** The source with all of these tasks ticked. */
+/** Returns the source with all of these tasks ticked. */
 export function tickTasks(markdown: string, tasks: readonly PlanTask[], options: TickOptions = {}): string {
   const { criteria = false, done = true } = options;
   const boxes = tasks.flatMap((task) => [
@@ -38,15 +39,22 @@ export function tickTasks(markdown: string, tasks: readonly PlanTask[], options:
   );
 }
 
-/** What writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
-function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
-  const { offset } = position;
-  const there = markdown.charAt(offset);
-  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
-  if (!known) throw otherText(position.line);
-  if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
-  const length = mark === "" && there === "]" ? 0 : Math.max(mark.length, 1);
-  return { offset, length, text: done ? "x" : " " };
+/** A piece of a text, and what stands there instead. */
+export interface Edit {
+  readonly offset: number;
+  readonly length: number;
+  readonly text: string;
+}
+
+/** Returns a text with pieces replaced, all of which are named by their place in the text as it is. They may not overlap. */
+export function withEdits(source: string, edits: readonly Edit[]): string {
+  const parts: string[] = [];
+  let end = 0;
+  for (const { offset, length, text } of [...edits].sort((one, other) => one.offset - other.offset)) {
+    parts.push(source.slice(end, offset), text);
+    end = offset + length;
+  }
+  return parts.join("") + source.slice(end);
 }
 
 function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID_INPUT"> {
@@ -58,27 +66,20 @@ function noTask(id: string, tasks: readonly PlanTask[]): PhasegateError<"INVALID
   });
 }
 
+/** Returns what writes a tick, if it isn't there already. An empty pair of brackets gets one character more. */
+function editOf(markdown: string, { mark, position }: Checkbox, done: boolean): Edit | undefined {
+  const { offset } = position;
+  const there = markdown.charAt(offset);
+  const known = mark === "" ? /^[ \t\]]$/.test(there) : markdown.startsWith(mark, offset);
+  if (!known) throw otherText(position.line);
+  if (isTicked(mark) === done || (mark === "" && !done)) return undefined;
+  const length = mark === "" && there === "]" ? 0 : Math.max(mark.length, 1);
+  return { offset, length, text: done ? "x" : " " };
+}
+
 function otherText(line: number): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `there is another text in line ${line} than the plan was read from`, {
     remedy: "Read the text again with parsePlan, and tick that plan.",
     details: { field: "markdown" },
   });
-}
-
-/** A piece of a text, and what stands there instead. */
-export interface Edit {
-  readonly offset: number;
-  readonly length: number;
-  readonly text: string;
-}
-
-/** A text with pieces replaced, all of which are named by their place in the text as it is. They may not overlap. */
-export function withEdits(source: string, edits: readonly Edit[]): string {
-  const parts: string[] = [];
-  let end = 0;
-  for (const { offset, length, text } of [...edits].sort((one, other) => one.offset - other.offset)) {
-    parts.push(source.slice(end, offset), text);
-    end = offset + length;
-  }
-  return parts.join("") + source.slice(end);
 }

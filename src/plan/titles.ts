@@ -1,5 +1,4 @@
 import { withoutAtEnd } from "../workflow/from-markdown.js";
-/** What titles and items of plans look like: phases, tasks, gates. */
 
 /** The number or letter of a phase as it is written, and its name. */
 export interface PhaseTitle {
@@ -7,21 +6,43 @@ export interface PhaseTitle {
   readonly name: string;
 }
 
-/** The id of a task as it is written, and what follows. */
-interface TaskTitle {
-  readonly id: string;
-  readonly rest: string;
-}
-
 /** How a plan names its tasks. */
 export type TaskIds = "task" | "T" | "number";
 
 const PHASE =
   /^[^\p{L}\p{N}]*(?:\d+(?:\.\d+)*[.)]?\s+)?phase\s+(\d+[a-z]?|\d+\.\d+|[a-z]|[ivx]+)\s*((?:\([^()]*\)\s*)?)(?:[:.)|–—-]+(?!\d)\s*(.*)|(\(.*\)))?$/isu;
+
+/** Returns the title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
+export function phaseTitle(title: string): PhaseTitle | undefined {
+  const text = title.replace(/(?:\*\*|__):?/g, "").trim();
+  const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
+  if (key === undefined) return undefined;
+  return { key: key.toLowerCase(), name: [name ?? "", remark || (bracketed ?? "")].filter(Boolean).join(" ").trim() };
+}
+
 const LOOSE_PHASE = /^[^\p{L}\p{N}]*phase\s+(\d+)\s+(\p{L}.*)$/iu;
 const PART_OF_PHASE =
   /\b(?:tasks?|gates?|checkpoint|criteria|deliverables?|summary|results?|status|completed?|success|dependenc(?:y|ies)|depends|risks?|notes?|overview|timeline|goals?|and|to|is|can|must)\b/i;
+
+/** `Phase 2 Name`, with nothing in between: not what is called after a part of a phase, such as `Phase 2 Tasks`. */
+export function loosePhaseTitle(title: string): PhaseTitle | undefined {
+  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "").trim()) ?? [];
+  return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
+}
+
 const NUMBERED = /^[^\p{L}\p{N}]*(\d+)[.)]\s+(\S.*)$/u;
+
+/** Returns a title such as `3. Setup`. */
+export function numberedTitle(title: string): PhaseTitle | undefined {
+  const [, key, name] = NUMBERED.exec(title.replace(/\*\*|__/g, "")) ?? [];
+  return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
+}
+
+/** The id of a task as it is written, and what follows. */
+interface TaskTitle {
+  readonly id: string;
+  readonly rest: string;
+}
 
 const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
   task: /^[*_~\s]*task(?:\s+#?|-)(\d+(?!\d)(?:\.\d+(?!\d))*[a-z]?)(?![\w–-]*\d)(?=[\s:.)*_(–—-]|$)/i,
@@ -32,27 +53,7 @@ const TASK_IDS: Readonly<Record<TaskIds, RegExp>> = {
 /** Spaces, a colon and what is left of a bold label; but underscores that a name begins with, `__proto__`, are its own. */
 const AFTER_ID = /^(?:[\s*~]|_+(?![_\p{L}\p{N}]))*[:.)–—-]*(?:[\s*~]|_+(?![_\p{L}\p{N}]))*/u;
 
-/** The title of a phase: `Phase 2: Name`, `Phase 2) Name`, `Phase 2 (Week 1) - Name`, `Phase 2`. */
-export function phaseTitle(title: string): PhaseTitle | undefined {
-  const text = title.replace(/(?:\*\*|__):?/g, "").trim();
-  const [, key, remark = "", name, bracketed] = PHASE.exec(text) ?? [];
-  if (key === undefined) return undefined;
-  return { key: key.toLowerCase(), name: [name ?? "", remark || (bracketed ?? "")].filter(Boolean).join(" ").trim() };
-}
-
-/** `Phase 2 Name`, with nothing in between: not what is called after a part of a phase, such as `Phase 2 Tasks`. */
-export function loosePhaseTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = LOOSE_PHASE.exec(title.replace(/\*\*|__/g, "").trim()) ?? [];
-  return key === undefined || name === undefined || PART_OF_PHASE.test(name) ? undefined : { key, name: name.trim() };
-}
-
-/** A title such as `3. Setup`. */
-export function numberedTitle(title: string): PhaseTitle | undefined {
-  const [, key, name] = NUMBERED.exec(title.replace(/\*\*|__/g, "")) ?? [];
-  return key === undefined || name === undefined ? undefined : { key, name: name.trim() };
-}
-
-/** The title of a task, in the first of the given forms that it has. */
+/** Returns the title of a task, in the first of the given forms that it has. */
 export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | undefined {
   for (const form of forms) {
     const [before = "", id] = TASK_IDS[form].exec(text) ?? [];
@@ -61,7 +62,7 @@ export function taskTitle(text: string, forms: readonly TaskIds[]): TaskTitle | 
   return undefined;
 }
 
-/** The title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
+/** Returns the title of a section about gates: `Phase 2 Validation Gate`, `🛑 VALIDATION GATE: Final Checkpoint`. */
 export function isGateTitle(title: string): boolean {
   return /\b(?:validation|quality|exit|phase(?:\s+\w{1,4})?)\s+gates?\b|^\W*gates?(?=\s*(?:\d|[:–—-]|$))|\bcheckpoint\b|\b(?:exit|gate)\s+criteria\b/iu.test(
     title,
@@ -71,14 +72,12 @@ export function isGateTitle(title: string): boolean {
 /** What comes after a gate: `before Phase 2`, `→ Phase 2`. */
 const NEXT_PHASE = /(?:\b(?:before|to|into|entering|starting)|→|[-=]>)\s*phase\s+\w+/gi;
 
-/** The phase that a title speaks of, by its key; `final` for the last one. A phase that it leads to is none. */
+/** Returns the phase that a title speaks of, by its key; `final` for the last one. A phase that it leads to is none. */
 export function mentionedPhase(title: string): string | undefined {
   const [, key] = /\bphase\s+(\d+(?:\.\d+)?[a-z]?|[a-z])\b/i.exec(title.replace(NEXT_PHASE, " ")) ?? [];
   if (key !== undefined) return key.toLowerCase();
   return /\bfinal\b/i.test(title) ? "final" : undefined;
 }
-
-/** Labels such as `**Goal:** …`, `Dependencies: …` or `_Requirements: 1.2_`, and what each of them means. */
 
 /** What a label's text or list is. `other` is a label that says nothing of a plan. */
 export type Field =
@@ -102,6 +101,15 @@ export interface Label {
   /** The label as it is written, without marks. */
   readonly name: string;
   readonly text: string;
+}
+
+/** Where checkboxes without ids would be tasks, below titles and labels with these words they aren't. */
+export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
+
+/** Returns the label that a line of text or a list item begins with, if it does. */
+export function labelOf(text: string): Label | undefined {
+  const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
+  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
 }
 
 const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
@@ -128,22 +136,7 @@ const FIELDS: readonly (readonly [Exclude<Field, "other">, RegExp])[] = [
   ["status", /^status$/],
 ];
 
-/** Where checkboxes without ids would be tasks, below titles and labels with these words they aren't. */
-export const NO_TASKS = /deliverable|note|risk|question|reference|out of scope|metric|checklist|test case/i;
-
-const BOLD = /^(?:\*\*|__)(?=\S)/;
-/** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
-const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
-const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
-const LEADING = /^([^:]+):[ \t]*$/;
-
-/** The label that a line of text or a list item begins with, if it does. */
-export function labelOf(text: string): Label | undefined {
-  const line = text.replace(/^[^\p{L}\p{N}*_[`]+/u, "");
-  return boldLabel(line) ?? slantedLabel(line) ?? plainLabel(line);
-}
-
-/** What a title or a label's name means. What must hold for a phase to be complete is its gate. */
+/** Returns what a title or a label's name means. What must hold for a phase to be complete is its gate. */
 export function fieldOf(name: string): Field {
   const words = plain(name);
   if (/\bphase\b/i.test(name)) {
@@ -152,6 +145,8 @@ export function fieldOf(name: string): Field {
   }
   return FIELDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "other";
 }
+
+const BOLD = /^(?:\*\*|__)(?=\S)/;
 
 /** Bold with a colon in or behind it, or bold alone on its line. */
 function boldLabel(line: string): Label | undefined {
@@ -166,12 +161,22 @@ function boldLabel(line: string): Label | undefined {
   return behind.endsWith(":") || rest.trim() === "" ? label(inside, rest) : undefined;
 }
 
+function label(name: string, text: string): Label {
+  return { field: fieldOf(name), name: name.trim(), text: text.trim() };
+}
+
+/** `_Requirements: 1.2_`, `*Goal:* …`, `_Goal_: …`. */
+const SLANTED = /^([*_])(?![*_])(?=\S)([^*_:]+)(?::(\1?)|\1[ \t]*:)[ \t]*(.*)$/;
+
 function slantedLabel(line: string): Label | undefined {
   const [whole, mark, name = "", closed = "", rest = ""] = SLANTED.exec(line) ?? [];
   if (whole === undefined || mark === undefined) return undefined;
   const open = closed === "" && whole.charAt(1 + name.length) === ":";
   return label(name, open ? withoutAtEnd(rest, "*_") : rest);
 }
+
+const PLAIN = /^\p{L}[\p{L}\p{N} '/&()-]{0,60}$/u;
+const LEADING = /^([^:]+):[ \t]*$/;
 
 /** Without marks only known names are labels, or lines that lead up to a list. */
 function plainLabel(line: string): Label | undefined {
@@ -184,11 +189,7 @@ function plainLabel(line: string): Label | undefined {
   return leading === null ? undefined : label(leading[1] ?? "", "");
 }
 
-function label(name: string, text: string): Label {
-  return { field: fieldOf(name), name: name.trim(), text: text.trim() };
-}
-
-/** A name as the table has it: lower case, without marks, remarks and the number of a phase or task. */
+/** Returns a name as the table has it: lower case, without marks, remarks and the number of a phase or task. */
 function plain(name: string): string {
   return name
     .toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * Values that a field's rules may take, most telling first: what agents are shown should look like evidence.
- * They are made of what stands in the rules themselves, and nobody relies on them: each is tried.
+ * Example values that may pass a field's rules, the most plausible first. They are made from the constants in the
+ * rules; the caller tries each.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { isBlank, isOfType, USUAL_EXAMPLES } from "../workflow/field-types.js";
@@ -11,20 +11,11 @@ import { EvidenceValue, ruleParams, ruleValue } from "./compile.js";
 import type { CompiledRule } from "./rule-types.js";
 import { boundedRule, type RuleOutcome } from "./run.js";
 import { memberOf, nodesOf } from "./tree.js";
-/** The longest text and the longest list that is made up. */
+
+/** Maximum length of a generated text or list. */
 export const SIZE_MAX = 1000;
-/** Texts that patterns often ask for. */
-const USUAL_TEXTS = ["done", "docs/report.md", "1.2.3", "v1.2.3", "main", "abc", "ABC-123", "2026-01-31", "0123abc"];
 
-/** What rules speak of. */
-interface Spoken {
-  readonly numbers: readonly number[];
-  readonly texts: readonly string[];
-  /** Keys of objects, below the value. */
-  readonly keys: readonly string[];
-}
-
-/** Values of a type to try, each once. `others` are values that rules may compare with. */
+/** Returns values of a type to try, without duplicates. `others` are values that the rules may compare with. */
 export function candidateValues(
   type: FieldType,
   trees: readonly ASTNode[],
@@ -39,6 +30,62 @@ export function candidateValues(
   if (type === "list" || type === "any") made.push(...listsOf(spoken));
   if (type === "object" || type === "any") made.push(...objectsOf(spoken));
   return [...new Map(made.map((value) => [JSON.stringify(value), value])).values()];
+}
+
+/** A rule that can be tried on values. */
+export interface TrialRule {
+  /** As its author wrote it. */
+  readonly source: string;
+  readonly compiled: CompiledRule;
+  /** The evidence fields that it uses. */
+  readonly names: readonly string[];
+  run(value: JsonValue, type: FieldType, evidence: EvidenceValue): RuleOutcome;
+}
+
+/** Names that only a session has. */
+const UNKNOWN: ReadonlySet<string> = new Set(["artifacts", "plan", "session"]);
+
+/** Maximum number of steps of a rule on a trial value. */
+const STEPS_MAX = 10_000;
+
+/** Returns a rule for trials; undefined if it depends on a session. */
+export function trialRule(source: string, compiled: CompiledRule, params: JsonObject): TrialRule | undefined {
+  if (compiled.names === undefined || nodesOf(compiled.tree).some((node) => node.op === "id" && UNKNOWN.has(node.args)))
+    return undefined;
+  const bounded = boundedRule(compiled, STEPS_MAX);
+  const given = ruleParams(params).value;
+  return {
+    source,
+    compiled,
+    names: [...compiled.names],
+    run: (value, type, evidence) => bounded({ value: ruleValue(value, type), params: given, evidence }),
+  };
+}
+
+/** Returns why a field refuses a value, as part of a sentence; undefined if it accepts it. */
+export function faultOfValue(
+  { name, type, required }: FieldDefinition,
+  rules: readonly TrialRule[],
+  value: JsonValue,
+  evidence: EvidenceValue = new EvidenceValue(),
+): string | undefined {
+  if (!isOfType(value, type)) return `it is not of type ${type}`;
+  if (required && value === false) return "a required field must not be false";
+  if (required && isBlank(value, type)) return "it is empty";
+  const whole = new EvidenceValue([...evidence, [name, ruleValue(value, type)]]);
+  for (const { source, run } of rules) {
+    const outcome = run(value, type, whole);
+    if (!outcome.holds) return `the rule ${shown(source)} ${outcome.because ?? "doesn't hold"}`;
+  }
+  return undefined;
+}
+
+/** The constants in rules. */
+interface Spoken {
+  readonly numbers: readonly number[];
+  readonly texts: readonly string[];
+  /** Keys of objects, below the value. */
+  readonly keys: readonly string[];
 }
 
 function spokenOf(trees: readonly ASTNode[], values: readonly JsonValue[]): Spoken {
@@ -56,14 +103,14 @@ function spokenOf(trees: readonly ASTNode[], values: readonly JsonValue[]): Spok
   return { numbers: [...new Set(numbers)], texts: [...new Set(texts)], keys: [...new Set([...keys, ...texts])] };
 }
 
-/** The scalars in values, however deep. */
+/** Returns the scalars in values, however deep. */
 function leaves(values: readonly JsonValue[]): JsonValue[] {
   return values.flatMap((value) => {
     return typeof value === "object" && value !== null ? leaves(Object.values(value)) : [value];
   });
 }
 
-/** Between two bounds first, then at them, then beyond them. */
+/** Returns numbers between two bounds, then the bounds, then numbers beyond them. */
 function numbersOf({ numbers }: Spoken): number[] {
   const between = numbers.slice(1).map((number, index) => (number + (numbers[index] ?? 0)) / 2);
   const made = [...between.map(Math.round), ...between, ...numbers, 0, 1, -1];
@@ -71,11 +118,8 @@ function numbersOf({ numbers }: Spoken): number[] {
   return [...made, ...near, ...numbers.flatMap((number) => [number + 0.5, number - 0.5, number * 2])];
 }
 
-/** Sizes that rules may ask for. */
-function sizesOf({ numbers }: Spoken): number[] {
-  const sizes = numbers.flatMap((number) => [Math.ceil(number), Math.floor(number) + 1, Math.floor(number) - 1]);
-  return [...new Set([1, 2, 3, ...sizes])].filter((size) => size > 0 && size <= SIZE_MAX);
-}
+/** Texts that patterns often ask for. */
+const USUAL_TEXTS = ["done", "docs/report.md", "1.2.3", "v1.2.3", "main", "abc", "ABC-123", "2026-01-31", "0123abc"];
 
 function textsOf(spoken: Spoken): string[] {
   const { texts } = spoken;
@@ -85,7 +129,13 @@ function textsOf(spoken: Spoken): string[] {
   return [...sized.filter((text) => text.length > 3), ...around, ...pairs, ...texts, ...USUAL_TEXTS, ...sized];
 }
 
-/** A text of so many characters, blanks neither before nor behind it. */
+/** Sizes that rules may ask for. */
+function sizesOf({ numbers }: Spoken): number[] {
+  const sizes = numbers.flatMap((number) => [Math.ceil(number), Math.floor(number) + 1, Math.floor(number) - 1]);
+  return [...new Set([1, 2, 3, ...sizes])].filter((size) => size > 0 && size <= SIZE_MAX);
+}
+
+/** Returns a text of a given length without spaces at its ends. */
 function textOfSize(size: number): string {
   const text = String(USUAL_EXAMPLES.string);
   return size <= text.length ? text.slice(0, size).replace(/ $/, "s") : `${text.padEnd(size - 1, ", and more")}.`;
@@ -116,51 +166,4 @@ function objectsOf(spoken: Spoken): JsonObject[] {
 
 function objectOf(keys: readonly string[], value: JsonValue): JsonObject {
   return Object.fromEntries(keys.map((key) => [key, value]));
-}
-
-/** How many steps a rule may take on a value that is only tried. */
-const STEPS_MAX = 10_000;
-/** What a workflow's files don't tell. */
-const UNKNOWN: ReadonlySet<string> = new Set(["artifacts", "plan", "session"]);
-
-/** A rule of a field, as values are tried by it. */
-export interface TrialRule {
-  /** As its author wrote it. */
-  readonly source: string;
-  readonly compiled: CompiledRule;
-  /** The fields of evidence that it names. */
-  readonly names: readonly string[];
-  run(value: JsonValue, type: FieldType, evidence: EvidenceValue): RuleOutcome;
-}
-
-/** A rule to try values by; undefined where it hangs on what only a session has. */
-export function trialRule(source: string, compiled: CompiledRule, params: JsonObject): TrialRule | undefined {
-  if (compiled.names === undefined || nodesOf(compiled.tree).some((node) => node.op === "id" && UNKNOWN.has(node.args)))
-    return undefined;
-  const bounded = boundedRule(compiled, STEPS_MAX);
-  const given = ruleParams(params).value;
-  return {
-    source,
-    compiled,
-    names: [...compiled.names],
-    run: (value, type, evidence) => bounded({ value: ruleValue(value, type), params: given, evidence }),
-  };
-}
-
-/** What keeps a field from taking a value, as part of a sentence; undefined where nothing does. */
-export function faultOfValue(
-  { name, type, required }: FieldDefinition,
-  rules: readonly TrialRule[],
-  value: JsonValue,
-  evidence: EvidenceValue = new EvidenceValue(),
-): string | undefined {
-  if (!isOfType(value, type)) return `it is not of type ${type}`;
-  if (required && value === false) return "a required field must not be false";
-  if (required && isBlank(value, type)) return "it is empty";
-  const whole = new EvidenceValue([...evidence, [name, ruleValue(value, type)]]);
-  for (const { source, run } of rules) {
-    const outcome = run(value, type, whole);
-    if (!outcome.holds) return `the rule ${shown(source)} ${outcome.because ?? "doesn't hold"}`;
-  }
-  return undefined;
 }

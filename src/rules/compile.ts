@@ -1,3 +1,8 @@
+/**
+ * Compiles rules: the values and types they see, operators and functions added to CEL, regular expressions in linear
+ * time, and explanations of invalid rules. Division by zero and overflow are errors here, because CEL's `double` allows
+ * `1.0 / 0.0 > 80` silently and JSON has no such number.
+ */
 import type { ASTNode, Environment, TypeCheckResult } from "@marcbachmann/cel-js";
 import { saysNothing, typeOfValue, visibleText } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
@@ -6,17 +11,18 @@ import type { FieldType } from "../workflow/structure.js";
 import { PATTERN_MAX, PATTERN_STEPS_MAX } from "./cost.js";
 import type { CompiledRule, RuleFault, RuleScope } from "./rule-types.js";
 import { literalText, memberOf, nodesOf, TYPE_SIZE_MAX, typeSize } from "./tree.js";
+
 /**
- * What rules see of evidence: the fields that a gate declares, and none that was not handed in. A class of its
- * own, so that the language knows its fields and their types.
+ * The evidence as rules see it: only fields that the gate declares and that were submitted. It is a class so that CEL
+ * knows its fields and their types.
  */
 export class EvidenceValue extends Map<string, unknown> {}
-/** What rules see of a validator's parameters. */
+/** The parameters of a validator as rules see them. */
 export class ParamsValue extends Map<string, unknown> {}
-/** What rules see of a session. */
+/** The session as rules see it. */
 export class SessionValue extends Map<string, unknown> {}
 
-/** The language's type for each type of field. */
+/** The CEL type of each field type. */
 export const RULE_TYPES: Record<FieldType, string> = {
   boolean: "bool",
   integer: "int",
@@ -27,7 +33,7 @@ export const RULE_TYPES: Record<FieldType, string> = {
   any: "dyn",
 };
 
-/** What a rule may know of a session, and as what. */
+/** The members of a session that rules can use, with their types. */
 export const SESSION_TYPES = {
   id: "string",
   workflow_type: "string",
@@ -36,7 +42,7 @@ export const SESSION_TYPES = {
   attempt: "int",
 } as const;
 
-/** A value as rules see it: a declared integer is one to them, every other number a double. */
+/** Returns a value as rules see it: a declared integer stays an integer, every other number is a double. */
 export function ruleValue(value: JsonValue, type: FieldType): unknown {
   return type === "integer" && Number.isSafeInteger(value) ? BigInt(Number(value)) : value;
 }
@@ -56,8 +62,8 @@ export function ruleParams(params: JsonObject): {
 type Numeric = bigint | number;
 
 /**
- * JSON has one kind of number and the language two: declared integers are `int`, all other numbers `double`.
- * These overloads let them meet, as `passed + 1 == 13` and `coverage >= 80` are meant.
+ * Adds operators that mix integers and doubles. JSON has one type of number and CEL has two, so without these `passed +
+ * 1 == 13` and `coverage >= 80` would be type errors.
  */
 export function registerOperators(environment: Environment): void {
   const mixed: Record<string, (a: Numeric, b: Numeric) => number> = {
@@ -75,10 +81,12 @@ export function registerOperators(environment: Environment): void {
   environment.registerOperator("int == double", (a: bigint, b: number) => Number(a) === b);
 }
 
+/** Tells CEL that there is nothing to await. */
+const SYNC = { async: false };
+
 /**
- * Functions beside the language's own. Lambdas are read as these where Python means something else than CEL:
- * a division that has no remainder, a remainder with the divisor's sign, whole numbers that JSON can't tell
- * from others. Named validators ask for what is visible of a value.
+ * Adds functions for Python lambdas, where Python differs from CEL: exact division, remainder with the divisor's sign,
+ * and integers that JSON can't distinguish from doubles. Named validators use `visible`.
  */
 export function registerFunctions(environment: Environment): void {
   for (const left of ["int", "double"]) {
@@ -103,45 +111,9 @@ export function registerFunctions(environment: Environment): void {
   environment.registerFunction("visible(map): map", visibleEntries, SYNC);
 }
 
-/** Told so, the language doesn't look whether there is something to wait for. */
-const SYNC = { async: false };
-
-function divide(a: Numeric, b: Numeric): number {
-  if (Number(b) === 0) throw new RangeError("division by zero");
-  return Number(a) / Number(b);
-}
-
-function floorMod(a: Numeric, b: Numeric): number {
-  if (Number(b) === 0) throw new RangeError("division by zero");
-  return ((Number(a) % Number(b)) + Number(b)) % Number(b);
-}
-
-/** Without what says nothing: `["", null]` is as good as empty. */
-function visibleItems(list: readonly JsonValue[]): JsonValue[] {
-  return list.filter((item) => !saysNothing(item));
-}
-
-function visibleEntries(map: Readonly<Record<string, JsonValue>>): Map<string, JsonValue> {
-  return new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
-}
-
-type Re2 = typeof import("@bufbuild/re2");
-type Pattern = InstanceType<Re2["RE2JS"]>;
-
-/** The name that calls of `matches` get: the language's own runs on an engine that can take for ever. */
-const LINEAR_MATCHES = "matches_linear";
-
-/** How many compiled patterns are kept, and how many steps they may have together: each takes some 500 bytes. */
-const KEPT = 256;
-const KEPT_STEPS = 100_000;
-
-/** A pattern's parts: a text between `\Q` and `\E`, a class of characters, a repetition, or one character. */
-const PART =
-  /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
-
 /**
- * Throws a `RangeError` for a pattern that is too long, or becomes too many steps. They are counted on its text: making
- * them takes seconds and gigabytes where a long part is repeated.
+ * Throws a `RangeError` for a pattern that is too long or compiles to too many steps. The steps are counted in its
+ * text, because compiling a long repeated part takes seconds and gigabytes.
  */
 export function requireSmallPattern(pattern: string): void {
   if (pattern.length > PATTERN_MAX) throw new RangeError(`a pattern is longer than ${PATTERN_MAX} characters`);
@@ -149,31 +121,17 @@ export function requireSmallPattern(pattern: string): void {
   throw new RangeError(`a pattern becomes more than ${PATTERN_STEPS_MAX} steps: repeat less, or a shorter part`);
 }
 
-/** Returns how many steps a pattern becomes at most: two for each of its parts, as often as the part is repeated. */
-function stepsAtMost(pattern: string): number {
-  const around: number[] = [];
-  let [all, last] = [0, 0];
-  for (const [part, least, most] of pattern.matchAll(PART)) {
-    if (part === "(") {
-      around.push(all);
-      [all, last] = [0, 0];
-    } else if (part === ")") {
-      last = all + 2;
-      all = (around.pop() ?? 0) + last;
-    } else if (least === undefined) {
-      const own = part.startsWith("\\Q") ? 2 * part.length : 2;
-      last = /^[*+?]$/.test(part) ? last + own : own;
-      all += own;
-    } else {
-      const again = last * Math.max(Number(least), Number(most ?? 0));
-      all += again;
-      last += again;
-    }
-  }
-  return around.reduce((sum, outer) => sum + outer, all);
-}
+type Re2 = typeof import("@bufbuild/re2");
+type Pattern = InstanceType<Re2["RE2JS"]>;
 
-/** Regular expressions in RE2's syntax, matched in time that grows with the text and never faster. */
+/** The replacement for `matches`: CEL's own runs on an engine without a time bound. */
+const LINEAR_MATCHES = "matches_linear";
+
+/** Maximum number of compiled patterns in the cache, and of their steps together; each step takes some 500 bytes. */
+const KEPT = 256;
+const KEPT_STEPS = 100_000;
+
+/** Regular expressions in RE2 syntax, matched in linear time. */
 export class Patterns {
   readonly #re2: Re2;
   readonly #compiled = new Map<string, Pattern>();
@@ -183,7 +141,7 @@ export class Patterns {
     this.#re2 = re2;
   }
 
-  /** What is wrong with a pattern; undefined if nothing is. */
+  /** Returns what is wrong with a pattern; undefined if nothing is. */
   fault(pattern: string): string | undefined {
     try {
       this.#compile(pattern);
@@ -193,7 +151,7 @@ export class Patterns {
     }
   }
 
-  /** How many steps of its engine a pattern takes for a character, at most; a text that is no pattern takes none. */
+  /** Returns the maximum number of engine steps per character; 0 for an invalid pattern. */
   steps(pattern: string): number {
     try {
       return stepsOf(this.#compile(pattern));
@@ -223,14 +181,7 @@ export class Patterns {
   }
 }
 
-function stepsOf(pattern: Pattern): number {
-  return pattern.re2().prog.numInst();
-}
-
-/** The longest text of a rule, in characters. The parser bounds its nodes and its depth, but not signs: `!!!!…`. */
-const TEXT_MAX = 20_000;
-
-/** Reads and type-checks a rule. Never throws for what the text holds. */
+/** Parses and type-checks a rule. Never throws because of its text. */
 export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): CompiledRule | RuleFault {
   const large = tooLarge(cel, scope);
   if (large !== undefined) return large;
@@ -256,7 +207,61 @@ export function compileRule(cel: string, scope: RuleScope, patterns: Patterns): 
   };
 }
 
-/** Why a rule is too large to be checked; undefined where it isn't. What can't be parsed is for the check to say. */
+function divide(a: Numeric, b: Numeric): number {
+  if (Number(b) === 0) throw new RangeError("division by zero");
+  return Number(a) / Number(b);
+}
+
+function floorMod(a: Numeric, b: Numeric): number {
+  if (Number(b) === 0) throw new RangeError("division by zero");
+  return ((Number(a) % Number(b)) + Number(b)) % Number(b);
+}
+
+/** Removes items without content: `["", null]` counts as empty. */
+function visibleItems(list: readonly JsonValue[]): JsonValue[] {
+  return list.filter((item) => !saysNothing(item));
+}
+
+function visibleEntries(map: Readonly<Record<string, JsonValue>>): Map<string, JsonValue> {
+  return new Map(Object.entries(map).filter(([, value]) => !saysNothing(value)));
+}
+
+/** A part of a pattern: text between `\Q` and `\E`, a character class, a repetition, or one character. */
+const PART =
+  /\\Q[\s\S]*?(?:\\E|$)|\\[pPx]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*\]|\{(\d+)(?:,(\d*))?\}|[\s\S]/gu;
+
+/** Returns an upper bound for the steps of a pattern: two for each part, times its repetitions. */
+function stepsAtMost(pattern: string): number {
+  const around: number[] = [];
+  let [all, last] = [0, 0];
+  for (const [part, least, most] of pattern.matchAll(PART)) {
+    if (part === "(") {
+      around.push(all);
+      [all, last] = [0, 0];
+    } else if (part === ")") {
+      last = all + 2;
+      all = (around.pop() ?? 0) + last;
+    } else if (least === undefined) {
+      const own = part.startsWith("\\Q") ? 2 * part.length : 2;
+      last = /^[*+?]$/.test(part) ? last + own : own;
+      all += own;
+    } else {
+      const again = last * Math.max(Number(least), Number(most ?? 0));
+      all += again;
+      last += again;
+    }
+  }
+  return around.reduce((sum, outer) => sum + outer, all);
+}
+
+function stepsOf(pattern: Pattern): number {
+  return pattern.re2().prog.numInst();
+}
+
+/** Maximum length of a rule, in characters. The parser limits nodes and depth, but not signs such as `!!!!…`. */
+const TEXT_MAX = 20_000;
+
+/** Returns why a rule is too large to be checked; undefined if it isn't or can't be parsed, which the check reports. */
 function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefined {
   const hint = "Make it shorter, or two rules of it; names that cel.bind gives to maps of one another grow fastest.";
   const fault = (why: string) => ({ ok: false, message: `the rule ${shown(cel)} can't be run: ${why}`, hint }) as const;
@@ -269,110 +274,9 @@ function tooLarge(cel: string, { environment }: RuleScope): RuleFault | undefine
   return fault(`the types of its values have names of more than ${TYPE_SIZE_MAX} characters`);
 }
 
-/** `has(evidence.misspelt)` passes the language's own check, and would be false for ever. */
-function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope): RuleFault | undefined {
-  for (const node of nodes) {
-    const member = memberOf(node);
-    const keys = member === undefined ? undefined : keysOf(member.of, scope);
-    if (member?.key === undefined || keys === undefined || keys.includes(member.key)) continue;
-    const meant = nearest(member.key, keys);
-    const message = `the rule ${shown(cel)} can't be run: there is no ${member.of}.${member.key}`;
-    return { ok: false, message, hint: meant === undefined ? keyHint(member, keys) : `Did you mean ${shown(meant)}?` };
-  }
-  return undefined;
-}
-
-/** The keys that there can be under a name; undefined where there can be any. */
-function keysOf(name: string, { fields, subject, variables }: RuleScope): readonly string[] | undefined {
-  if (variables !== undefined) return undefined;
-  if (name === "evidence") return fields.map((field) => field.name);
-  if (name === "session") return Object.keys(SESSION_TYPES);
-  return name === "params" && subject.params !== "any" ? Object.keys(subject.params ?? {}) : undefined;
-}
-
-function keyHint(
-  { of, key }: { readonly of: string; readonly key: string | undefined },
-  keys: readonly string[],
-): string {
-  if (of === "params") return `Give it in validator_params: {${key}: …}.`;
-  return keys.length === 0 ? RULES_PAGE : `There is ${keys.slice(0, 20).join(", ")}.`;
-}
-
-/** Also sends each call of `matches` to the engine that takes linear time. */
-function badPattern(nodes: readonly ASTNode[], patterns: Patterns): RuleFault | undefined {
-  for (const node of nodes) {
-    if (node.op !== "rcall" || node.args[0] !== "matches") continue;
-    node.args[0] = LINEAR_MATCHES;
-    const pattern = literalText(node.args[2][0]);
-    const fault = pattern === undefined ? undefined : patterns.fault(pattern);
-    if (fault === undefined) continue;
-    const hint = "Patterns are RE2's (github.com/google/re2/wiki/Syntax): without backreferences and lookaround.";
-    return { ok: false, message: `the pattern can't be matched in linear time, or is none: ${fault}`, hint };
-  }
-  return undefined;
-}
-
-function namesIn(nodes: readonly ASTNode[]): ReadonlySet<string> | undefined {
-  const members = nodes.flatMap((node) => {
-    const member = memberOf(node);
-    return member?.of === "evidence" ? [member] : [];
-  });
-  const uses = nodes.filter((node) => node.op === "id" && node.args === "evidence").length;
-  const names = members.flatMap(({ key }) => key ?? []);
-  return uses === names.length ? new Set(names) : undefined;
-}
-
-/**
- * The language's own `double` divides by zero, and grows beyond all numbers, without a word: `1.0 / 0.0 > 80`
- * holds. JSON has no such number and no author means one, so whatever gives one is an error instead.
- */
-
-const OPERATORS: ReadonlySet<string> = new Set(["+", "-", "*", "/", "%"]);
-const FUNCTIONS: ReadonlySet<string> = new Set(["double", "ratio", "mod"]);
-
-/** Makes what reckons with numbers throw where its result is none. For nodes whose types have been checked. */
-function keepFinite(nodes: readonly ASTNode[]): void {
-  for (const node of nodes) {
-    if (!OPERATORS.has(node.op) && (node.op !== "call" || !FUNCTIONS.has(node.args[0]))) continue;
-    // No overload of the language can be replaced. What a node does is its `handle`, once its types are known.
-    const handle: unknown = Reflect.get(node, "handle");
-    if (typeof handle !== "function") throw new TypeError(`the language runs ${node.op} in another way`);
-    const isDivision = node.op === "/" || node.op === "%";
-    Reflect.set(node, "handle", (left: unknown, right: unknown, ...rest: unknown[]) => {
-      if (isDivision && right === 0) throw new RangeError("division by zero");
-      return finite(Reflect.apply(handle, node, [left, right, ...rest]));
-    });
-  }
-}
-
-function finite(value: unknown): unknown {
-  if (typeof value !== "number" || Number.isFinite(value)) return value;
-  throw new RangeError("a result that is too large, or no number");
-}
-
-const VARIABLES = ["evidence", "params", "artifacts", "plan", "session"];
-/** Where the language is described. */
-const RULES_PAGE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
-
-/** What other languages call what this one has. */
-const FOREIGN: ReadonlyMap<string, string> = new Map([
-  ["len", "size(…)"],
-  ["length", "size(…)"],
-  ["match", "text.matches(pattern)"],
-  ["test", "text.matches(pattern)"],
-  ["search", "text.matches(pattern)"],
-  ["includes", "text.contains(part), or item in list"],
-  ["any", "list.exists(item, …)"],
-  ["some", "list.exists(item, …)"],
-  ["every", "list.all(item, …)"],
-  ["strip", "text.trim()"],
-  ["str", "string(…)"],
-  ["float", "double(…)"],
-]);
-
-/** Says what is wrong with a rule's text by the language's own finding, and what to write instead. */
+/** Explains an error of CEL, and says what to write instead. */
 function explainFault(cel: string, error: TypeCheckResult["error"], scope: RuleScope): RuleFault {
-  // Without a summary it is no finding of the language: its parser ran out of stack over `!!!!…`.
+  // Without a summary, the parser ran out of stack over something like `!!!!…`.
   const summary = error?.summary ?? "it is nested too deeply";
   const message = `the rule ${shown(cel)} can't be run: ${inWords(summary)}`;
   return { ok: false, message, hint: hintFor(error?.code, summary, scope) };
@@ -382,6 +286,9 @@ function inWords(summary: string): string {
   const line = summary.replace(/\n[\s\S]*$/, "");
   return line.charAt(0).toLowerCase() + line.slice(1);
 }
+
+/** The page that describes the language. */
+const RULES_PAGE = 'See "The language of rules" in phasegate\'s docs/gates.md.';
 
 function hintFor(code: string | undefined, summary: string, scope: RuleScope): string {
   switch (code) {
@@ -398,6 +305,8 @@ function hintFor(code: string | undefined, summary: string, scope: RuleScope): s
   }
 }
 
+const VARIABLES = ["evidence", "params", "artifacts", "plan", "session"];
+
 function variableHint(name: string, { fields, subject, variables: given }: RuleScope): string {
   if (fields.some((field) => field.name === name)) return `Write evidence.${name}.`;
   if (name === "value" && given === undefined)
@@ -413,6 +322,22 @@ function variableHint(name: string, { fields, subject, variables: given }: RuleS
   if (field !== undefined) return `Did you mean evidence.${field}?`;
   return `A rule can use ${variables.join(", ")}; a text stands in quotes.`;
 }
+
+/** Functions of other languages, with what to use here. */
+const FOREIGN: ReadonlyMap<string, string> = new Map([
+  ["len", "size(…)"],
+  ["length", "size(…)"],
+  ["match", "text.matches(pattern)"],
+  ["test", "text.matches(pattern)"],
+  ["search", "text.matches(pattern)"],
+  ["includes", "text.contains(part), or item in list"],
+  ["any", "list.exists(item, …)"],
+  ["some", "list.exists(item, …)"],
+  ["every", "list.all(item, …)"],
+  ["strip", "text.trim()"],
+  ["str", "string(…)"],
+  ["float", "double(…)"],
+]);
 
 function functionHint(summary: string, { environment }: RuleScope): string {
   const name = /'(?:[^'(]*\.)?(\w+)\(/.exec(summary)?.[1] ?? "";
@@ -431,4 +356,80 @@ function overloadHint(summary: string): string {
     return "A field that wasn't handed in isn't there: write has(evidence.field) or !has(evidence.field).";
   if (/string in string/.test(summary)) return 'Write text.contains("part").';
   return "The two sides must be of types that go together; string(…), int(…) and double(…) turn one into the other.";
+}
+
+/** Finds unknown keys: `has(evidence.misspelt)` passes CEL's check and would always be false. */
+function unknownMember(cel: string, nodes: readonly ASTNode[], scope: RuleScope): RuleFault | undefined {
+  for (const node of nodes) {
+    const member = memberOf(node);
+    const keys = member === undefined ? undefined : keysOf(member.of, scope);
+    if (member?.key === undefined || keys === undefined || keys.includes(member.key)) continue;
+    const meant = nearest(member.key, keys);
+    const message = `the rule ${shown(cel)} can't be run: there is no ${member.of}.${member.key}`;
+    return { ok: false, message, hint: meant === undefined ? keyHint(member, keys) : `Did you mean ${shown(meant)}?` };
+  }
+  return undefined;
+}
+
+/** Returns the keys that a name can have; undefined if it can have any. */
+function keysOf(name: string, { fields, subject, variables }: RuleScope): readonly string[] | undefined {
+  if (variables !== undefined) return undefined;
+  if (name === "evidence") return fields.map((field) => field.name);
+  if (name === "session") return Object.keys(SESSION_TYPES);
+  return name === "params" && subject.params !== "any" ? Object.keys(subject.params ?? {}) : undefined;
+}
+
+function keyHint(
+  { of, key }: { readonly of: string; readonly key: string | undefined },
+  keys: readonly string[],
+): string {
+  if (of === "params") return `Give it in validator_params: {${key}: …}.`;
+  return keys.length === 0 ? RULES_PAGE : `There is ${keys.slice(0, 20).join(", ")}.`;
+}
+
+/** Finds invalid patterns, and sends each call of `matches` to the linear-time engine. */
+function badPattern(nodes: readonly ASTNode[], patterns: Patterns): RuleFault | undefined {
+  for (const node of nodes) {
+    if (node.op !== "rcall" || node.args[0] !== "matches") continue;
+    node.args[0] = LINEAR_MATCHES;
+    const pattern = literalText(node.args[2][0]);
+    const fault = pattern === undefined ? undefined : patterns.fault(pattern);
+    if (fault === undefined) continue;
+    const hint = "Patterns are RE2's (github.com/google/re2/wiki/Syntax): without backreferences and lookaround.";
+    return { ok: false, message: `the pattern can't be matched in linear time, or is none: ${fault}`, hint };
+  }
+  return undefined;
+}
+
+const OPERATORS: ReadonlySet<string> = new Set(["+", "-", "*", "/", "%"]);
+const FUNCTIONS: ReadonlySet<string> = new Set(["double", "ratio", "mod"]);
+
+/** Makes arithmetic throw if the result is not finite. For nodes whose types have been checked. */
+function keepFinite(nodes: readonly ASTNode[]): void {
+  for (const node of nodes) {
+    if (!OPERATORS.has(node.op) && (node.op !== "call" || !FUNCTIONS.has(node.args[0]))) continue;
+    // CEL's overloads can't be replaced, but each type-checked node keeps its implementation in `handle`.
+    const handle: unknown = Reflect.get(node, "handle");
+    if (typeof handle !== "function") throw new TypeError(`the language runs ${node.op} in another way`);
+    const isDivision = node.op === "/" || node.op === "%";
+    Reflect.set(node, "handle", (left: unknown, right: unknown, ...rest: unknown[]) => {
+      if (isDivision && right === 0) throw new RangeError("division by zero");
+      return finite(Reflect.apply(handle, node, [left, right, ...rest]));
+    });
+  }
+}
+
+function finite(value: unknown): unknown {
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  throw new RangeError("a result that is too large, or no number");
+}
+
+function namesIn(nodes: readonly ASTNode[]): ReadonlySet<string> | undefined {
+  const members = nodes.flatMap((node) => {
+    const member = memberOf(node);
+    return member?.of === "evidence" ? [member] : [];
+  });
+  const uses = nodes.filter((node) => node.op === "id" && node.args === "evidence").length;
+  const names = members.flatMap(({ key }) => key ?? []);
+  return uses === names.length ? new Set(names) : undefined;
 }

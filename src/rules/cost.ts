@@ -1,7 +1,7 @@
 /**
- * What a rule can cost at most on the evidence at hand, worked out before it runs. The language has no loops
- * but macros over lists, so nodes times the sizes of the lists around them bound it; results that grow are
- * followed through, or a text doubled forty times over would cost nothing.
+ * Computes an upper bound for the steps of a rule on given evidence, before it runs. CEL loops only in macros over
+ * lists, so the number of nodes times the sizes of the lists around them bounds the steps. The sizes of results are
+ * tracked too, because a text doubled forty times would otherwise seem free.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import {
@@ -14,13 +14,20 @@ import {
   nodesOf,
 } from "./tree.js";
 
-interface Scope {
-  /** Of what a name stands for. */
-  extent(name: string): Extent;
-  readonly patternSteps: PatternSteps;
+/** Returns the maximum number of engine steps of a pattern per character. */
+type PatternSteps = (pattern: string) => number;
+
+/** The size of a value. */
+interface Extent {
+  /** Characters of a text, elements of a list, keys of an object; 0 of anything else. */
+  readonly size: number;
+  /** Steps to visit all of it. */
+  readonly weight: number;
+  /** The possible values, if they are known. */
+  readonly values?: readonly unknown[];
 }
 
-/** An upper bound of the steps that a rule takes. */
+/** Returns an upper bound for the steps of a rule. */
 export function ruleCost(
   tree: ASTNode,
   variables: Readonly<Record<string, unknown>>,
@@ -33,6 +40,92 @@ export function ruleCost(
     return found;
   };
   return costOf(tree, { extent, patternSteps }).steps;
+}
+
+/** How the cost of a rule grows. */
+export interface Growth {
+  readonly nodes: number;
+  /** Maximum number of nested macros. */
+  readonly depth: number;
+  /** True if no result is larger than `value`, so that the size of `value` bounds the cost. */
+  readonly byValue: boolean;
+}
+
+/** A rule with more nodes is always bounded exactly. */
+const NODES_MAX = 60;
+
+/** Macros whose results are not larger than their lists. */
+const MACROS = named("all exists exists_one filter");
+
+/** Returns how the cost of a rule grows with the evidence; undefined if it can't exceed the rule's own size. */
+export function growthOf(tree: ASTNode): Growth | undefined {
+  const nodes = nodesOf(tree);
+  if (nodes.length <= NODES_MAX && nodes.every(isFlat)) return undefined;
+  const known = nodes.every((node) => isFlat(node) || MACROS.has(nameOf(node)));
+  return { nodes: nodes.length, depth: depthOf(tree), byValue: known && isAboutValue(tree, new Set(["value"])) };
+}
+
+/**
+ * Returns a rough bound from the size of the value. Without growing results, no list has more elements than the value
+ * has characters and elements, times the nodes of the rule.
+ */
+export function quickBound({ nodes, depth }: Growth, value: unknown): number {
+  return nodes * (nodes * charactersOf(value)) ** (depth + 1);
+}
+
+/** Maximum length of a pattern that runs, in characters. */
+export const PATTERN_MAX = 1000;
+/** Maximum number of steps per character of a pattern: they take time and memory before matching begins. */
+export const PATTERN_STEPS_MAX = 10_000;
+
+/** Maximum number of values that are inspected one by one; of more only the total is measured. */
+const CANDIDATES_MAX = 10_000;
+
+/** Returns the extent of any of these values. */
+function extentOf(values: readonly unknown[]): Extent {
+  let size = 0;
+  let weight = 1;
+  for (const value of values) {
+    size = Math.max(size, sizeOf(value));
+    weight = Math.max(weight, weightOf(value));
+  }
+  return values.length > CANDIDATES_MAX ? { size, weight } : { size, weight, values };
+}
+
+function sizeOf(value: unknown): number {
+  if (typeof value === "string" || Array.isArray(value)) return value.length;
+  if (value instanceof Map) return value.size;
+  return typeof value === "object" && value !== null ? Object.keys(value).length : 0;
+}
+
+/** Number of native steps over characters that cost as much as one step of a rule. */
+const CHARACTERS_A_STEP = 32;
+
+function weightOf(value: unknown): number {
+  if (typeof value === "string") return 1 + value.length / CHARACTERS_A_STEP;
+  let weight = 1;
+  if (typeof value === "object" && value !== null) for (const inner of membersOf(value)) weight += weightOf(inner);
+  return weight;
+}
+
+function membersOf(value: unknown, key?: string): readonly unknown[] {
+  if (value instanceof Map) return key === undefined ? [...value.values()] : [value.get(key)];
+  if (Array.isArray(value)) return value;
+  if (typeof value !== "object" || value === null) return [];
+  if (key === undefined) return Object.values(value);
+  return Object.hasOwn(value, key) ? [Reflect.get(value, key)] : [];
+}
+
+interface Scope {
+  /** Returns the extent of what a name stands for. */
+  extent(name: string): Extent;
+  readonly patternSteps: PatternSteps;
+}
+
+/** The maximum steps of an expression, and the size of its result. */
+interface Costed {
+  readonly steps: number;
+  readonly extent: Extent;
 }
 
 function costOf(node: ASTNode, scope: Scope): Costed {
@@ -72,6 +165,9 @@ function costOf(node: ASTNode, scope: Scope): Costed {
   }
 }
 
+/** The extent of a number, a boolean or null. */
+const SCALAR: Extent = { size: 0, weight: 1 };
+
 function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Scope) {
   const over = costOf(range, scope);
   const times = over.extent.size;
@@ -80,12 +176,12 @@ function costOfMacro({ range, variable, body, gives }: Comprehension, scope: Sco
   const steps = over.steps + times * (stepsOf(parts) + 1);
   if (gives === "bool") return { steps, extent: SCALAR };
   if (gives === "elements") return { steps, extent: over.extent };
-  // The last part is what is made of each; the one before it, if there is one, says of which.
+  // The last part is the result for each element; the one before it, if any, is the filter.
   const weight = Math.max(...parts.map(({ extent }) => extent.weight));
   return { steps, extent: { size: times, weight: 1 + times * weight } };
 }
 
-/** Of a list its elements; of an object its keys, none of which is longer than a text of the whole's weight. */
+/** Returns the extent of a list's elements, or of an object's keys. */
 function elementsOf(extent: Extent): Extent {
   const values = extent.values?.flatMap((value) => {
     if (Array.isArray(value)) return value;
@@ -94,58 +190,167 @@ function elementsOf(extent: Extent): Extent {
   return values === undefined ? inside(extent) : extentOf(values);
 }
 
-function costOfBinding({ variable, value, body }: Binding, scope: Scope): Costed {
-  const bound = costOf(value, scope);
-  const costed = costOf(body, withName(scope, variable, bound.extent));
-  return { steps: bound.steps + costed.steps + 1, extent: costed.extent };
-}
-
-function withName(scope: Scope, variable: string, extent: Extent): Scope {
-  return { ...scope, extent: (name) => (name === variable ? extent : scope.extent(name)) };
-}
-
-function member(of: Costed, steps: number, key: string | undefined): Costed {
-  return { steps: of.steps + steps, extent: inside(of.extent, key) };
+/** Returns the extent of a member: under a key, or anywhere if no key is given. */
+function inside({ values, weight }: Extent, key?: string): Extent {
+  if (values === undefined) return { size: weight * CHARACTERS_A_STEP, weight };
+  return extentOf(values.flatMap((value) => membersOf(value, key)));
 }
 
 function costsOf(nodes: readonly ASTNode[], scope: Scope): Costed[] {
   return nodes.map((node) => costOf(node, scope));
 }
 
+function withName(scope: Scope, variable: string, extent: Extent): Scope {
+  return { ...scope, extent: (name) => (name === variable ? extent : scope.extent(name)) };
+}
+
+/** Returns the total steps. */
+function stepsOf(parts: readonly Costed[]): number {
+  return parts.reduce((total, { steps }) => total + steps, 0);
+}
+
+function costOfBinding({ variable, value, body }: Binding, scope: Scope): Costed {
+  const bound = costOf(value, scope);
+  const costed = costOf(body, withName(scope, variable, bound.extent));
+  return { steps: bound.steps + costed.steps + 1, extent: costed.extent };
+}
+
+function member(of: Costed, steps: number, key: string | undefined): Costed {
+  return { steps: of.steps + steps, extent: inside(of.extent, key) };
+}
+
+/** Functions that return neither text nor list. */
+const GIVES_SCALAR: ReadonlySet<string> = new Set(
+  "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration".split(
+    " ",
+  ),
+);
+
+/** Returns the cost of a function by the costs of its arguments. */
+function costOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): Costed {
+  const all = together(parts.map(({ extent }) => extent));
+  const steps = stepsOf(parts) + workOfCall(name, parts, patternSteps) + 1;
+  if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
+  // The separator of a join is repeated for each element.
+  const [list, between] = parts.map(({ extent }) => extent);
+  if (name === "join" && list !== undefined) {
+    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
+  }
+  if (name === "split") return { steps, extent: splitExtent(list, between) ?? ofAnyParts(all.weight) };
+  return { steps, extent: textExtent(32 * all.weight) };
+}
+
+/** Returns the extent of all of them in one value. */
+function together(extents: readonly Extent[]): Extent {
+  return {
+    size: extents.reduce((sum, { size }) => sum + size, 0),
+    weight: extents.reduce((sum, { weight }) => sum + weight, 1),
+  };
+}
+
+/** Functions that search for a text in another. If both are repetitive, each position takes long. */
+const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndexOf", "split"]);
+
+function workOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): number {
+  const extents = parts.map(({ extent }) => extent);
+  const { weight } = together(extents);
+  // `size` of a list looks at no element.
+  if (name === "size" || name === "has") return 1;
+  const [text, by] = extents;
+  if (text === undefined || by === undefined) return weight;
+  if (SEARCHES.has(name)) return weight + text.weight * by.weight;
+  return name === "matches_linear" ? weight * patternFactor(by, patternSteps) : weight;
+}
+
+/** Number of patterns whose steps are counted. Beyond it, and for patterns made by the rule, only the length counts. */
+const PATTERNS_READ = 8;
+
+/** Maximum number of steps for one character of a pattern: each of those in `(?:aaaa){1000}`. */
+const STEPS_A_CHARACTER = 1000;
+
+/** How much slower matching in linear time is than reading a text, if the engine's cache helps. */
+const PATTERN_FACTOR = 8;
+/** The factor for each step per character, if the cache doesn't help. */
+const PATTERN_STEP_FACTOR = 3;
+
+function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): number {
+  const patterns = values?.filter((value) => typeof value === "string") ?? [];
+  const isRead = values !== undefined && patterns.length <= PATTERNS_READ;
+  const steps = isRead ? patterns.map(patternSteps) : [Math.min(STEPS_A_CHARACTER * size, PATTERN_STEPS_MAX)];
+  return Math.max(PATTERN_FACTOR, ...steps.map((each) => PATTERN_STEP_FACTOR * each));
+}
+
+/** Returns the extent of a text of this length. */
+function textExtent(characters: number): Extent {
+  return { size: characters, weight: 1 + characters / CHARACTERS_A_STEP };
+}
+
+/** Maximum steps of a split that is done beforehand to know its parts. */
+const SPLIT_MAX = 1_000_000;
+
+/** Returns the extent of the parts of a known text, split by a known text. */
+function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
+  const [by, ...others] = between?.values ?? [];
+  if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
+  if (textExtent(by.length).weight * text.weight > SPLIT_MAX) return undefined;
+  return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
+}
+
+/** Returns the extent of an unknown split: as many parts as characters, each as long as the text. */
+function ofAnyParts(weight: number): Extent {
+  const { size } = textExtent(32 * weight);
+  return { size, weight: 1 + 2 * size };
+}
+
+/** Returns the extent of one of two values. */
+function eitherOf(a: Extent, b: Extent): Extent {
+  const bounds = { size: Math.max(a.size, b.size), weight: Math.max(a.weight, b.weight) };
+  if (a.values === undefined || b.values === undefined) return bounds;
+  // Each once: `test ? a : a` in a chain of names would double them at every link.
+  const values = [...new Set([...a.values, ...b.values])];
+  return values.length > CANDIDATES_MAX ? bounds : { ...bounds, values };
+}
+
+/** Returns the cost of an operator by the costs of its operands. */
+function costOfOperator(operator: string, parts: readonly Costed[]): Costed {
+  const extents = parts.map(({ extent }) => extent);
+  const own = stepsOf(parts) + 1;
+  const [left = SCALAR, right = SCALAR] = extents;
+  switch (operator) {
+    case "+":
+      return { steps: own + left.size + right.size, extent: together(extents) };
+    case "in":
+      return { steps: own + right.weight, extent: SCALAR };
+    case "&&":
+    case "||":
+    case "!_":
+    case "-_":
+      return { steps: own, extent: SCALAR };
+    default:
+      return { steps: own + Math.min(left.weight, right.weight), extent: SCALAR };
+  }
+}
+
 /** Operators and functions whose time doesn't grow with the evidence, or no faster than comparing a text does. */
 const FLAT = named(
   "value id . [] ?: && || !_ -_ == != < <= > >= + - * / % in list size has int double type startsWith endsWith isInteger trim visible",
 );
-/** Macros whose results are no larger than what they go over. */
-const MACROS = named("all exists exists_one filter");
+
 /** The longest text that is found in another as fast as one is gone through. */
 const SOUGHT_MAX = 64;
-/** A longer rule is looked at whatever it holds. */
-const NODES_MAX = 60;
 
-/** What a rule's text says of what it can cost. */
-export interface Growth {
-  readonly nodes: number;
-  /** How many macros stand in one another. */
-  readonly depth: number;
-  /** Whether nothing in it outgrows `value`, so that a look at that bounds it. */
-  readonly byValue: boolean;
+function isFlat(node: ASTNode): boolean {
+  if (node.op !== "rcall" || node.args[0] !== "contains") return FLAT.has(nameOf(node));
+  const sought = literalText(node.args[2][0]);
+  return sought !== undefined && sought.length <= SOUGHT_MAX;
 }
 
-/** How a rule's cost grows with the evidence; undefined where it can't be more than its text. */
-export function growthOf(tree: ASTNode): Growth | undefined {
-  const nodes = nodesOf(tree);
-  if (nodes.length <= NODES_MAX && nodes.every(isFlat)) return undefined;
-  const known = nodes.every((node) => isFlat(node) || MACROS.has(nameOf(node)));
-  return { nodes: nodes.length, depth: depthOf(tree), byValue: known && isAboutValue(tree, new Set(["value"])) };
+function named(names: string): ReadonlySet<string> {
+  return new Set(names.split(" "));
 }
 
-/**
- * A bound that is had by one look at the value: without results that grow, no list is longer than all of
- * the value's characters and elements as often as the rule has nodes.
- */
-export function quickBound({ nodes, depth }: Growth, value: unknown): number {
-  return nodes * (nodes * charactersOf(value)) ** (depth + 1);
+function nameOf(node: ASTNode): string {
+  return node.op === "call" || node.op === "rcall" ? node.args[0] : node.op;
 }
 
 function depthOf(node: ASTNode): number {
@@ -170,204 +375,4 @@ function charactersOf(value: unknown): number {
     for (const [key, item] of Object.entries(value)) characters += key.length + charactersOf(item);
   }
   return characters;
-}
-
-function isFlat(node: ASTNode): boolean {
-  if (node.op !== "rcall" || node.args[0] !== "contains") return FLAT.has(nameOf(node));
-  const sought = literalText(node.args[2][0]);
-  return sought !== undefined && sought.length <= SOUGHT_MAX;
-}
-
-function nameOf(node: ASTNode): string {
-  return node.op === "call" || node.op === "rcall" ? node.args[0] : node.op;
-}
-
-function named(names: string): ReadonlySet<string> {
-  return new Set(names.split(" "));
-}
-
-/** How many steps something takes at most, and how large what it gives can be. */
-interface Costed {
-  readonly steps: number;
-  readonly extent: Extent;
-}
-
-/** How many steps of its engine a pattern takes for a character, at most. */
-type PatternSteps = (pattern: string) => number;
-
-/** How much slower a linear-time pattern is than going through a text, where its engine's cache is of use. */
-const PATTERN_FACTOR = 8;
-/** And for each of the steps that it takes for a character, where the cache is of none. */
-const PATTERN_STEP_FACTOR = 3;
-/** The most of these that one character of a pattern can stand for: each of those in `(?:aaaa){1000}`. */
-const STEPS_A_CHARACTER = 1000;
-/** The longest pattern that is run, in characters. */
-export const PATTERN_MAX = 1000;
-/** The most steps that a pattern may take for a character: they take time and memory before anything is matched. */
-export const PATTERN_STEPS_MAX = 10_000;
-/** How many patterns are read to know their steps; of more, and of those that are made by the rule, only the length is. */
-const PATTERNS_READ = 8;
-/** The costliest split that is made to know its parts beforehand, in steps. */
-const SPLIT_MAX = 1_000_000;
-/** Functions that look for a text in another. Where both repeat themselves, each place is looked at for long. */
-const SEARCHES: ReadonlySet<string> = new Set(["contains", "indexOf", "lastIndexOf", "split"]);
-/** Of functions that give back no text and no list. */
-const GIVES_SCALAR: ReadonlySet<string> = new Set(
-  "size has int uint double bool type contains startsWith endsWith matches_linear indexOf lastIndexOf isInteger ratio mod timestamp duration".split(
-    " ",
-  ),
-);
-
-/** Of a function, by the costs of its arguments. */
-function costOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): Costed {
-  const all = together(parts.map(({ extent }) => extent));
-  const steps = stepsOf(parts) + workOfCall(name, parts, patternSteps) + 1;
-  if (GIVES_SCALAR.has(name)) return { steps, extent: SCALAR };
-  // What stands between the parts of a list that are joined is there once for each.
-  const [list, between] = parts.map(({ extent }) => extent);
-  if (name === "join" && list !== undefined) {
-    return { steps: steps + list.weight, extent: textExtent(32 * list.weight + list.size * (between?.size ?? 0)) };
-  }
-  if (name === "split") return { steps, extent: splitExtent(list, between) ?? ofAnyParts(all.weight) };
-  return { steps, extent: textExtent(32 * all.weight) };
-}
-
-function workOfCall(name: string, parts: readonly Costed[], patternSteps: PatternSteps): number {
-  const extents = parts.map(({ extent }) => extent);
-  const { weight } = together(extents);
-  // `size` of a list looks at no element.
-  if (name === "size" || name === "has") return 1;
-  const [text, by] = extents;
-  if (text === undefined || by === undefined) return weight;
-  if (SEARCHES.has(name)) return weight + text.weight * by.weight;
-  return name === "matches_linear" ? weight * patternFactor(by, patternSteps) : weight;
-}
-
-function patternFactor({ size, values }: Extent, patternSteps: PatternSteps): number {
-  const patterns = values?.filter((value) => typeof value === "string") ?? [];
-  const isRead = values !== undefined && patterns.length <= PATTERNS_READ;
-  const steps = isRead ? patterns.map(patternSteps) : [Math.min(STEPS_A_CHARACTER * size, PATTERN_STEPS_MAX)];
-  return Math.max(PATTERN_FACTOR, ...steps.map((each) => PATTERN_STEP_FACTOR * each));
-}
-
-/** The parts of texts that are known, by a text between them that is known. */
-function splitExtent(text: Extent | undefined, between: Extent | undefined): Extent | undefined {
-  const [by, ...others] = between?.values ?? [];
-  if (typeof by !== "string" || others.length > 0 || text?.values === undefined) return undefined;
-  if (textExtent(by.length).weight * text.weight > SPLIT_MAX) return undefined;
-  return extentOf(text.values.map((value) => (typeof value === "string" ? value.split(by) : [])));
-}
-
-/** A text is split into as many parts as it has characters, each of which may be all of it. */
-function ofAnyParts(weight: number): Extent {
-  const { size } = textExtent(32 * weight);
-  return { size, weight: 1 + 2 * size };
-}
-
-/** Of an operator, by the costs of its operands. */
-function costOfOperator(operator: string, parts: readonly Costed[]): Costed {
-  const extents = parts.map(({ extent }) => extent);
-  const own = stepsOf(parts) + 1;
-  const [left = SCALAR, right = SCALAR] = extents;
-  switch (operator) {
-    case "+":
-      return { steps: own + left.size + right.size, extent: together(extents) };
-    case "in":
-      return { steps: own + right.weight, extent: SCALAR };
-    case "&&":
-    case "||":
-    case "!_":
-    case "-_":
-      return { steps: own, extent: SCALAR };
-    default:
-      return { steps: own + Math.min(left.weight, right.weight), extent: SCALAR };
-  }
-}
-
-/** All of them together. */
-function stepsOf(parts: readonly Costed[]): number {
-  return parts.reduce((total, { steps }) => total + steps, 0);
-}
-
-/**
- * How large what an expression gives can be, before it is worked out. Sizes are upper bounds: of a value that
- * is there they are its own, of a result what its operands allow.
- */
-
-/** How many native steps over characters cost as much as one step of a rule. */
-const CHARACTERS_A_STEP = 32;
-/** How many values are looked into one by one; of more, only the whole is measured. */
-const CANDIDATES_MAX = 10_000;
-
-/** How large a value is. */
-interface Extent {
-  /** Characters of a text, elements of a list, keys of an object; 0 of anything else. */
-  readonly size: number;
-  /** Steps that it takes to go through all of it. */
-  readonly weight: number;
-  /** The values that it may be, where they are known. */
-  readonly values?: readonly unknown[];
-}
-
-/** Of a number, a boolean or nothing. */
-const SCALAR: Extent = { size: 0, weight: 1 };
-
-/** Of any of these values. */
-function extentOf(values: readonly unknown[]): Extent {
-  let size = 0;
-  let weight = 1;
-  for (const value of values) {
-    size = Math.max(size, sizeOf(value));
-    weight = Math.max(weight, weightOf(value));
-  }
-  return values.length > CANDIDATES_MAX ? { size, weight } : { size, weight, values };
-}
-
-/** Of what lies inside: under a key, or anywhere if none is given. */
-function inside({ values, weight }: Extent, key?: string): Extent {
-  if (values === undefined) return { size: weight * CHARACTERS_A_STEP, weight };
-  return extentOf(values.flatMap((value) => membersOf(value, key)));
-}
-
-/** Of one or the other. */
-function eitherOf(a: Extent, b: Extent): Extent {
-  const bounds = { size: Math.max(a.size, b.size), weight: Math.max(a.weight, b.weight) };
-  if (a.values === undefined || b.values === undefined) return bounds;
-  // Each once: `test ? a : a` in a chain of names would double them at every link.
-  const values = [...new Set([...a.values, ...b.values])];
-  return values.length > CANDIDATES_MAX ? bounds : { ...bounds, values };
-}
-
-/** Of all of them in one. */
-function together(extents: readonly Extent[]): Extent {
-  return {
-    size: extents.reduce((sum, { size }) => sum + size, 0),
-    weight: extents.reduce((sum, { weight }) => sum + weight, 1),
-  };
-}
-
-/** Of a text of so many characters. */
-function textExtent(characters: number): Extent {
-  return { size: characters, weight: 1 + characters / CHARACTERS_A_STEP };
-}
-
-function sizeOf(value: unknown): number {
-  if (typeof value === "string" || Array.isArray(value)) return value.length;
-  if (value instanceof Map) return value.size;
-  return typeof value === "object" && value !== null ? Object.keys(value).length : 0;
-}
-
-function weightOf(value: unknown): number {
-  if (typeof value === "string") return 1 + value.length / CHARACTERS_A_STEP;
-  let weight = 1;
-  if (typeof value === "object" && value !== null) for (const inner of membersOf(value)) weight += weightOf(inner);
-  return weight;
-}
-
-function membersOf(value: unknown, key?: string): readonly unknown[] {
-  if (value instanceof Map) return key === undefined ? [...value.values()] : [value.get(key)];
-  if (Array.isArray(value)) return value;
-  if (typeof value !== "object" || value === null) return [];
-  if (key === undefined) return Object.values(value);
-  return Object.hasOwn(value, key) ? [Reflect.get(value, key)] : [];
 }

@@ -1,6 +1,16 @@
 /**
- * The language of rules: CEL (cel.dev), with declared types for what a gate's rules can see. Loaded when the
- * first definition has a rule, so that nobody else pays for it.
+ * The language of rules: CEL (cel.dev) with declared types for what the rules of a gate can see. It is loaded when the
+ * first definition has a rule. This is the entry file of the folder.
+ *
+ * Rules that are decided in this folder:
+ * - compile.ts: what rules see, operators, functions, patterns, and errors for invalid rules
+ * - cost.ts: the upper bound of a rule's steps on given evidence
+ * - run.ts: a rule that could take more than 1,000,000 steps is not run
+ * - validators.ts: the named validators
+ * - python-to-cel.ts: Python lambdas as CEL (python-tokens.ts and python-parser.ts read them)
+ * - candidates.ts: example values for a field
+ * - tree.ts: reading CEL's syntax tree
+ * - rule-types.ts: the types of this folder
  */
 import type { Environment } from "@marcbachmann/cel-js";
 import type { JsonValue } from "../workflow/json.js";
@@ -19,20 +29,40 @@ import {
 } from "./compile.js";
 import type { RuleField, RuleLanguage, RuleSubject } from "./rule-types.js";
 
-/** Bounds on one rule's text. The time that it takes is bounded when it runs. */
-const LIMITS = { maxAstNodes: 500, maxDepth: 100, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 16 };
-
 let loaded: Promise<RuleLanguage> | undefined;
 
 /** Loads the language once. */
 export function loadRuleLanguage(): Promise<RuleLanguage> {
   loaded ??= load().catch((error: unknown) => {
-    // What could not be loaded now may be there the next time.
+    // A failed load may succeed the next time.
     loaded = undefined;
     throw error;
   });
   return loaded;
 }
+
+/** Verifiers that check a field's value: the parameter that replaces the value, and a plausible value. */
+const LOOKED_AT: ReadonlyMap<string, readonly [param: string, value: string]> = new Map([
+  ["file_exists", ["path", "docs/report.md"]],
+  ["directory_exists", ["path", "docs"]],
+  ["file_matches", ["path", "docs/report.md"]],
+  ["markdown_headings", ["path", "docs/report.md"]],
+  ["git_commit_exists", ["commit", "0123abc"]],
+  ["http_ok", ["url", "https://example.org/"]],
+]);
+
+/** Returns plausible values for verifiers. Only the verifiers can tell whether such a file exists. */
+export function verifiedValues(type: FieldType, checks: readonly VerifyDefinition[]): JsonValue[] {
+  return checks.flatMap(({ verifier, params }): JsonValue[] => {
+    const [param, value] = LOOKED_AT.get(verifier) ?? [];
+    if (param === undefined || value === undefined || Object.hasOwn(params, param)) return [];
+    if (type === "list") return [[value]];
+    return type === "string" || type === "any" ? [value] : [];
+  });
+}
+
+/** Limits on the text of one rule. Its time is limited when it runs. */
+const LIMITS = { maxAstNodes: 500, maxDepth: 100, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 16 };
 
 async function load(): Promise<RuleLanguage> {
   const [cel, re2] = await Promise.all([import("@marcbachmann/cel-js"), import("@bufbuild/re2")]);
@@ -80,24 +110,4 @@ function withSubject(environment: Environment, { value, params }: RuleSubject): 
   if (params === "any") return environment.registerVariable("params", "map<string, dyn>");
   environment.registerType("params", { ctor: ParamsValue, fields: ruleParams(params ?? {}).types });
   return environment.registerVariable("params", "params");
-}
-
-/** Verifiers that look at a field's value: the param that they look at instead, and a value that looks right. */
-const LOOKED_AT: ReadonlyMap<string, readonly [param: string, value: string]> = new Map([
-  ["file_exists", ["path", "docs/report.md"]],
-  ["directory_exists", ["path", "docs"]],
-  ["file_matches", ["path", "docs/report.md"]],
-  ["markdown_headings", ["path", "docs/report.md"]],
-  ["git_commit_exists", ["commit", "0123abc"]],
-  ["http_ok", ["url", "https://example.org/"]],
-]);
-
-/** A value of the form that verifiers look at: whether it is true only they can tell. */
-export function verifiedValues(type: FieldType, checks: readonly VerifyDefinition[]): JsonValue[] {
-  return checks.flatMap(({ verifier, params }): JsonValue[] => {
-    const [param, value] = LOOKED_AT.get(verifier) ?? [];
-    if (param === undefined || value === undefined || Object.hasOwn(params, param)) return [];
-    if (type === "list") return [[value]];
-    return type === "string" || type === "any" ? [value] : [];
-  });
 }

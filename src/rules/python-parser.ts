@@ -1,6 +1,6 @@
 /**
- * Reads the part of Python's expressions that rules are written in, by recursive descent over the grammar of
- * the language reference (docs.python.org/3/reference/expressions.html). Nothing is evaluated.
+ * Parses the subset of Python expressions that rules use, by recursive descent over the grammar in
+ * docs.python.org/3/reference/expressions.html. Nothing is evaluated.
  */
 import {
   type Comparison,
@@ -11,10 +11,6 @@ import {
   WORDS,
 } from "./python-tokens.js";
 
-/** How deep expressions may stand in one another. */
-const DEPTH_MAX = 20;
-/** How many calls, keys, attributes and sums an expression may chain: each holds all before it, as in `x[0][0][0]`. */
-const CHAINED_MAX = 500;
 /** Reads `lambda x: …`. Throws `PythonFault`. */
 export function parseLambda(text: string): PythonLambda {
   const reader = new PythonReader(text);
@@ -30,6 +26,11 @@ export function parsePython(text: string): PythonNode {
   reader.end();
   return node;
 }
+
+/** Maximum nesting depth of expressions. */
+const DEPTH_MAX = 20;
+/** Maximum number of chained calls, keys, attributes and sums, as in `x[0][0][0]`: each holds all before it. */
+const CHAINED_MAX = 500;
 
 class PythonReader {
   private readonly cursor: PythonCursor;
@@ -156,7 +157,7 @@ class PythonReader {
 /** Reads an expression, from where a cursor stands. */
 type ReadExpression = () => PythonNode;
 
-/** Reads what is no operation: a name, a constant, a list, a dict, what stands in parentheses. Throws `PythonFault`. */
+/** Reads a name, a constant, a list, a dict, or an expression in parentheses. Throws `PythonFault`. */
 function readAtom(cursor: PythonCursor, expression: ReadExpression): PythonNode {
   const { kind, text, at } = cursor.token;
   if (kind === "end" || (kind === "sign" && !"[{(".includes(text))) throw cursor.fault();
@@ -167,16 +168,6 @@ function readAtom(cursor: PythonCursor, expression: ReadExpression): PythonNode 
   if (text === "[") return { kind: "list", at, items: readItems(cursor, "]", expression) };
   if (text === "{") return { kind: "dict", at, entries: readEntries(cursor, expression) };
   return readParenthesis(cursor, at, expression);
-}
-
-/** Expressions with commas between them, up to a sign that is left standing. */
-function readList(cursor: PythonCursor, close: string, expression: ReadExpression): PythonNode[] {
-  const items: PythonNode[] = [];
-  while (!cursor.at(close)) {
-    items.push(expression());
-    if (!cursor.take(",")) break;
-  }
-  return items;
 }
 
 function nameOrConstant(cursor: PythonCursor): PythonNode {
@@ -190,7 +181,7 @@ function nameOrConstant(cursor: PythonCursor): PythonNode {
   return { kind: "name", at, name: text };
 }
 
-/** Texts side by side are one. */
+/** Joins adjacent texts into one. */
 function adjacent(cursor: PythonCursor, first: string): string {
   let text = first;
   for (let { token } = cursor; token.kind === "string"; { token } = cursor) {
@@ -200,19 +191,29 @@ function adjacent(cursor: PythonCursor, first: string): string {
   return text;
 }
 
+function numberOf(text: string, at: number): number | bigint {
+  const digits = text.replaceAll("_", "");
+  const value = Number(digits);
+  if (!Number.isFinite(value)) throw new PythonFault(at, text);
+  if (/[.eE]/.test(digits) && !/^0x/i.test(digits)) return value;
+  if (!Number.isSafeInteger(value)) throw new PythonFault(at, `${text}, which is too large`);
+  return BigInt(value);
+}
+
 function readItems(cursor: PythonCursor, close: string, expression: ReadExpression): PythonNode[] {
   const items = readList(cursor, close, expression);
   cursor.expect(close);
   return items;
 }
 
-/** One expression in parentheses, or a tuple, which is as good as a list. */
-function readParenthesis(cursor: PythonCursor, at: number, expression: ReadExpression): PythonNode {
-  const items = readList(cursor, ")", expression);
-  const isTuple = items.length !== 1 || cursor.last?.text === ",";
-  cursor.expect(")");
-  const [only] = items;
-  return only === undefined || isTuple ? { kind: "list", at, items } : only;
+/** Reads expressions separated by commas, up to a sign that is not consumed. */
+function readList(cursor: PythonCursor, close: string, expression: ReadExpression): PythonNode[] {
+  const items: PythonNode[] = [];
+  while (!cursor.at(close)) {
+    items.push(expression());
+    if (!cursor.take(",")) break;
+  }
+  return items;
 }
 
 function readEntries(cursor: PythonCursor, expression: ReadExpression): (readonly [PythonNode, PythonNode])[] {
@@ -227,13 +228,13 @@ function readEntries(cursor: PythonCursor, expression: ReadExpression): (readonl
   return entries;
 }
 
-function numberOf(text: string, at: number): number | bigint {
-  const digits = text.replaceAll("_", "");
-  const value = Number(digits);
-  if (!Number.isFinite(value)) throw new PythonFault(at, text);
-  if (/[.eE]/.test(digits) && !/^0x/i.test(digits)) return value;
-  if (!Number.isSafeInteger(value)) throw new PythonFault(at, `${text}, which is too large`);
-  return BigInt(value);
+/** Reads one expression in parentheses, or a tuple, which counts as a list. */
+function readParenthesis(cursor: PythonCursor, at: number, expression: ReadExpression): PythonNode {
+  const items = readList(cursor, ")", expression);
+  const isTuple = items.length !== 1 || cursor.last?.text === ",";
+  cursor.expect(")");
+  const [only] = items;
+  return only === undefined || isTuple ? { kind: "list", at, items } : only;
 }
 
 /** Reads from where the cursor stands: any expression, or one in which a bare `if` is no part. */
@@ -242,7 +243,7 @@ interface Read {
   or(): PythonNode;
 }
 
-/** What a function is called with, up to the closing parenthesis. Throws `PythonFault`. */
+/** Reads the arguments of a call, up to the closing parenthesis. Throws `PythonFault`. */
 function readArguments(cursor: PythonCursor, read: Read): PythonNode[] {
   const args = readList(cursor, ")", () => read.expression());
   const [element] = args;

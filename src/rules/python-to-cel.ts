@@ -1,19 +1,19 @@
-/** A rule's text, in CEL or as a Python lambda, made into one that can be run. */
+/** Turns the text of a rule, in CEL or as a Python lambda, into CEL. */
 import { shown } from "../workflow/names.js";
 import { parseLambda } from "./python-parser.js";
 import { type Comparison, nameOf, PythonFault, type PythonNode } from "./python-tokens.js";
 import type { RuleField } from "./rule-types.js";
 import { constantToCel } from "./validators.js";
 
-/** What a text is in CEL, or why it is none. */
+/** The subject of a rule: a field's value, whose type may not be known yet, or the evidence as a whole. */
+type RuleAbout = { readonly type: RuleField["type"] } | "evidence";
+
+/** The rule in CEL, or why it can't be converted. */
 type RuleText =
   | { readonly ok: true; readonly cel: string }
   | { readonly ok: false; readonly message: string; readonly hint: string };
 
-/** What a rule is about: a field's value, whose type may not be known yet, or the evidence as a whole. */
-type RuleAbout = { readonly type: RuleField["type"] } | "evidence";
-
-/** How to write what lambdas do that has no twin, by the words of the fault. */
+/** Hints for Python features that CEL lacks, by the words of the error. */
 const TWINS: readonly (readonly [RegExp, string])[] = [
   [/^re\b|^\.(?:match|search|fullmatch)/, 'value.matches("^[a-z]+$")'],
   [/^(?:sum|min|max|sorted|len|set|filter|map|abs|round)\b/, "size(value) >= 3 && value.all(item, item > 0)"],
@@ -52,19 +52,20 @@ export function readRuleText(text: string, about: RuleAbout, fields: readonly Ru
   }
 }
 
-/** Which expressions are texts by the declared types. */
-function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["isText"] {
-  const texts = new Set(fields.filter(({ type }) => type === "string").map(({ name }) => `evidence["${name}"]`));
-  if (about !== "evidence" && about.type === "string") texts.add("value");
-  return (cel) => texts.has(cel) || /^(?:string\(.*\)|.*\.(?:trim|lowerAscii|upperAscii)\(\)|".*")$/s.test(cel);
+/** The names of a Python expression. */
+interface PythonScope {
+  /** The CEL expression for each name. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Checks whether an expression of the language is known to be a text, where Python's `in` looks for a part. */
+  isText(cel: string): boolean;
 }
 
-/** The longest text that an expression becomes, in characters. */
+/** Maximum length of a converted expression, in characters. */
 const CEL_MAX = 10_000;
 
 /**
- * An expression in CEL that says the same. Throws `PythonFault` at what has no twin, and where the text becomes too long:
- * CEL says `x.get('a')` with `x` written twice, so each of a chain doubles it.
+ * Returns an expression in CEL. Throws `PythonFault` if there is no equivalent, or if the text becomes too long:
+ * `x.get('a')` needs `x` twice in CEL, so chains double it.
  */
 function pythonToCel(node: PythonNode, scope: PythonScope): string {
   const cel = written(node, scope);
@@ -105,7 +106,7 @@ function written(node: PythonNode, scope: PythonScope): string {
   }
 }
 
-/** An expression as it can stand beside an operator. */
+/** Returns an expression with parentheses where an operator needs them. */
 function operand(node: PythonNode, scope: PythonScope): string {
   const cel = pythonToCel(node, scope);
   const stands = ["name", "constant", "list", "subscript", "call"].includes(node.kind) && !cel.startsWith("-");
@@ -140,7 +141,7 @@ function comparison(left: PythonNode, sign: Comparison["sign"], right: PythonNod
   return `${operand(left, scope)} ${sign} ${operand(right, scope)}`;
 }
 
-/** `None` is what isn't there: a field that was not handed in, too. */
+/** Converts a comparison with `None`, which also means a field that was not submitted. */
 function none(node: PythonNode, yes: boolean, scope: PythonScope): string {
   if (node.kind !== "subscript") return `dyn(${pythonToCel(node, scope)}) ${yes ? "==" : "!="} null`;
   const key = pythonToCel(node.key, scope);
@@ -158,43 +159,13 @@ function within(left: PythonNode, right: PythonNode, scope: PythonScope): string
   return `${operand(left, scope)} in ${range}`;
 }
 
-/** What names in a Python expression stand for. */
-interface PythonScope {
-  /** The language's expression for each name. */
-  readonly names: ReadonlyMap<string, string>;
-  /** Whether an expression of the language is known to be a text, where Python's `in` looks for a part. */
-  isText(cel: string): boolean;
-}
-
-/** How the parts of an expression are written: alone, and as they can stand beside an operator. */
+/** Writes parts of an expression: alone, or as operands. */
 interface Write {
   cel(node: PythonNode, scope: PythonScope): string;
   operand(node: PythonNode, scope: PythonScope): string;
 }
 
-/** Types for `isinstance`, as a test of `@`. */
-const INSTANCES: ReadonlyMap<string, string> = new Map([
-  ["str", "type(@) == string"],
-  ["bool", "type(@) == bool"],
-  ["int", "isInteger(@)"],
-  ["float", "type(@) in [int, double]"],
-  ["list", "type(@) == list"],
-  ["dict", "type(@) == map"],
-]);
-
-/** The most types that a value is compared with: the value is written once for each. */
-const TYPES_MAX = 20;
-
-/** Methods of texts, each with how many arguments it takes. */
-const METHODS: ReadonlyMap<string, readonly [cel: string, count: number]> = new Map([
-  ["startswith", ["startsWith", 1]],
-  ["endswith", ["endsWith", 1]],
-  ["lower", ["lowerAscii", 0]],
-  ["upper", ["upperAscii", 0]],
-  ["strip", ["trim", 0]],
-]);
-
-/** A call that has a twin. Throws `PythonFault` for any other. */
+/** Returns a call in CEL. Throws `PythonFault` if there is no equivalent. */
 function callToCel(
   { callee, args, at }: Extract<PythonNode, { kind: "call" }>,
   scope: PythonScope,
@@ -213,6 +184,15 @@ function callToCel(
   throw new PythonFault(at, `${name}(…)`);
 }
 
+/** Methods of texts, with their number of arguments. */
+const METHODS: ReadonlyMap<string, readonly [cel: string, count: number]> = new Map([
+  ["startswith", ["startsWith", 1]],
+  ["endswith", ["endsWith", 1]],
+  ["lower", ["lowerAscii", 0]],
+  ["upper", ["upperAscii", 0]],
+  ["strip", ["trim", 0]],
+]);
+
 function method(
   { of, name, at }: Extract<PythonNode, { kind: "attribute" }>,
   args: readonly PythonNode[],
@@ -228,6 +208,19 @@ function method(
   if (cel === undefined || args.length !== count) throw new PythonFault(at, `.${name}(…)`);
   return `${write.operand(of, scope)}.${cel}(${first ?? ""})`;
 }
+
+/** Maximum number of types in `isinstance`: the value is written once for each. */
+const TYPES_MAX = 20;
+
+/** Types for `isinstance`, as a test of `@`. */
+const INSTANCES: ReadonlyMap<string, string> = new Map([
+  ["str", "type(@) == string"],
+  ["bool", "type(@) == bool"],
+  ["int", "isInteger(@)"],
+  ["float", "type(@) in [int, double]"],
+  ["list", "type(@) == list"],
+  ["dict", "type(@) == map"],
+]);
 
 function instance(value: PythonNode, types: PythonNode, scope: PythonScope, write: Write): string {
   const cel = write.cel(value, scope);
@@ -248,10 +241,17 @@ function each(
   scope: PythonScope,
   write: Write,
 ): string {
-  // A name of our own: Python's may be a word or a variable of the language.
+  // A generated name, because Python's may be a keyword or a variable of CEL.
   const taken = [...scope.names.values()].filter((cel) => /^item\d*$/.test(cel)).length;
   const item = taken === 0 ? "item" : `item${taken + 1}`;
   const inner = { ...scope, names: new Map([...scope.names, [variable, item]]) };
   const filters = conditions.map((condition) => `.filter(${item}, ${write.cel(condition, inner)})`).join("");
   return `${write.operand(range, scope)}${filters}.${macro}(${item}, ${write.cel(element, inner)})`;
+}
+
+/** Returns a function that checks whether an expression is a text by the declared types. */
+function isText(about: RuleAbout, fields: readonly RuleField[]): PythonScope["isText"] {
+  const texts = new Set(fields.filter(({ type }) => type === "string").map(({ name }) => `evidence["${name}"]`));
+  if (about !== "evidence" && about.type === "string") texts.add("value");
+  return (cel) => texts.has(cel) || /^(?:string\(.*\)|.*\.(?:trim|lowerAscii|upperAscii)\(\)|".*")$/s.test(cel);
 }

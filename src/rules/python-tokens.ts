@@ -1,16 +1,9 @@
-/** A piece of a Python expression. */
-interface PythonToken {
-  readonly kind: "name" | "number" | "string" | "sign" | "end";
-  /** As it stands there; of a string, what it holds. */
-  readonly text: string;
-  /** Where it begins, in characters from the start of the text. */
-  readonly at: number;
-}
+/** The tokens and syntax tree of Python expressions. */
 
-/** What in a text is no Python that can be read here. Never leaves this folder's readers. */
+/** A text that is not Python that can be read here. Only thrown inside this folder. */
 export class PythonFault extends Error {
   readonly at: number;
-  /** Whether it is more than is read, rather than something else. */
+  /** True if the text exceeds a limit. */
   readonly isTooMuch: boolean;
 
   constructor(at: number, message: string, isTooMuch = false) {
@@ -20,13 +13,149 @@ export class PythonFault extends Error {
   }
 }
 
-const SPACE = /[ \t\r\n]*(?:#[^\n]*(?:\n[ \t\r\n]*|$))*/y;
-const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
-const NUMBER = /0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:\.(?!\w))?(?:[eE][+-]?\d+)?/y;
-const SIGN = /\*\*|\/\/|==|!=|<=|>=|<<|>>|:=|->|[-+*/%<>()[\]{},:.=|&^~@;!?$]/y;
-const STRING = /("""|'''|"|')((?:\\[\s\S]|(?!\1)[^\\])*)\1/y;
+/** Keywords of Python, which can't be names. */
+export const WORDS = new Set(
+  "and or not in is if else for lambda await async yield from import def class return None True False".split(" "),
+);
 
-/** The tokens of a Python expression. Throws `PythonFault`. */
+/** A token of a Python expression. */
+interface PythonToken {
+  readonly kind: "name" | "number" | "string" | "sign" | "end";
+  /** The text of the token; of a string, its content. */
+  readonly text: string;
+  /** Its position in the text, in characters. */
+  readonly at: number;
+}
+
+const END: PythonToken = { kind: "end", text: "the end", at: 0 };
+
+/** Walks through the tokens of a Python expression. */
+export class PythonCursor {
+  private readonly tokens: readonly PythonToken[];
+  private position = 0;
+
+  /** Throws `PythonFault` for a text that can't be split into tokens. */
+  constructor(text: string) {
+    this.tokens = pythonTokens(text);
+  }
+
+  /** Returns the token before the next one. */
+  get last(): PythonToken | undefined {
+    return this.tokens[this.position - 1];
+  }
+
+  /** Moves past the next token. */
+  step(): void {
+    this.position += 1;
+  }
+
+  /** Requires the end of the text. Throws `PythonFault` for anything else. */
+  end(): void {
+    if (this.token.kind !== "end") throw this.fault();
+  }
+
+  /** Moves past a name that is not a keyword, and returns it. Throws `PythonFault`. */
+  name(): string {
+    const { kind, text } = this.token;
+    if (kind !== "name" || WORDS.has(text)) throw this.fault();
+    this.step();
+    return text;
+  }
+
+  /** Returns the next token. */
+  get token(): PythonToken {
+    return this.tokens[this.position] ?? END;
+  }
+
+  /** Checks whether the next token is this keyword or sign. */
+  at(text: string): boolean {
+    return this.token.text === text && (this.token.kind === "name" || this.token.kind === "sign");
+  }
+
+  /** Moves past a keyword or sign if it is next. */
+  take(text: string): boolean {
+    if (!this.at(text)) return false;
+    this.step();
+    return true;
+  }
+
+  takeAny(texts: readonly string[]): string | undefined {
+    return texts.find((text) => this.take(text));
+  }
+
+  /** Requires a keyword or sign next. Throws `PythonFault`. */
+  expect(text: string): void {
+    if (!this.take(text)) throw this.fault();
+  }
+
+  /** Returns the error that the next token can't be read here. */
+  fault(): PythonFault {
+    const { kind, text, at } = this.token;
+    return new PythonFault(at, kind === "end" ? "what is missing at its end" : text);
+  }
+}
+
+interface Placed {
+  /** Where it begins, in characters from the start of the text. */
+  readonly at: number;
+}
+
+/** One step of a comparison chain: `0 < x <= 10`. */
+export interface Comparison {
+  readonly sign: "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "not in" | "is" | "is not";
+  readonly right: PythonNode;
+}
+
+/** An expression of the supported part of Python. */
+export type PythonNode = Placed &
+  (
+    | { readonly kind: "name"; readonly name: string }
+    | { readonly kind: "constant"; readonly value: string | number | bigint | boolean | null }
+    | { readonly kind: "list"; readonly items: readonly PythonNode[] }
+    | { readonly kind: "dict"; readonly entries: readonly (readonly [PythonNode, PythonNode])[] }
+    | { readonly kind: "attribute"; readonly of: PythonNode; readonly name: string }
+    | { readonly kind: "subscript"; readonly of: PythonNode; readonly key: PythonNode }
+    | { readonly kind: "call"; readonly callee: PythonNode; readonly args: readonly PythonNode[] }
+    | { readonly kind: "not" | "minus"; readonly of: PythonNode }
+    | { readonly kind: "arithmetic"; readonly sign: string; readonly left: PythonNode; readonly right: PythonNode }
+    | { readonly kind: "compare"; readonly first: PythonNode; readonly rest: readonly Comparison[] }
+    | { readonly kind: "and" | "or"; readonly items: readonly PythonNode[] }
+    | { readonly kind: "choice"; readonly test: PythonNode; readonly yes: PythonNode; readonly no: PythonNode }
+    | {
+        /** `element for variable in range if condition`, inside of `all(…)` or `any(…)`. */
+        readonly kind: "each";
+        readonly element: PythonNode;
+        readonly variable: string;
+        readonly range: PythonNode;
+        readonly conditions: readonly PythonNode[];
+      }
+  );
+
+/** `lambda x, p: …`. */
+export interface PythonLambda {
+  readonly parameters: readonly string[];
+  readonly body: PythonNode;
+}
+
+/** Returns what to call an expression that has no equivalent in CEL. */
+export function nameOf(node: PythonNode): string {
+  switch (node.kind) {
+    case "name":
+      return node.name;
+    case "attribute":
+      return `.${node.name}`;
+    case "each":
+      return "for … in";
+    case "dict":
+      return "a dict";
+    default:
+      return "this";
+  }
+}
+
+const SPACE = /[ \t\r\n]*(?:#[^\n]*(?:\n[ \t\r\n]*|$))*/y;
+
+/** Returns the tokens of a Python expression. Throws `PythonFault`. */
 function pythonTokens(text: string): PythonToken[] {
   const tokens: PythonToken[] = [];
   let at = length(SPACE, text, 0);
@@ -38,6 +167,22 @@ function pythonTokens(text: string): PythonToken[] {
   }
   return [...tokens, { kind: "end", text: "the end", at }];
 }
+
+function length(pattern: RegExp, text: string, at: number): number {
+  return found(pattern, text, at)?.length ?? 0;
+}
+
+function found(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
+}
+
+const NAME = /[A-Za-z_][A-Za-z0-9_]*/y;
+
+const STRING = /("""|'''|"|')((?:\\[\s\S]|(?!\1)[^\\])*)\1/y;
+
+const NUMBER = /0[xX][0-9a-fA-F]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:\.(?!\w))?(?:[eE][+-]?\d+)?/y;
+const SIGN = /\*\*|\/\/|==|!=|<=|>=|<<|>>|:=|->|[-+*/%<>()[\]{},:.=|&^~@;!?$]/y;
 
 function tokenAt(text: string, at: number): PythonToken & { readonly end: number } {
   const name = found(NAME, text, at);
@@ -72,144 +217,4 @@ function contentOf(literal: string, at: number): string {
     if (character === undefined) throw new PythonFault(at, `the escape ${whole}`);
     return character;
   });
-}
-
-function found(pattern: RegExp, text: string, at: number): string | undefined {
-  pattern.lastIndex = at;
-  return pattern.exec(text)?.[0];
-}
-
-function length(pattern: RegExp, text: string, at: number): number {
-  return found(pattern, text, at)?.length ?? 0;
-}
-
-/** Words of Python, which are no names. */
-export const WORDS = new Set(
-  "and or not in is if else for lambda await async yield from import def class return None True False".split(" "),
-);
-
-/** Goes through the tokens of a Python expression, from the first one on. */
-export class PythonCursor {
-  private readonly tokens: readonly PythonToken[];
-  private position = 0;
-
-  /** Throws `PythonFault` for a text that is not made of tokens. */
-  constructor(text: string) {
-    this.tokens = pythonTokens(text);
-  }
-
-  /** The token before the next one. */
-  get last(): PythonToken | undefined {
-    return this.tokens[this.position - 1];
-  }
-
-  /** Steps over the next token, whatever it is. */
-  step(): void {
-    this.position += 1;
-  }
-
-  /** Steps over the end. Throws `PythonFault` for anything else. */
-  end(): void {
-    if (this.token.kind !== "end") throw this.fault();
-  }
-
-  /** Steps over a name that is no word of the language. Throws `PythonFault`. */
-  name(): string {
-    const { kind, text } = this.token;
-    if (kind !== "name" || WORDS.has(text)) throw this.fault();
-    this.step();
-    return text;
-  }
-
-  /** The token that comes next. */
-  get token(): PythonToken {
-    return this.tokens[this.position] ?? END;
-  }
-
-  /** Whether a word or sign comes next. */
-  at(text: string): boolean {
-    return this.token.text === text && (this.token.kind === "name" || this.token.kind === "sign");
-  }
-
-  /** Steps over a word or sign, where it comes next. */
-  take(text: string): boolean {
-    if (!this.at(text)) return false;
-    this.step();
-    return true;
-  }
-
-  takeAny(texts: readonly string[]): string | undefined {
-    return texts.find((text) => this.take(text));
-  }
-
-  /** Steps over a word or sign that must come next. Throws `PythonFault`. */
-  expect(text: string): void {
-    if (!this.take(text)) throw this.fault();
-  }
-
-  /** That what comes next can't be read here. */
-  fault(): PythonFault {
-    const { kind, text, at } = this.token;
-    return new PythonFault(at, kind === "end" ? "what is missing at its end" : text);
-  }
-}
-
-const END: PythonToken = { kind: "end", text: "the end", at: 0 };
-
-interface Placed {
-  /** Where it begins, in characters from the start of the text. */
-  readonly at: number;
-}
-
-/** An expression of the part of Python that is read. */
-export type PythonNode = Placed &
-  (
-    | { readonly kind: "name"; readonly name: string }
-    | { readonly kind: "constant"; readonly value: string | number | bigint | boolean | null }
-    | { readonly kind: "list"; readonly items: readonly PythonNode[] }
-    | { readonly kind: "dict"; readonly entries: readonly (readonly [PythonNode, PythonNode])[] }
-    | { readonly kind: "attribute"; readonly of: PythonNode; readonly name: string }
-    | { readonly kind: "subscript"; readonly of: PythonNode; readonly key: PythonNode }
-    | { readonly kind: "call"; readonly callee: PythonNode; readonly args: readonly PythonNode[] }
-    | { readonly kind: "not" | "minus"; readonly of: PythonNode }
-    | { readonly kind: "arithmetic"; readonly sign: string; readonly left: PythonNode; readonly right: PythonNode }
-    | { readonly kind: "compare"; readonly first: PythonNode; readonly rest: readonly Comparison[] }
-    | { readonly kind: "and" | "or"; readonly items: readonly PythonNode[] }
-    | { readonly kind: "choice"; readonly test: PythonNode; readonly yes: PythonNode; readonly no: PythonNode }
-    | {
-        /** `element for variable in range if condition`, inside of `all(…)` or `any(…)`. */
-        readonly kind: "each";
-        readonly element: PythonNode;
-        readonly variable: string;
-        readonly range: PythonNode;
-        readonly conditions: readonly PythonNode[];
-      }
-  );
-
-/** One step of a comparison, which may go on: `0 < x <= 10`. */
-export interface Comparison {
-  readonly sign: "==" | "!=" | "<" | "<=" | ">" | ">=" | "in" | "not in" | "is" | "is not";
-  readonly right: PythonNode;
-}
-
-/** `lambda x, p: …`. */
-export interface PythonLambda {
-  readonly parameters: readonly string[];
-  readonly body: PythonNode;
-}
-
-/** What a part is called where it has no twin. */
-export function nameOf(node: PythonNode): string {
-  switch (node.kind) {
-    case "name":
-      return node.name;
-    case "attribute":
-      return `.${node.name}`;
-    case "each":
-      return "for … in";
-    case "dict":
-      return "a dict";
-    default:
-      return "this";
-  }
 }

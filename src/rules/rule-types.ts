@@ -1,15 +1,36 @@
+/** The types of the rule language. */
 import type { ASTNode, Environment } from "@marcbachmann/cel-js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldDefinition, FieldType } from "../workflow/structure.js";
-/** What rules need to know of a field. */
+
+/** The part of a field that rules need. */
 export type RuleField = Pick<FieldDefinition, "name" | "type">;
 
-/** What a rule is about. */
+/** The subject of a rule. */
 export interface RuleSubject {
-  /** The type of `value`; left out for rules of the whole gate, which have none. */
+  /** The type of `value`; missing for rules of the whole gate. */
   readonly value?: FieldType;
-  /** What `params` is. Where it isn't known yet, parameters of any name are taken. */
+  /** The value of `params`; `any` while it isn't known yet. */
   readonly params?: JsonObject | "any";
+}
+
+/** A rule that can run. */
+export interface CompiledRule {
+  readonly ok: true;
+  readonly tree: ASTNode;
+  /** The evidence fields that it uses; undefined if it may use any. */
+  readonly names: ReadonlySet<string> | undefined;
+  /** Returns the maximum number of steps of a pattern per character. */
+  patternSteps(pattern: string): number;
+  /** Runs the rule without a time limit. Throws if it can't be evaluated. */
+  run(variables: Record<string, unknown>): unknown;
+}
+
+/** Why a text can't run as a rule. */
+export interface RuleFault {
+  readonly ok: false;
+  readonly message: string;
+  readonly hint: string;
 }
 
 /** Compiles the rules of one gate. */
@@ -17,41 +38,22 @@ export interface RuleCompiler {
   compile(cel: string, subject: RuleSubject): CompiledRule | RuleFault;
 }
 
-/** What a rule that belongs to no gate can use, by name, each with its type. */
+/** The variables of a rule outside of a gate, with their types. */
 export type RuleVariables = Readonly<Record<string, FieldType>>;
 
-/** The language, loaded. */
+/** The loaded language. */
 export interface RuleLanguage {
-  /** For a gate with these fields. */
+  /** Returns the compiler for a gate with these fields. */
   forFields(fields: readonly RuleField[]): RuleCompiler;
-  /** For rules that see these variables and nothing else. */
+  /** Returns the compiler for rules that see only these variables. */
   forVariables(variables: RuleVariables): { compile(cel: string): CompiledRule | RuleFault };
 }
 
-/** A rule that can be run. */
-export interface CompiledRule {
-  readonly ok: true;
-  readonly tree: ASTNode;
-  /** The fields of evidence that it names; undefined if it may look at any. */
-  readonly names: ReadonlySet<string> | undefined;
-  /** How many steps a pattern takes for each character of a text, at most. */
-  patternSteps(pattern: string): number;
-  /** Runs it, without any bound but that of its own text. Gives what it says; throws where it can't be worked out. */
-  run(variables: Record<string, unknown>): unknown;
-}
-
-/** Why a text can't be run as a rule. */
-export interface RuleFault {
-  readonly ok: false;
-  readonly message: string;
-  readonly hint: string;
-}
-
-/** What names a rule may use. */
+/** The names that a rule may use. */
 export interface RuleScope {
   readonly environment: Environment;
   readonly fields: readonly RuleField[];
   readonly subject: RuleSubject;
-  /** All that it can use, where that isn't what a gate's rules can. */
+  /** All its variables, if it is not a gate's rule. */
   readonly variables?: RuleVariables;
 }

@@ -1,16 +1,17 @@
+/** Runs compiled rules within a bound, and explains failed evaluations to agents that didn't write the rule. */
 import { type Growth, growthOf, quickBound, ruleCost } from "./cost.js";
 import type { CompiledRule } from "./rule-types.js";
 
-/** How many steps one rule may take: some tens of milliseconds. */
-const STEPS_MAX = 1_000_000;
-
-/** Whether a rule holds; where that could not be found out, why. */
+/** The result of a rule, and why it could not be evaluated. */
 export type RuleOutcome = { readonly holds: true } | { readonly holds: false; readonly because?: string };
+
+/** Maximum number of steps of one rule: some tens of milliseconds. */
+const STEPS_MAX = 1_000_000;
 
 const HOLDS: RuleOutcome = { holds: true };
 const DOES_NOT_HOLD: RuleOutcome = { holds: false };
 
-/** A rule that is only run where it can't take long, by the sizes of what it is run on. Never throws. */
+/** Returns a rule that only runs if the size of its input allows it to end in time. Never throws. */
 export function boundedRule(
   compiled: CompiledRule,
   stepsMax = STEPS_MAX,
@@ -31,40 +32,9 @@ export function boundedRule(
   };
 }
 
-function isAffordable(
-  growth: Growth,
-  { tree, patternSteps }: CompiledRule,
-  variables: Record<string, unknown>,
-  stepsMax: number,
-): boolean {
-  if (growth.byValue && quickBound(growth, variables.value) <= stepsMax) return true;
-  return ruleCost(tree, variables, patternSteps) <= stepsMax;
-}
-
-/**
- * Why a rule could not be worked out on what was handed in, for an agent that has not written it: the language
- * speaks of overloads and predicates.
- */
-
-const TYPES: ReadonlyMap<string, string> = new Map([
-  ["string", "a text"],
-  ["int", "a whole number"],
-  ["uint", "a whole number"],
-  ["double", "a number"],
-  ["bool", "true or false"],
-  ["null", "null"],
-  ["list", "a list"],
-  ["map", "an object"],
-  ["dyn", "a value"],
-  ["evidence", "the evidence"],
-  ["params", "the parameters"],
-  ["session", "the session"],
-  ["type", "a type"],
-]);
-
 type Say = (parts: readonly string[]) => string;
 
-/** What the language says, by its beginning, and the same in plain words. */
+/** CEL's messages by their beginning, with the same in plain words. */
 const WORDS: readonly (readonly [RegExp, Say])[] = [
   [/^no such overload: !(.+)$/s, ([of = ""]) => `"not" (!) is for true or false, not for ${typeInWords(of)}`],
   [/^no such overload: -(.+)$/s, ([of = ""]) => `${typeInWords(of)} has no minus`],
@@ -91,15 +61,47 @@ const WORDS: readonly (readonly [RegExp, Say])[] = [
   [/^string\.\w+\(.*index out of range/, () => "the text is shorter than the part that is asked for"],
 ];
 
-/** What went wrong, as part of a sentence. */
+/** Returns why an evaluation failed, as part of a sentence. */
 export function failureInWords(error: unknown): string {
-  // Below its first line the language draws a picture of the rule.
+  // After its first line, CEL's message quotes the rule.
   const said = (error instanceof Error ? error.message : String(error)).replace(/\n\n>[\s\S]*$/, "");
   for (const [pattern, say] of WORDS) {
     const found = pattern.exec(said);
     if (found !== null) return say(found.slice(1));
   }
   return said.replace(/\n[\s\S]*$/, "").replace(/dyn<(\w+)>/g, "$1");
+}
+
+function isAffordable(
+  growth: Growth,
+  { tree, patternSteps }: CompiledRule,
+  variables: Record<string, unknown>,
+  stepsMax: number,
+): boolean {
+  if (growth.byValue && quickBound(growth, variables.value) <= stepsMax) return true;
+  return ruleCost(tree, variables, patternSteps) <= stepsMax;
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ["string", "a text"],
+  ["int", "a whole number"],
+  ["uint", "a whole number"],
+  ["double", "a number"],
+  ["bool", "true or false"],
+  ["null", "null"],
+  ["list", "a list"],
+  ["map", "an object"],
+  ["dyn", "a value"],
+  ["evidence", "the evidence"],
+  ["params", "the parameters"],
+  ["session", "the session"],
+  ["type", "a type"],
+]);
+
+/** Returns a CEL type in words: `dyn<list<string>>` is a list. */
+function typeInWords(type: string): string {
+  const name = /^(?:dyn<)?(\w+)/.exec(type)?.[1] ?? type;
+  return TYPES.get(name) ?? type;
 }
 
 function unfit(called: string, args: string): string {
@@ -113,10 +115,4 @@ function unfit(called: string, args: string): string {
 
 function wantsBool(of: string): string {
   return `true or false is wanted where there is ${typeInWords(of)}`;
-}
-
-/** `dyn<list<string>>` is a list. */
-function typeInWords(type: string): string {
-  const name = /^(?:dyn<)?(\w+)/.exec(type)?.[1] ?? type;
-  return TYPES.get(name) ?? type;
 }

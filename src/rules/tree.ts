@@ -1,5 +1,7 @@
+/** Reads CEL's syntax tree: children, constants, macros and bindings, and a bound on the length of its type names. */
 import type { ASTNode } from "@marcbachmann/cel-js";
-/** The parts of a node, in their order. */
+
+/** Returns the parts of a node, in order. */
 export function childrenOf(node: ASTNode): readonly ASTNode[] {
   switch (node.op) {
     case "value":
@@ -24,17 +26,17 @@ export function childrenOf(node: ASTNode): readonly ASTNode[] {
   }
 }
 
-/** All nodes of a tree, the whole first. Its depth is bounded by the parser. */
+/** Returns all nodes of a tree, the root first. The parser limits its depth. */
 export function nodesOf(root: ASTNode): ASTNode[] {
   return [root, ...childrenOf(root).flatMap(nodesOf)];
 }
 
-/** The text that a node is, where it is one. */
+/** Returns the text of a constant; undefined for other nodes. */
 export function literalText(node: ASTNode | undefined): string | undefined {
   return node?.op === "value" && typeof node.args === "string" ? node.args : undefined;
 }
 
-/** The variable and the key of `variable.key` and `variable["key"]`. */
+/** Returns the variable and the key of `variable.key` and `variable["key"]`. */
 export function memberOf(node: ASTNode): { readonly of: string; readonly key: string | undefined } | undefined {
   if (node.op === "." && node.args[0].op === "id") return { of: node.args[0].args, key: node.args[1] };
   if (node.op === "[]" && node.args[0].op === "id") {
@@ -47,9 +49,9 @@ export function memberOf(node: ASTNode): { readonly of: string; readonly key: st
 export interface Comprehension {
   readonly range: ASTNode;
   readonly variable: string;
-  /** What is worked out for each element. */
+  /** The expression for each element. */
   readonly body: readonly ASTNode[];
-  /** Whether the result has an element for each: `map`, `filter`. */
+  /** The kind of result. */
   readonly gives: "bool" | "elements" | "results";
 }
 
@@ -61,7 +63,7 @@ const MACROS = new Map<string, Comprehension["gives"]>([
   ["filter", "elements"],
 ]);
 
-/** What a node goes through, where it is such a macro. */
+/** Returns the macro that a node is, if it is one. */
 export function comprehensionOf(node: ASTNode): Comprehension | undefined {
   if (node.op !== "rcall") return undefined;
   const [name, range, [variable, ...body]] = node.args;
@@ -70,14 +72,14 @@ export function comprehensionOf(node: ASTNode): Comprehension | undefined {
   return { range, variable: variable.args, body, gives };
 }
 
-/** A name that is given to a value for the length of an expression: `cel.bind(name, value, body)`. */
+/** A name for a value inside an expression: `cel.bind(name, value, body)`. */
 export interface Binding {
   readonly variable: string;
   readonly value: ASTNode;
   readonly body: ASTNode;
 }
 
-/** The binding that a node is. */
+/** Returns the binding that a node is, if it is one. */
 export function bindingOf(node: ASTNode): Binding | undefined {
   if (node.op !== "rcall" || node.args[0] !== "bind" || node.args[1].op !== "id") return undefined;
   const [variable, value, body] = node.args[2];
@@ -85,32 +87,32 @@ export function bindingOf(node: ASTNode): Binding | undefined {
   return { variable: variable.args, value, body };
 }
 
-/** How long the name of a value's type may become, in characters. A rule of all its nodes comes to a third of that. */
+/** Maximum length of a type's name, in characters. A rule with the maximum number of nodes reaches a third of it. */
 export const TYPE_SIZE_MAX = 10_000;
 
-/** How long the names of the types of variables are, by the names that a rule binds. */
-type Scope = ReadonlyMap<string, number>;
-
-/** The longest name of a type that is declared: `map<string, dyn>`, with some room. */
-const DECLARED = 20;
-/** What `list<>` and `map<, >` add to what they hold. */
-const AROUND = 7;
-
 /**
- * Returns how long the longest name of a type in a rule can become, in characters. The language writes types out in full,
- * and `cel.bind(b, {a: a}, cel.bind(c, {b: b}, …))` doubles them with each name: thirty of them take gigabytes. So this is
- * counted on the tree, before types are checked.
+ * Returns the maximum length of a type's name in a rule, in characters. CEL writes types out in full, and `cel.bind(b,
+ * {a: a}, cel.bind(c, {b: b}, …))` doubles them with each name: thirty of them take gigabytes. So this is computed on
+ * the tree before types are checked.
  */
 export function typeSize(tree: ASTNode): number {
   return sizes(tree, new Map()).longest;
 }
 
+/** The lengths of the types of bound names. */
+type Scope = ReadonlyMap<string, number>;
+
 interface Sizes {
-  /** Of the node's own type. */
+  /** The length of the node's own type. */
   readonly own: number;
-  /** Of the longest type below the node, its own included. */
+  /** The longest type in the node. */
   readonly longest: number;
 }
+
+/** Longest name of a declared type, `map<string, dyn>`, with a margin. */
+const DECLARED = 20;
+/** The characters that `list<>` and `map<, >` add. */
+const AROUND = 7;
 
 function sizes(node: ASTNode, scope: Scope): Sizes {
   if (node.op === "value") return only(DECLARED);
@@ -136,18 +138,18 @@ function sizes(node: ASTNode, scope: Scope): Sizes {
   return of(longestOwn(keys) + longestOwn(values) + AROUND, parts);
 }
 
-function withName(scope: Scope, name: string, size: number): Scope {
-  return new Map([...scope, [name, size]]);
-}
-
-function longestOwn(parts: readonly Sizes[]): number {
-  return Math.max(0, ...parts.map(({ own }) => own));
-}
-
 function only(own: number): Sizes {
   return { own, longest: own };
 }
 
+function withName(scope: Scope, name: string, size: number): Scope {
+  return new Map([...scope, [name, size]]);
+}
+
 function of(own: number, parts: readonly Sizes[]): Sizes {
   return { own, longest: Math.max(own, ...parts.map(({ longest }) => longest)) };
+}
+
+function longestOwn(parts: readonly Sizes[]): number {
+  return Math.max(0, ...parts.map(({ own }) => own));
 }

@@ -1,14 +1,9 @@
+/** The validators that gates can name, such as `greater_than_0`, as rules in CEL. */
 import type { FieldType } from "../workflow/structure.js";
 import { PythonFault } from "./python-tokens.js";
 
-/** How a named validator reads, for a field of a type; undefined where it doesn't go with that type. */
+/** Returns a validator's rule for a type of field; undefined if it doesn't fit the type. */
 type Template = (type: FieldType) => string | undefined;
-
-/** Types of what has a size: characters that are seen, elements and members that say something. */
-const SIZED: ReadonlySet<FieldType> = new Set(["string", "list", "object", "any"]);
-const isNumber = (type: FieldType) => type === "integer" || type === "number" || type === "any";
-
-const NON_EMPTY: Template = (type) => (SIZED.has(type) ? "size(visible(value)) > 0" : undefined);
 
 const ABOVE_0: Template = (type) => {
   // Of which type the value is shows at the gate, and a text is no number: "0" least of all.
@@ -18,7 +13,14 @@ const ABOVE_0: Template = (type) => {
   return isNumber(type) ? "value > 0" : NON_EMPTY(type);
 };
 
-/** The validators whose names are whole. */
+const isNumber = (type: FieldType) => type === "integer" || type === "number" || type === "any";
+
+/** Types with a size: visible characters, or items with content. */
+const SIZED: ReadonlySet<FieldType> = new Set(["string", "list", "object", "any"]);
+
+const NON_EMPTY: Template = (type) => (SIZED.has(type) ? "size(visible(value)) > 0" : undefined);
+
+/** Validators without a parameter in their name. */
 const PLAIN: ReadonlyMap<string, Template> = new Map([
   ["is_true", (type) => (type === "boolean" || type === "any" ? "value == true" : undefined)],
   ["greater_than_0", ABOVE_0],
@@ -27,7 +29,7 @@ const PLAIN: ReadonlyMap<string, Template> = new Map([
   ["in_range", (type) => (isNumber(type) ? "value >= params.min && value <= params.max" : undefined)],
 ]);
 
-/** Those whose names end in what they compare with. */
+/** Validators whose name ends in a parameter. */
 const PATTERNED: readonly (readonly [name: string, pattern: RegExp, template: (end: string) => Template])[] = [
   [
     "min_length_N",
@@ -42,13 +44,13 @@ const PATTERNED: readonly (readonly [name: string, pattern: RegExp, template: (e
   ["equals_X", /^equals_(.+)$/, (x) => (type) => equals(x, type)],
 ];
 
-/** The names of all validators that are built in, `N` and `X` standing for what is compared with. */
+/** The names of all built-in validators, with `N` and `X` for the parameter. */
 export const VALIDATOR_NAMES: readonly string[] = [...PLAIN.keys(), ...PATTERNED.map(([name]) => name)];
 
-/** The validators that stand for a check against reality. */
+/** Validators that stand for a check against reality. */
 export const VERIFYING_VALIDATORS: ReadonlySet<string> = new Set(["file_exists", "directory_exists"]);
 
-/** What a built-in validator says of `value`, in CEL. */
+/** Returns the rule of a built-in validator in CEL; undefined if there is no validator of that name. */
 export function namedValidator(name: string, type: FieldType): { readonly cel: string | undefined } | undefined {
   const plain = PLAIN.get(name);
   if (plain !== undefined) return { cel: plain(type) };
@@ -59,20 +61,29 @@ export function namedValidator(name: string, type: FieldType): { readonly cel: s
   return undefined;
 }
 
-/** Whether a text can only be meant as a validator's name: a single word that no rule consists of. */
+/** Checks whether a text can only be the name of a validator: a single word that is not a rule. */
 export function isValidatorName(text: string): boolean {
   return /^[A-Za-z_][\w.-]*$/.test(text) && !["value", "true", "false"].includes(text) && !/^value\./.test(text);
 }
 
-/** Names that may have been meant, with the numbers of the name that was given. */
+/** Returns validator names for a suggestion, with the numbers of the given name. */
 export function likelyNames(name: string): string[] {
   const number = /\d+/.exec(name)?.[0] ?? "1";
   return [...VALIDATOR_NAMES, ...VERIFYING_VALIDATORS].map((candidate) => candidate.replace(/_N$/, `_${number}`));
 }
 
+/** Returns a constant in CEL. Throws `PythonFault` for a text that is not valid Unicode. */
+export function constantToCel(value: string | number | bigint | boolean | null, at = 0): string {
+  if (typeof value === "bigint") return `${value}`;
+  if (typeof value === "number")
+    return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
+  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) throw new PythonFault(at, "a text that is no Unicode");
+  return JSON.stringify(value);
+}
+
 function equals(x: string, type: FieldType): string | undefined {
   const literal = /^(?:true|false)$/.test(x) || /^-?\d{1,15}(?:\.\d{1,15})?$/.test(x) ? x : undefined;
-  // Half a character is no text that anybody can hand in.
+  // Nobody can submit a lone surrogate.
   if (/\p{Surrogate}/u.test(x)) return undefined;
   switch (type) {
     case "string":
@@ -87,13 +98,4 @@ function equals(x: string, type: FieldType): string | undefined {
     default:
       return undefined;
   }
-}
-
-/** A constant as the language writes it. Throws `PythonFault` for a text that is no Unicode. */
-export function constantToCel(value: string | number | bigint | boolean | null, at = 0): string {
-  if (typeof value === "bigint") return `${value}`;
-  if (typeof value === "number")
-    return Number.isInteger(value) && Math.abs(value) < 1e21 ? value.toFixed(1) : `${value}`;
-  if (typeof value === "string" && /\p{Surrogate}/u.test(value)) throw new PythonFault(at, "a text that is no Unicode");
-  return JSON.stringify(value);
 }

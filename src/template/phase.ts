@@ -1,20 +1,19 @@
+/** The values of the placeholders for phases and tasks from a plan. */
 import type { PHASE_PLACEHOLDERS, TASK_PLACEHOLDERS } from "../workflow/placeholders.js";
 import type { PhaseDefinition, TaskDefinition } from "../workflow/structure.js";
 import { renderTemplate, type TemplateValues } from "./template.js";
-
-/** What stands where a plan says nothing of a duration. */
-const NO_DURATION = "Variable";
-/** What stands where a task has no dependencies. */
-const NO_DEPENDENCIES = "None";
-
-/** What stands where there is no phase after this one. */
-const NO_PHASE = "None";
 
 /** A value for each of these names. */
 type ValuesOf<Names extends readonly string[]> = TemplateValues &
   Readonly<Record<Names[number], TemplateValues[string]>>;
 
-/** What the template of phases shows of one; `next` is the number of the phase after it, if there is one. */
+/** The duration if the plan has none. */
+const NO_DURATION = "Variable";
+
+/** The number of the next phase if there is none. */
+const NO_PHASE = "None";
+
+/** Returns the values for a phase template; `next` is the number of the next phase, if there is one. */
 export function phaseValues(phase: PhaseDefinition, next: number | undefined): ValuesOf<typeof PHASE_PLACEHOLDERS> {
   const { number, name, plan, tasks, gate } = phase;
   return {
@@ -28,7 +27,10 @@ export function phaseValues(phase: PhaseDefinition, next: number | undefined): V
   };
 }
 
-/** What the template of tasks shows of one. Its id is the plan's own, the phase's number the session's. */
+/** The dependencies of a task without any. */
+const NO_DEPENDENCIES = "None";
+
+/** Returns the values for a task template. The task's id is the plan's, the phase's number is the session's. */
 export function taskValues(phase: PhaseDefinition, task: TaskDefinition): ValuesOf<typeof TASK_PLACEHOLDERS> {
   const { number, name, plan } = task;
   return {
@@ -45,12 +47,12 @@ export function taskValues(phase: PhaseDefinition, task: TaskDefinition): Values
   };
 }
 
-/** The text of a phase out of a plan; `next` is the number of the phase after it, if there is one. */
+/** Returns the text of a phase from a plan; `next` is the number of the next phase, if there is one. */
 export function renderPhase(template: string, phase: PhaseDefinition, next: number | undefined): string {
   return renderTemplate(template, phaseValues(phase, next));
 }
 
-/** The text of a task out of a plan. */
+/** Returns the text of a task from a plan. */
 export function renderTask(template: string, phase: PhaseDefinition, task: TaskDefinition): string {
   return renderTemplate(template, taskValues(phase, task));
 }

@@ -1,17 +1,21 @@
-/** What is put in the place of placeholders, by their names: a list becomes a checklist. */
+/** Fills the placeholders of a template in one pass. */
+
+/** Values by the names of placeholders. A list becomes a checklist. */
 export type TemplateValues = Readonly<Record<string, string | number | readonly string[]>>;
 
+// Codes of characters.
+const CLOSE = 0x5d;
+
 /**
- * Puts values in the place of a template's placeholders: names in capitals, in brackets, such as
- * `[TASK_NAME]`. One pass: what stands in a value is plain text, whatever it looks like. A placeholder
- * without a value stays as it is, and so does prose in brackets.
+ * Replaces the placeholders of a template: names in capitals, in brackets, such as `[TASK_NAME]`. Values are never
+ * expanded themselves. Placeholders without a value and other text in brackets stay as they are.
  *
- * A list becomes a Markdown checklist, an empty one the word `None`.
+ * A list becomes a Markdown checklist, an empty list the word `None`.
  */
 export function renderTemplate(template: string, values: TemplateValues): string {
   let rendered = "";
   let from = 0;
-  // By hand: `replace` with a function takes twice the time, most of it for the calls.
+  // `replace` with a function takes twice the time.
   for (let open = template.indexOf("["); open !== -1; open = template.indexOf("[", open + 1)) {
     const close = endOfName(template, open + 1);
     if (close === open + 1 || template.charCodeAt(close) !== CLOSE) continue;
@@ -24,13 +28,16 @@ export function renderTemplate(template: string, values: TemplateValues): string
   return from === 0 ? template : rendered + template.slice(from);
 }
 
-// Codes of characters.
-const CLOSE = 0x5d;
-const UNDERSCORE = 0x5f;
 const [A, Z] = [0x41, 0x5a] as const;
+
+const UNDERSCORE = 0x5f;
+
 const [ZERO, NINE] = [0x30, 0x39] as const;
 
-/** Where a name of capitals, digits and underscores that begins here with a letter ends; here, if none does. */
+/**
+ * Returns the end of a name of capitals, digits and underscores that begins at `start` with a letter; `start` if there
+ * is none.
+ */
 function endOfName(text: string, start: number): number {
   let end = start;
   for (;;) {
@@ -46,7 +53,7 @@ function asText(value: TemplateValues[string]): string {
   return typeof value === "number" ? String(value) : checklist(value);
 }
 
-/** Further lines of an item are indented, so that they stay part of it. */
+/** Returns a checklist. Further lines of an item are indented, so that they stay part of it. */
 function checklist(items: readonly string[]): string {
   if (items.length === 0) return "None";
   return items.map((item) => `- [ ] ${item.replaceAll("\n", "\n  ")}`).join("\n");

@@ -10,6 +10,8 @@ import { parseRelativePath } from "../workflow/names.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { refuseTwice, sha256, shownPath, subjectsOf } from "./subject.js";
 
+const NAME = "changed_since_phase_start";
+
 const params = z.strictObject({
   /** A file or folder that must have changed. */
   path: textParam.optional(),
@@ -17,16 +19,14 @@ const params = z.strictObject({
   paths: z.array(textParam).min(1).max(100).optional(),
   /** A folder in which the files lie that the evidence field names, a path or a list of them. */
   within: textParam.optional(),
-  /** Whether a file that has gone, or has been emptied, counts as changed. */
+  /** True if a file that has gone, or has been emptied, counts as changed. */
   allow_deleted: z.boolean().optional(),
 });
-type Params = z.infer<typeof params>;
 
-const NAME = "changed_since_phase_start";
 /** What `snapshot` records: paths and digests. A list, so that no file's name is a key. */
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
-/** Whether there are contents in files that none of them had when the phase was entered. */
+/** Checks whether there are contents in files that none of them had when the phase was entered. */
 export function changedSincePhaseStart(wall: Wall): Verifier {
   return defineVerifier({
     name: NAME,
@@ -67,6 +67,8 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
   });
 }
 
+type Params = z.infer<typeof params>;
+
 /** Without the evidence: what is hashed must be known when the phase begins. */
 function checkParams(given: Params): void {
   const ways = [given.path, given.paths, given.within].filter((way) => way !== undefined);
@@ -85,101 +87,6 @@ function namedPaths({ path, paths, within }: Params): readonly string[] {
   return (paths ?? [path ?? within ?? ""]).map((each) => (hasPlaceholder(each) ? each : parseRelativePath(each)));
 }
 
-function claimed(within: string, value: JsonValue | undefined): readonly string[] {
-  return subjectsOf({}, value).map((path) => {
-    const checked = parseRelativePath(path);
-    if (isAtOrBelow(parseRelativePath(within), checked)) return checked;
-    throw wrongParam(NAME, "within", `${shownPath(checked)} does not lie in ${shownPath(within)}`);
-  });
-}
-
-/** The signature of a file that is named; undefined if there is none, or a folder. */
-async function fileAt(wall: Wall, path: string): Promise<FileSignature | undefined> {
-  try {
-    return await wall.signature(path);
-  } catch (error) {
-    if (isPhasegateError(error, "PATH_REFUSED")) return undefined;
-    throw error;
-  }
-}
-
-function describe(changes: readonly Change[], wanted: readonly string[]): string {
-  const told = changes.filter((change) => wanted.some((path) => isAtOrBelow(path, change.path)));
-  const first = told.slice(0, 5).map(({ kind, path }) => `${shownPath(path)} ${kind}`);
-  return [...first, ...(told.length > 5 ? [`${told.length - 5} more`] : [])].join(", ");
-}
-
-/** Whether there is something that no file had before: contents that only go from name to name are nobody's work. */
-function isNewContent(kind: Change["kind"]): boolean {
-  return kind === "created" || kind === "changed";
-}
-
-const RENAMED = "has nothing but old contents under a new name";
-const SWAPPED = "has nothing new, but contents that another file had";
-const RESTORED = "has nothing new (it is as it was when this phase was entered before)";
-
-function complaint(unchanged: readonly string[], changes: readonly Change[]): string {
-  return unchanged
-    .map((path) => {
-      const was = (kind: Change["kind"]) =>
-        changes.some((change) => change.kind === kind && isAtOrBelow(path, change.path));
-      return `${shownPath(path)} ${howUnchanged(was)} since this phase was entered`;
-    })
-    .join("; ");
-}
-
-function howUnchanged(was: (kind: Change["kind"]) => boolean): string {
-  if (was("renamed")) return RENAMED;
-  if (was("swapped")) return SWAPPED;
-  if (was("restored")) return RESTORED;
-  return was("deleted") ? "was only deleted or emptied" : "has not changed";
-}
-
-/** What has become of a file. */
-interface Change {
-  readonly path: string;
-  /**
-   * `renamed` is a new file, and `swapped` an old one, with contents that a file had before: another name for
-   * them, and no new bytes. `restored` is a file that is again as it was when the phase was entered before.
-   */
-  readonly kind: "created" | "changed" | "renamed" | "swapped" | "restored" | "deleted";
-}
-
-type Digests = ReadonlyMap<string, string>;
-
-/** What differs between two states of files, by path and digest; `earlier` are states from before the first of the two. */
-function changesBetween(before: Digests, now: Digests, earlier: readonly Digests[] = []): Change[] {
-  const changes: Change[] = [];
-  const known = new Set([before, ...earlier].flatMap((state) => [...state.values()]));
-  const wasSo = (path: string) => earlier.some((state) => state.get(path) === now.get(path));
-  for (const [path, digest] of now) {
-    const was = before.get(path);
-    if (was === digest) continue;
-    if (!known.has(digest)) changes.push({ path, kind: was === undefined ? "created" : "changed" });
-    else if (wasSo(path)) changes.push({ path, kind: "restored" });
-    else changes.push({ path, kind: was === undefined ? "renamed" : "swapped" });
-  }
-  for (const path of before.keys()) {
-    if (!now.has(path)) changes.push({ path, kind: wasSo(path) ? "restored" : "deleted" });
-  }
-  return changes;
-}
-
-/** Whether a path is another one or lies below it; `.` is above all. Both as `parseRelativePath` gives them. */
-function isAtOrBelow(above: string, path: string): boolean {
-  return above === "." || path === above || path.startsWith(`${above}/`);
-}
-
-/** How much is hashed. */
-const FILES_MAX = 2_000;
-const FOLDERS_MAX = 2_000;
-const FILE_BYTES_MAX = 64 * 2 ** 20;
-const ALL_BYTES_MAX = 256 * 2 ** 20;
-/** What is never looked into: it changes by itself, or isn't anybody's work. */
-const LEFT_OUT = new Set([".git", "node_modules"]);
-/** Sixteen bytes tell two contents apart; whoever makes them meet has only proved nothing to have changed. */
-const DIGITS = 32;
-
 interface Hashing {
   readonly wall: Wall;
   readonly signal: AbortSignal | undefined;
@@ -189,7 +96,7 @@ interface Hashing {
 }
 
 /**
- * The contents of files, and of all files below folders, by their paths. Links are neither taken nor
+ * Returns the contents of files, and of all files below folders, by their paths. Links are neither taken nor
  * followed: one file has one name. What isn't there is left out, and so is an empty file, or one of NUL bytes alone, which is
  * as good as none. Throws `TOO_LARGE` for more than can be hashed at a gate, and `PATH_REFUSED`.
  */
@@ -205,29 +112,6 @@ async function digestsOf(
     else await addFile(hashing, path);
   }
   return hashing.digests;
-}
-
-async function addFolder(hashing: Hashing, folder: string): Promise<void> {
-  hashing.folders += 1;
-  if (hashing.folders > FOLDERS_MAX) throw tooMuch(`more than ${FOLDERS_MAX} folders`, FOLDERS_MAX);
-  for (const { path, kind } of await hashing.wall.list(folder)) {
-    if (kind === "refused" || LEFT_OUT.has(path.slice(path.lastIndexOf("/") + 1))) continue;
-    if (await hashing.wall.isLink(path)) continue;
-    if (kind === "folder") await addFolder(hashing, path);
-    else await addFile(hashing, path);
-  }
-}
-
-async function addFile(hashing: Hashing, path: string): Promise<void> {
-  hashing.signal?.throwIfAborted();
-  const signature = await hashing.wall.signature(path);
-  if (signature === undefined || signature.size === 0) return;
-  hashing.bytes += signature.size;
-  if (hashing.digests.size >= FILES_MAX) throw tooMuch(`more than ${FILES_MAX} files`, FILES_MAX);
-  if (hashing.bytes > ALL_BYTES_MAX) throw tooMuch(`more than ${ALL_BYTES_MAX} bytes`, ALL_BYTES_MAX);
-  const { bytes } = await hashing.wall.readBytes(path, { maxBytes: FILE_BYTES_MAX });
-  if (bytes.every((byte) => byte === 0)) return;
-  hashing.digests.set(path, sha256(bytes).slice(0, DIGITS));
 }
 
 /** A link that is made after the phase has begun would show an old file under a new name. */
@@ -249,9 +133,132 @@ async function isFolder(wall: Wall, path: string): Promise<boolean> {
   }
 }
 
+const FOLDERS_MAX = 2_000;
+
+/** What is never looked into: it changes by itself, or isn't anybody's work. */
+const LEFT_OUT = new Set([".git", "node_modules"]);
+
+async function addFolder(hashing: Hashing, folder: string): Promise<void> {
+  hashing.folders += 1;
+  if (hashing.folders > FOLDERS_MAX) throw tooMuch(`more than ${FOLDERS_MAX} folders`, FOLDERS_MAX);
+  for (const { path, kind } of await hashing.wall.list(folder)) {
+    if (kind === "refused" || LEFT_OUT.has(path.slice(path.lastIndexOf("/") + 1))) continue;
+    if (await hashing.wall.isLink(path)) continue;
+    if (kind === "folder") await addFolder(hashing, path);
+    else await addFile(hashing, path);
+  }
+}
+
 function tooMuch(what: string, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `there are ${what} to be hashed`, {
     remedy: "Let the gate name a smaller folder, or the files.",
     details: { bytes: limit + 1, limit },
   });
+}
+
+/** How much is hashed. */
+const FILES_MAX = 2_000;
+
+const ALL_BYTES_MAX = 256 * 2 ** 20;
+
+const FILE_BYTES_MAX = 64 * 2 ** 20;
+
+/** Sixteen bytes tell two contents apart; whoever makes them meet has only proved nothing to have changed. */
+const DIGITS = 32;
+
+async function addFile(hashing: Hashing, path: string): Promise<void> {
+  hashing.signal?.throwIfAborted();
+  const signature = await hashing.wall.signature(path);
+  if (signature === undefined || signature.size === 0) return;
+  hashing.bytes += signature.size;
+  if (hashing.digests.size >= FILES_MAX) throw tooMuch(`more than ${FILES_MAX} files`, FILES_MAX);
+  if (hashing.bytes > ALL_BYTES_MAX) throw tooMuch(`more than ${ALL_BYTES_MAX} bytes`, ALL_BYTES_MAX);
+  const { bytes } = await hashing.wall.readBytes(path, { maxBytes: FILE_BYTES_MAX });
+  if (bytes.every((byte) => byte === 0)) return;
+  hashing.digests.set(path, sha256(bytes).slice(0, DIGITS));
+}
+
+type Digests = ReadonlyMap<string, string>;
+
+/** What has become of a file. */
+interface Change {
+  readonly path: string;
+  /**
+   * `renamed` is a new file, and `swapped` an old one, with contents that a file had before: another name for
+   * them, and no new bytes. `restored` is a file that is again as it was when the phase was entered before.
+   */
+  readonly kind: "created" | "changed" | "renamed" | "swapped" | "restored" | "deleted";
+}
+
+/** Returns what differs between two states of files, by path and digest; `earlier` are states from before the first of the two. */
+function changesBetween(before: Digests, now: Digests, earlier: readonly Digests[] = []): Change[] {
+  const changes: Change[] = [];
+  const known = new Set([before, ...earlier].flatMap((state) => [...state.values()]));
+  const wasSo = (path: string) => earlier.some((state) => state.get(path) === now.get(path));
+  for (const [path, digest] of now) {
+    const was = before.get(path);
+    if (was === digest) continue;
+    if (!known.has(digest)) changes.push({ path, kind: was === undefined ? "created" : "changed" });
+    else if (wasSo(path)) changes.push({ path, kind: "restored" });
+    else changes.push({ path, kind: was === undefined ? "renamed" : "swapped" });
+  }
+  for (const path of before.keys()) {
+    if (!now.has(path)) changes.push({ path, kind: wasSo(path) ? "restored" : "deleted" });
+  }
+  return changes;
+}
+
+function claimed(within: string, value: JsonValue | undefined): readonly string[] {
+  return subjectsOf({}, value).map((path) => {
+    const checked = parseRelativePath(path);
+    if (isAtOrBelow(parseRelativePath(within), checked)) return checked;
+    throw wrongParam(NAME, "within", `${shownPath(checked)} does not lie in ${shownPath(within)}`);
+  });
+}
+
+/** Checks whether a path is another one or lies below it; `.` is above all. Both as `parseRelativePath` gives them. */
+function isAtOrBelow(above: string, path: string): boolean {
+  return above === "." || path === above || path.startsWith(`${above}/`);
+}
+
+/** Checks whether there is something that no file had before: contents that only go from name to name are nobody's work. */
+function isNewContent(kind: Change["kind"]): boolean {
+  return kind === "created" || kind === "changed";
+}
+
+/** Returns the signature of a file that is named; undefined if there is none, or a folder. */
+async function fileAt(wall: Wall, path: string): Promise<FileSignature | undefined> {
+  try {
+    return await wall.signature(path);
+  } catch (error) {
+    if (isPhasegateError(error, "PATH_REFUSED")) return undefined;
+    throw error;
+  }
+}
+
+function describe(changes: readonly Change[], wanted: readonly string[]): string {
+  const told = changes.filter((change) => wanted.some((path) => isAtOrBelow(path, change.path)));
+  const first = told.slice(0, 5).map(({ kind, path }) => `${shownPath(path)} ${kind}`);
+  return [...first, ...(told.length > 5 ? [`${told.length - 5} more`] : [])].join(", ");
+}
+
+function complaint(unchanged: readonly string[], changes: readonly Change[]): string {
+  return unchanged
+    .map((path) => {
+      const was = (kind: Change["kind"]) =>
+        changes.some((change) => change.kind === kind && isAtOrBelow(path, change.path));
+      return `${shownPath(path)} ${howUnchanged(was)} since this phase was entered`;
+    })
+    .join("; ");
+}
+
+const RENAMED = "has nothing but old contents under a new name";
+const SWAPPED = "has nothing new, but contents that another file had";
+const RESTORED = "has nothing new (it is as it was when this phase was entered before)";
+
+function howUnchanged(was: (kind: Change["kind"]) => boolean): string {
+  if (was("renamed")) return RENAMED;
+  if (was("swapped")) return SWAPPED;
+  if (was("restored")) return RESTORED;
+  return was("deleted") ? "was only deleted or emptied" : "has not changed";
 }

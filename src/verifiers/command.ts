@@ -15,6 +15,23 @@ import { COMMAND_VARIABLES, type VerifierRules } from "./rules.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 import { harmless, outputLines, sha256, shownCommand, shownPath, withoutEscapes } from "./subject.js";
 
+/** What the host says of commands. */
+interface CommandHost {
+  /** The real path of the project. */
+  readonly root: string;
+  /** Absolute paths by the names that gates may use. */
+  readonly commands: ReadonlyMap<string, string>;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly maxOutputBytes: number;
+  /** Returns all that a command gets from the environment. */
+  environmentFor(executable: string): Record<string, string>;
+  /** Returns a text in which the project's place on this machine doesn't stand. */
+  withoutRoot(text: string): string;
+}
+
+const NAME = "command";
+
 /** What the output of a command must show: a pattern so often, or a rule. */
 const outputParams = z
   .strictObject({
@@ -32,31 +49,6 @@ const outputParams = z
     return z.NEVER;
   });
 
-type OutputParams = z.infer<typeof outputParams>;
-
-/** Throws `INVALID_INPUT` for a pattern or a rule that can't be used. */
-function checkOutput(verifier: string, params: OutputParams, rules: VerifierRules): void {
-  if ("rule" in params) rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES);
-  else checkPattern(verifier, params);
-}
-
-/** What is wrong with the output of a command; undefined if nothing is. */
-async function judgeOutput(
-  verifier: string,
-  params: OutputParams,
-  variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
-  rules: VerifierRules,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  if ("rule" in params) {
-    const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
-    return fault === undefined ? undefined : `of its output the rule ${harmless(params.rule)} ${fault}`;
-  }
-  const found = await countMatches(verifier, params, variables.output, signal);
-  const { ok, wanted } = isOftenEnough(found, params);
-  return ok ? undefined : `its output matches ${shownPath(params.pattern)} ${found} times; wanted: ${wanted}`;
-}
-
 const params = z.strictObject({
   /** The command and its arguments, each an element of its own: no shell reads them. */
   argv: z.array(z.string()).min(1).max(1000),
@@ -68,14 +60,11 @@ const params = z.strictObject({
   timeout_ms: z.int().min(1).optional(),
   /** What its output must show. */
   output: outputParams.optional(),
-  /** Whether evidence may make an option of an argument. */
+  /** True if evidence may make an option of an argument. */
   allow_options: z.boolean().optional(),
 });
-type Params = z.infer<typeof params>;
 
-const NAME = "command";
-
-/** How a command ends, and what it writes. Only commands on the host's list are run. */
+/** Returns how a command ends, and what it writes. Only commands on the host's list are run. */
 export function command(host: CommandHost, rules: VerifierRules): Verifier {
   return defineVerifier({
     name: NAME,
@@ -112,58 +101,6 @@ export function command(host: CommandHost, rules: VerifierRules): Verifier {
   });
 }
 
-function resultOf({ argv }: Params, result: ProcessResult, shownText: string, wrong: string | undefined): VerifyResult {
-  const ran = shownCommand(argv);
-  return {
-    ok: wrong === undefined,
-    message: wrong === undefined ? `${ran} ended as it should` : `${ran}: ${wrong}`,
-    ran,
-    ...(result.exit === undefined ? {} : { exit: result.exit }),
-    digest: sha256(result.output),
-    output: outputLines(shownText),
-  };
-}
-
-/** What is wrong with how it ended; undefined if nothing is. */
-function ending({ exit, killedBy, stopped }: ProcessResult, given: Params, host: CommandHost): string | undefined {
-  const wanted = given.exit ?? 0;
-  if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? host.timeoutMs} ms`;
-  if (stopped === "output") return `it was stopped: it wrote more than ${host.maxOutputBytes} bytes`;
-  if (exit === undefined) return `it was ended by ${killedBy}`;
-  return exit === wanted ? undefined : `it ended with exit code ${exit}, and ${wanted} is wanted; see its output`;
-}
-
-function executableOf({ argv }: Params, { commands }: CommandHost): string {
-  const [name = ""] = argv;
-  if (hasPlaceholder(name)) throw wrongParam(NAME, "argv", "the command itself can't be a placeholder");
-  const executable = commands.get(name);
-  if (executable !== undefined) return executable;
-  const near = nearest(name, commands.keys());
-  const list = [...commands.keys()].join(", ") || "none";
-  const hint = near === undefined ? "" : `; did you mean '${near}'?`;
-  throw wrongParam(NAME, "argv", `${shown(name)} is not on the host's list of commands (${list})${hint}${howTo(name)}`);
-}
-
-/** How a person allows a command; a name that no flag could hold is none. */
-function howTo(name: string): string {
-  return /^[\w.+-]{1,60}$/.test(name) ? ` (phasegate serve: --allow-command ${name})` : "";
-}
-
-/** What the host says of commands. */
-interface CommandHost {
-  /** The real path of the project. */
-  readonly root: string;
-  /** Absolute paths by the names that gates may use. */
-  readonly commands: ReadonlyMap<string, string>;
-  readonly timeoutMs: number;
-  readonly maxTimeoutMs: number;
-  readonly maxOutputBytes: number;
-  /** All that a command gets from the environment. */
-  environmentFor(executable: string): Record<string, string>;
-  /** A text in which the project's place on this machine doesn't stand. */
-  withoutRoot(text: string): string;
-}
-
 /** What the host may say of commands. */
 interface CommandHostOptions {
   readonly commands: ReadonlyMap<string, string>;
@@ -184,12 +121,6 @@ export function commandHost(root: string, options: CommandHostOptions): CommandH
   };
 }
 
-/** The executable's own folder, for those that are scripts of a neighbour (`npm` and `node`), and the system's. */
-function minimalPath(executable: string): string {
-  const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
-  return [...new Set([dirname(executable), ...system])].join(delimiter);
-}
-
 /**
  * The executables that gates may run: names, looked up on the host's PATH when the verifiers are made,
  * absolute paths, or names with absolute paths.
@@ -197,7 +128,7 @@ function minimalPath(executable: string): string {
 export type AllowedCommands = readonly string[] | Readonly<Record<string, string>>;
 
 /**
- * The absolute path of each allowed command. A name is never looked for in the project, where an agent
+ * Returns the absolute path of each allowed command. A name is never looked for in the project, where an agent
  * could put something in its place; an absolute path is the host's own word. Throws `INVALID_INPUT`.
  */
 export async function resolveCommands(
@@ -215,7 +146,7 @@ export async function resolveCommands(
   return resolved;
 }
 
-/** The absolute path of a command on a PATH, outside the project; undefined if it isn't there. */
+/** Returns the absolute path of a command on a PATH, outside the project; undefined if it isn't there. */
 export async function findCommand(name: string, root: string, path: string): Promise<string | undefined> {
   if (name === "" || basename(name) !== name) return undefined;
   for (const folder of path.split(delimiter)) {
@@ -228,6 +159,19 @@ export async function findCommand(name: string, root: string, path: string): Pro
   return undefined;
 }
 
+type Params = z.infer<typeof params>;
+
+function executableOf({ argv }: Params, { commands }: CommandHost): string {
+  const [name = ""] = argv;
+  if (hasPlaceholder(name)) throw wrongParam(NAME, "argv", "the command itself can't be a placeholder");
+  const executable = commands.get(name);
+  if (executable !== undefined) return executable;
+  const near = nearest(name, commands.keys());
+  const list = [...commands.keys()].join(", ") || "none";
+  const hint = near === undefined ? "" : `; did you mean '${near}'?`;
+  throw wrongParam(NAME, "argv", `${shown(name)} is not on the host's list of commands (${list})${hint}${howTo(name)}`);
+}
+
 async function executable(path: string): Promise<string | undefined> {
   try {
     await access(path, constants.X_OK);
@@ -235,6 +179,63 @@ async function executable(path: string): Promise<string | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** Returns how a person allows a command; a name that no flag could hold is none. */
+function howTo(name: string): string {
+  return /^[\w.+-]{1,60}$/.test(name) ? ` (phasegate serve: --allow-command ${name})` : "";
+}
+
+type OutputParams = z.infer<typeof outputParams>;
+
+/** Throws `INVALID_INPUT` for a pattern or a rule that can't be used. */
+function checkOutput(verifier: string, params: OutputParams, rules: VerifierRules): void {
+  if ("rule" in params) rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES);
+  else checkPattern(verifier, params);
+}
+
+/** Returns what is wrong with how it ended; undefined if nothing is. */
+function ending({ exit, killedBy, stopped }: ProcessResult, given: Params, host: CommandHost): string | undefined {
+  const wanted = given.exit ?? 0;
+  if (stopped === "timeout") return `it was stopped after ${given.timeout_ms ?? host.timeoutMs} ms`;
+  if (stopped === "output") return `it was stopped: it wrote more than ${host.maxOutputBytes} bytes`;
+  if (exit === undefined) return `it was ended by ${killedBy}`;
+  return exit === wanted ? undefined : `it ended with exit code ${exit}, and ${wanted} is wanted; see its output`;
+}
+
+/** Returns what is wrong with the output of a command; undefined if nothing is. */
+async function judgeOutput(
+  verifier: string,
+  params: OutputParams,
+  variables: { readonly output: string; readonly exit: number; readonly evidence: JsonObject },
+  rules: VerifierRules,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if ("rule" in params) {
+    const fault = rules.read(verifier, "output.rule", params.rule, COMMAND_VARIABLES).fault({ ...variables });
+    return fault === undefined ? undefined : `of its output the rule ${harmless(params.rule)} ${fault}`;
+  }
+  const found = await countMatches(verifier, params, variables.output, signal);
+  const { ok, wanted } = isOftenEnough(found, params);
+  return ok ? undefined : `its output matches ${shownPath(params.pattern)} ${found} times; wanted: ${wanted}`;
+}
+
+function resultOf({ argv }: Params, result: ProcessResult, shownText: string, wrong: string | undefined): VerifyResult {
+  const ran = shownCommand(argv);
+  return {
+    ok: wrong === undefined,
+    message: wrong === undefined ? `${ran} ended as it should` : `${ran}: ${wrong}`,
+    ran,
+    ...(result.exit === undefined ? {} : { exit: result.exit }),
+    digest: sha256(result.output),
+    output: outputLines(shownText),
+  };
+}
+
+/** Returns the executable's own folder, for those that are scripts of a neighbour (`npm` and `node`), and the system's. */
+function minimalPath(executable: string): string {
+  const system = process.platform === "win32" ? [] : ["/usr/bin", "/bin"];
+  return [...new Set([dirname(executable), ...system])].join(delimiter);
 }
 
 function noCommand(name: string): PhasegateError<"INVALID_INPUT"> {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { codeOf, isMissing } from "../sandbox/refusals.js";
 import type { RunGit } from "./git-repository.js";
 import type { ProcessResult } from "./run-process.js";
+
 /** What a commit has under a name. */
 export interface CommittedFile {
   readonly mode: string;
@@ -26,17 +27,7 @@ export interface WorkTree {
   readonly signal: AbortSignal;
 }
 
-const LINK = "120000";
-const SUBMODULE = "160000";
-const EXECUTABLE = "100755";
-/** How many files are read at once. */
-const AT_ONCE = 32;
-/** A larger file must have the bytes of the blob: no other form of it is made. */
-const FORM_MAX = 16 * 2 ** 20;
-/** The length of the names in one command line; Windows takes 32,767 characters. */
-const NAMES_MAX = 24_000;
-
-/** What `git ls-files --stage -z` lists. */
+/** Returns what `git ls-files --stage -z` lists. */
 export function committedFiles(stdout: Buffer): CommittedFile[] {
   const files: CommittedFile[] = [];
   for (let start = 0; start < stdout.length; ) {
@@ -51,10 +42,14 @@ export function committedFiles(stdout: Buffer): CommittedFile[] {
   return files;
 }
 
-/** Whether it is a submodule's commit, and no file. */
+const SUBMODULE = "160000";
+
+/** Checks whether it is a submodule's commit, and no file. */
 export function isSubmodule({ mode }: CommittedFile): boolean {
   return mode === SUBMODULE;
 }
+
+type FileState = "same" | "changed" | "other bytes";
 
 /**
  * Those files that are not as the commit has them: gone, of another kind or mode, or with other bytes than
@@ -76,7 +71,7 @@ export async function changedFiles(tree: WorkTree, files: readonly CommittedFile
   return files.filter((file) => changed.has(file));
 }
 
-/** Whether a submodule's folder is there and holds nothing, as it is when the submodule isn't checked out. */
+/** Checks whether a submodule's folder is there and holds nothing, as it is when the submodule isn't checked out. */
 export async function isEmptyFolder(folder: string): Promise<boolean> {
   try {
     return (await lstat(folder)).isDirectory() && (await readdir(folder)).length === 0;
@@ -102,12 +97,12 @@ export function folderCheck(root: string): (path: string) => Promise<boolean> {
   return check;
 }
 
-/** The folder that a path lies in; the empty text for the work tree itself. */
+/** Returns the folder that a path lies in; the empty text for the work tree itself. */
 export function parentOf(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
 }
 
-/** What is found under a name, links not followed; undefined where nothing is. */
+/** Returns what is found under a name, links not followed; undefined where nothing is. */
 export async function statOf(path: string | Buffer): Promise<Stats | undefined> {
   try {
     return await lstat(path);
@@ -117,7 +112,35 @@ export async function statOf(path: string | Buffer): Promise<Stats | undefined> 
   }
 }
 
-type FileState = "same" | "changed" | "other bytes";
+/** Thrown where git was ended before it was done, or could not read what it was asked for. */
+export class GitStopped extends Error {
+  readonly result: ProcessResult;
+
+  constructor(result: ProcessResult) {
+    super("git was stopped");
+    this.result = result;
+  }
+}
+
+/** How many files are read at once. */
+const AT_ONCE = 32;
+
+/** Does a step for each, some at once; the results are in the order of the items. */
+async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += AT_ONCE) {
+    signal.throwIfAborted();
+    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(step))));
+  }
+  return results;
+}
+
+const LINK = "120000";
+
+const EXECUTABLE = "100755";
+
+/** A larger file must have the bytes of the blob: no other form of it is made. */
+const FORM_MAX = 16 * 2 ** 20;
 
 async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promise<FileState> {
   const place = Buffer.concat([Buffer.from(`${root}/`), bytes]);
@@ -135,12 +158,63 @@ async function stateOf(root: string, { mode, id, bytes }: CommittedFile): Promis
   return found === undefined || stats.size > FORM_MAX ? "changed" : "other bytes";
 }
 
+function blobId(id: string, bytes: Buffer): string {
+  return blobHash(id, bytes.length).update(bytes).digest("hex");
+}
+
+/** Returns the length of an id tells by which algorithm a repository hashes. */
+function blobHash(id: string, size: number) {
+  return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
+}
+
+/** Uses a regular file that is open for reading; undefined if there is none that may be read. */
+async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T | undefined> {
+  let file: FileHandle | undefined;
+  try {
+    // A pipe that was put there meanwhile must not be waited for; Windows has neither flag.
+    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const stats = await file.stat();
+    return stats.isFile() ? await use(file, stats) : undefined;
+  } catch (error) {
+    if (isMissing(error) || ["EACCES", "EPERM", "ELOOP", "EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
+      return undefined;
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Returns the id that git would give to a file as it is. */
+async function hashOf(file: FileHandle, size: number, id: string): Promise<string> {
+  const hash = blobHash(id, size);
+  for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 18 })) hash.update(chunk);
+  return hash.digest("hex");
+}
+
 /** Throws where a blob has other bytes than its id says: git writes it into a checkout without looking. */
 async function requireIntact({ root, git, signal }: WorkTree, files: readonly CommittedFile[]): Promise<void> {
   for (const ids of inChunks(files.map(({ id }) => id))) {
     const done = await git(["rev-list", "--objects", "--no-walk", "--verify-objects", ...ids], root, signal);
     if (done.exit !== 0 || done.stopped !== undefined) throw new GitStopped(done);
   }
+}
+
+/** The length of the names in one command line; Windows takes 32,767 characters. */
+const NAMES_MAX = 24_000;
+
+function inChunks(paths: readonly string[]): string[][] {
+  const chunks: string[][] = [];
+  let length = Number.POSITIVE_INFINITY;
+  for (const path of paths) {
+    length += path.length + 3;
+    if (length > NAMES_MAX) {
+      chunks.push([]);
+      length = path.length + 3;
+    }
+    chunks.at(-1)?.push(path);
+  }
+  return chunks;
 }
 
 /** Those of the files whose bytes are not those of a checkout with these line ends. */
@@ -171,18 +245,12 @@ async function otherThanCheckout(
   }
 }
 
-/** Thrown where git was ended before it was done, or could not read what it was asked for. */
-export class GitStopped extends Error {
-  readonly result: ProcessResult;
-
-  constructor(result: ProcessResult) {
-    super("git was stopped");
-    this.result = result;
-  }
+async function readWhole(path: string): Promise<Buffer | undefined> {
+  return withFile(Buffer.from(path), async (file, { size }) => (size > FORM_MAX ? undefined : file.readFile()));
 }
 
 /**
- * Whether bytes are equal. Where the checkout has put the blob's id into `$Id$`, another id, or none, is the same: an
+ * Checks whether bytes are equal. Where the checkout has put the blob's id into `$Id$`, another id, or none, is the same: an
  * edit that was committed leaves the old one, and git doesn't write it anew.
  */
 function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
@@ -190,66 +258,4 @@ function isSameText(expected: Buffer, found: Buffer, id: string): boolean {
   const mark = `$Id: ${id} $`;
   if (!expected.includes(mark)) return false;
   return found.toString("latin1").replace(/\$Id(?:: [0-9a-f]{40,64} )?\$/g, () => mark) === expected.toString("latin1");
-}
-
-async function readWhole(path: string): Promise<Buffer | undefined> {
-  return withFile(Buffer.from(path), async (file, { size }) => (size > FORM_MAX ? undefined : file.readFile()));
-}
-
-/** Uses a regular file that is open for reading; undefined if there is none that may be read. */
-async function withFile<T>(path: Buffer, use: (file: FileHandle, stats: Stats) => Promise<T>): Promise<T | undefined> {
-  let file: FileHandle | undefined;
-  try {
-    // A pipe that was put there meanwhile must not be waited for; Windows has neither flag.
-    const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    const stats = await file.stat();
-    return stats.isFile() ? await use(file, stats) : undefined;
-  } catch (error) {
-    if (isMissing(error) || ["EACCES", "EPERM", "ELOOP", "EISDIR", "ENXIO"].includes(codeOf(error) ?? ""))
-      return undefined;
-    throw error;
-  } finally {
-    await file?.close();
-  }
-}
-
-/** The id that git would give to a file as it is. */
-async function hashOf(file: FileHandle, size: number, id: string): Promise<string> {
-  const hash = blobHash(id, size);
-  for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 2 ** 18 })) hash.update(chunk);
-  return hash.digest("hex");
-}
-
-function blobId(id: string, bytes: Buffer): string {
-  return blobHash(id, bytes.length).update(bytes).digest("hex");
-}
-
-/** The length of an id tells by which algorithm a repository hashes. */
-function blobHash(id: string, size: number) {
-  return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
-}
-
-/** Does a step for each, some at once; the results are in the order of the items. */
-async function inTurn<T, R>(items: readonly T[], signal: AbortSignal, step: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let start = 0; start < items.length; start += AT_ONCE) {
-    signal.throwIfAborted();
-    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(step))));
-  }
-  return results;
-}
-
-function inChunks(paths: readonly string[]): string[][] {
-  const chunks: string[][] = [];
-  let length = Number.POSITIVE_INFINITY;
-  for (const path of paths) {
-    length += path.length + 3;
-    if (length > NAMES_MAX) {
-      chunks.push([]);
-      length = path.length + 3;
-    }
-    chunks.at(-1)?.push(path);
-  }
-  return chunks;
 }

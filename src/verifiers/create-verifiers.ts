@@ -11,6 +11,19 @@ import { type AllowedHost, httpOk, readHosts } from "./http-ok.js";
 import { jsonValue } from "./json-value.js";
 import { markdownHeadings } from "./markdown-headings.js";
 import { loadVerifierRules } from "./rules.js";
+
+/** How far verifiers go. */
+export interface VerifierLimits {
+  /** Of a file that is looked into, in bytes; 1 MiB. */
+  readonly maxFileBytes: number;
+  /** Of what a command writes and of what a server answers, in bytes; 1 MiB. */
+  readonly maxOutputBytes: number;
+  /** How long a command may take, in milliseconds, where its gate doesn't say; 60,000. */
+  readonly commandTimeoutMs: number;
+  /** The longest time that a gate may give a command, in milliseconds; 600,000. */
+  readonly maxCommandTimeoutMs: number;
+}
+
 /** What verifiers may look at and run. */
 export interface VerifiersOptions {
   /** The folder that all paths are relative to, and that none leads out of. */
@@ -28,18 +41,6 @@ export interface VerifiersOptions {
   readonly git?: string;
   /** Without it, each has its default. */
   readonly limits?: Partial<VerifierLimits>;
-}
-
-/** How far verifiers go. */
-export interface VerifierLimits {
-  /** Of a file that is looked into, in bytes; 1 MiB. */
-  readonly maxFileBytes: number;
-  /** Of what a command writes and of what a server answers, in bytes; 1 MiB. */
-  readonly maxOutputBytes: number;
-  /** How long a command may take, in milliseconds, where its gate doesn't say; 60,000. */
-  readonly commandTimeoutMs: number;
-  /** The longest time that a gate may give a command, in milliseconds; 600,000. */
-  readonly maxCommandTimeoutMs: number;
 }
 
 /** The names of the verifiers that phasegate brings along. */
@@ -98,7 +99,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
   };
 }
 
-/** A verifier in whose results the project's place on this machine doesn't stand, whoever has brought it in. */
+/** Returns a verifier in whose results the project's place on this machine doesn't stand, whoever has brought it in. */
 function withoutPlace(verifier: Verifier, withoutRoot: (text: string) => string): Verifier {
   return {
     ...verifier,

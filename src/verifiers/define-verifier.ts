@@ -48,22 +48,7 @@ export function defineVerifier<S extends z.ZodObject>(spec: VerifierSpec<S>): Ve
   };
 }
 
-/** Reads the params of a verifier; throws `INVALID_INPUT` that names the first one that is wrong. */
-function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params: unknown): z.infer<S> {
-  const result = schema.safeParse(params);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const path = issue?.path.map(String).join(".") ?? "";
-  const known = Object.keys(schema.shape);
-  if (issue?.code !== "unrecognized_keys" || path !== "") {
-    throw wrongParam(verifier, path, issue?.message ?? "is not valid", known);
-  }
-  const unknown = issue.keys[0] ?? "";
-  const near = nearest(unknown, known);
-  throw wrongParam(verifier, unknown, `there is no such param${near ? `; did you mean '${near}'?` : ""}`, known);
-}
-
-/** A param that a verifier can't be run with. */
+/** Returns a param that a verifier can't be run with. */
 export function wrongParam(
   verifier: string,
   param: string,
@@ -85,3 +70,18 @@ export const textParam = z.string().min(1);
 
 /** A whole number from 0 on. */
 export const countParam = z.int().min(0);
+
+/** Reads the params of a verifier; throws `INVALID_INPUT` that names the first one that is wrong. */
+function parseParams<S extends z.ZodObject>(verifier: string, schema: S, params: unknown): z.infer<S> {
+  const result = schema.safeParse(params);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path.map(String).join(".") ?? "";
+  const known = Object.keys(schema.shape);
+  if (issue?.code !== "unrecognized_keys" || path !== "") {
+    throw wrongParam(verifier, path, issue?.message ?? "is not valid", known);
+  }
+  const unknown = issue.keys[0] ?? "";
+  const near = nearest(unknown, known);
+  throw wrongParam(verifier, unknown, `there is no such param${near ? `; did you mean '${near}'?` : ""}`, known);
+}

@@ -18,13 +18,23 @@ import {
   subjectsOf,
 } from "./subject.js";
 
+interface Found {
+  readonly path: string;
+  /** Missing if there is no such file. */
+  readonly signature?: FileSignature;
+  readonly size?: number;
+  /** How many bytes it has that hold something, up to so many as are wanted. */
+  readonly held: number;
+  readonly digest?: string;
+}
+
 const params = z.strictObject({
   ...subjectParams,
   /** How large the file must be at least; 1 without it, since an empty file shows nothing. */
   min_bytes: countParam.optional(),
 });
 
-/** Whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
+/** Checks whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
 export function fileExists(wall: Wall, maxBytes: number): Verifier {
   return defineVerifier({
     name: "file_exists",
@@ -45,73 +55,13 @@ export function fileExists(wall: Wall, maxBytes: number): Verifier {
   });
 }
 
-interface Found {
-  readonly path: string;
-  /** Missing if there is no such file. */
-  readonly signature?: FileSignature;
-  readonly size?: number;
-  /** How many bytes it has that hold something, up to so many as are wanted. */
-  readonly held: number;
-  readonly digest?: string;
-}
-
-/** How much is read at once of a file that is only counted. */
-const PART = 2 ** 20;
-/** A stretch of so many NUL bytes can't be told from a hole, for which there is no byte on the disk. */
-const PAGE = 4096;
-/** So much of a file may be holes before nobody looks any further. */
-const HOLES_MAX = 64 * 2 ** 20;
-
-async function look(wall: Wall, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
-  const signature = await wall.signature(path);
-  if (signature === undefined) return { path, held: 0 };
-  if (signature.size <= maxBytes) {
-    const { bytes } = await wall.readBytes(path, { maxBytes });
-    return { path, signature, size: bytes.length, held: heldIn(bytes), digest: sha256(bytes) };
-  }
-  const { size } = signature;
-  let held = 0;
-  for (let offset = 0; size >= least && held < least && offset - held <= HOLES_MAX; offset += PART) {
-    signal.throwIfAborted();
-    const { bytes } = await wall.readPart(path, { offset, length: PART });
-    if (bytes.length === 0) break;
-    held += heldIn(bytes);
-  }
-  return { path, signature, size, held };
-}
-
-/** How many bytes lie in pages that aren't NUL bytes alone. */
-function heldIn(bytes: Uint8Array): number {
-  let held = 0;
-  for (let start = 0; start < bytes.length; start += PAGE) {
-    const page = bytes.subarray(start, start + PAGE);
-    if (page.some((byte) => byte !== 0)) held += page.length;
-  }
-  return held;
-}
-
-function resultOf(found: readonly Found[], least: number): VerifyResult {
-  const wrong = found.flatMap(({ path, size, held }) => {
-    if (size === undefined) return [`there is no file ${shownPath(path)}: make it, or mend the path`];
-    if (held >= least) return [];
-    const why = size < least ? "an empty file shows nothing" : "holes, and stretches of NUL bytes, hold nothing";
-    return [`${shownPath(path)} has ${size} bytes, and at least ${least} are wanted: ${why}`];
-  });
-  const ran = found.map(({ path }) => shownPath(path)).join(", ");
-  const [only, ...others] = found;
-  const digest = others.length === 0 ? only?.digest : undefined;
-  const message =
-    wrong.length > 0 ? wrong.join("; ") : `${ran}: there, ${found.map(({ size }) => size).join(", ")} bytes`;
-  return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
-}
-
 const directoryParams = z.strictObject({
   ...subjectParams,
   /** How many files and folders must be in it at least; 0 without it. */
   min_entries: countParam.optional(),
 });
 
-/** Whether folders are there. */
+/** Checks whether folders are there. */
 export function directoryExists(wall: Wall): Verifier {
   return defineVerifier({
     name: "directory_exists",
@@ -137,28 +87,11 @@ export function directoryExists(wall: Wall): Verifier {
   });
 }
 
-/** A folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
-async function signatureOf(wall: Wall, path: string): Promise<FileSignature | undefined> {
-  const plain = parseRelativePath(path);
-  if (plain === "." || (await entries(wall, plain)) === undefined) return undefined;
-  const above = plain.includes("/") ? plain.slice(0, plain.lastIndexOf("/")) : ".";
-  return (await wall.list(above)).find((entry) => entry.path === plain)?.signature;
-}
-
-/** How many names a folder holds that can be looked at; undefined if there is no such folder. */
-async function entries(wall: Wall, path: string): Promise<number | undefined> {
-  try {
-    return (await wall.list(path)).filter(({ kind }) => kind !== "refused").length;
-  } catch (error) {
-    if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
-    throw error;
-  }
-}
-
-const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
 const NAME = "file_matches";
 
-/** How many lines of a file match a pattern, in linear time. Files of up to `maxBytes` are read. */
+const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
+
+/** Returns how many lines of a file match a pattern, in linear time. Files of up to `maxBytes` are read. */
 export function fileMatches(wall: Wall, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
@@ -177,4 +110,74 @@ export function fileMatches(wall: Wall, maxBytes: number): Verifier {
       return { ok, message, ran: shownPath(path), digest };
     },
   });
+}
+
+/** So much of a file may be holes before nobody looks any further. */
+const HOLES_MAX = 64 * 2 ** 20;
+
+/** How much is read at once of a file that is only counted. */
+const PART = 2 ** 20;
+
+async function look(wall: Wall, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
+  const signature = await wall.signature(path);
+  if (signature === undefined) return { path, held: 0 };
+  if (signature.size <= maxBytes) {
+    const { bytes } = await wall.readBytes(path, { maxBytes });
+    return { path, signature, size: bytes.length, held: heldIn(bytes), digest: sha256(bytes) };
+  }
+  const { size } = signature;
+  let held = 0;
+  for (let offset = 0; size >= least && held < least && offset - held <= HOLES_MAX; offset += PART) {
+    signal.throwIfAborted();
+    const { bytes } = await wall.readPart(path, { offset, length: PART });
+    if (bytes.length === 0) break;
+    held += heldIn(bytes);
+  }
+  return { path, signature, size, held };
+}
+
+/** A stretch of so many NUL bytes can't be told from a hole, for which there is no byte on the disk. */
+const PAGE = 4096;
+
+/** Returns how many bytes lie in pages that aren't NUL bytes alone. */
+function heldIn(bytes: Uint8Array): number {
+  let held = 0;
+  for (let start = 0; start < bytes.length; start += PAGE) {
+    const page = bytes.subarray(start, start + PAGE);
+    if (page.some((byte) => byte !== 0)) held += page.length;
+  }
+  return held;
+}
+
+function resultOf(found: readonly Found[], least: number): VerifyResult {
+  const wrong = found.flatMap(({ path, size, held }) => {
+    if (size === undefined) return [`there is no file ${shownPath(path)}: make it, or mend the path`];
+    if (held >= least) return [];
+    const why = size < least ? "an empty file shows nothing" : "holes, and stretches of NUL bytes, hold nothing";
+    return [`${shownPath(path)} has ${size} bytes, and at least ${least} are wanted: ${why}`];
+  });
+  const ran = found.map(({ path }) => shownPath(path)).join(", ");
+  const [only, ...others] = found;
+  const digest = others.length === 0 ? only?.digest : undefined;
+  const message =
+    wrong.length > 0 ? wrong.join("; ") : `${ran}: there, ${found.map(({ size }) => size).join(", ")} bytes`;
+  return { ok: wrong.length === 0, message, ran, ...(digest === undefined ? {} : { digest }) };
+}
+
+/** Returns how many names a folder holds that can be looked at; undefined if there is no such folder. */
+async function entries(wall: Wall, path: string): Promise<number | undefined> {
+  try {
+    return (await wall.list(path)).filter(({ kind }) => kind !== "refused").length;
+  } catch (error) {
+    if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
+    throw error;
+  }
+}
+
+/** Returns a folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
+async function signatureOf(wall: Wall, path: string): Promise<FileSignature | undefined> {
+  const plain = parseRelativePath(path);
+  if (plain === "." || (await entries(wall, plain)) === undefined) return undefined;
+  const above = plain.includes("/") ? plain.slice(0, plain.lastIndexOf("/")) : ".";
+  return (await wall.list(above)).find((entry) => entry.path === plain)?.signature;
 }

@@ -5,6 +5,7 @@ import { isPhasegateError } from "../errors.js";
 import { openWall } from "../sandbox/open.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
+
 /** Where a repository keeps what is needed of it. */
 export interface GitRepository {
   /** The folder with `.git` in it. */
@@ -13,11 +14,6 @@ export interface GitRepository {
   /** The commit that is checked out; undefined where there is none yet, or it can't be read. */
   readonly head: string | undefined;
 }
-
-const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
-const SMALL = 4096;
-/** Refs of a large repository, packed. */
-const PACKED_MAX = 16 * 2 ** 20;
 
 /**
  * Finds the repository that a folder lies in, by reading its files: git itself would read the repository's
@@ -39,51 +35,6 @@ export async function repositoryAt(workTree: string): Promise<GitRepository | un
   return { workTree, objects: join(common, "objects"), head: await headOf(gitDir, common) };
 }
 
-/** `.git`, or where a `.git` file of a linked work tree or a submodule leads. */
-async function gitDirOf(workTree: string): Promise<string | undefined> {
-  const place = join(workTree, ".git");
-  try {
-    await lstat(place);
-    if ((await stat(place)).isDirectory()) return place;
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-  const [, target] = /^gitdir: ([^\n\0]+)\n?$/.exec((await readSmall(workTree, ".git")) ?? "") ?? [];
-  return target === undefined ? undefined : resolve(workTree, target);
-}
-
-/** Linked work trees share the objects and refs of another folder. */
-async function commonDirOf(gitDir: string): Promise<string> {
-  const common = (await readSmall(gitDir, "commondir"))?.trimEnd();
-  return common === undefined || common === "" ? gitDir : resolve(gitDir, common);
-}
-
-async function headOf(gitDir: string, common: string): Promise<string | undefined> {
-  const head = (await readSmall(gitDir, "HEAD"))?.trim() ?? "";
-  if (HASH.test(head)) return head;
-  const [, ref] = /^ref: (refs\/[^\s\0]+)$/.exec(head) ?? [];
-  if (ref === undefined || ref.split("/").includes("..")) return undefined;
-  const loose = (await readSmall(common, ref))?.trim() ?? "";
-  if (HASH.test(loose)) return loose;
-  const packed = (await readSmall(common, "packed-refs", PACKED_MAX)) ?? "";
-  const hash = packed
-    .split("\n")
-    .find((line) => line.endsWith(` ${ref}`))
-    ?.split(" ")[0];
-  return hash !== undefined && HASH.test(hash) ? hash : undefined;
-}
-
-/** A file's text; undefined if there is none, or nothing that could be read as one. */
-async function readSmall(folder: string, path: string, maxBytes = SMALL): Promise<string | undefined> {
-  try {
-    return (await (await openWall(folder)).read(path, { maxBytes })).text;
-  } catch (error) {
-    if (isPhasegateError(error)) return undefined;
-    throw error;
-  }
-}
-
 /** How git is run. */
 export interface GitHost {
   /** The absolute path of git. */
@@ -91,7 +42,7 @@ export interface GitHost {
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
-  /** A text in which the project's place on this machine doesn't stand. */
+  /** Returns a text in which the project's place on this machine doesn't stand. */
   withoutRoot(text: string): string;
 }
 
@@ -154,7 +105,59 @@ export async function withGitView<T>(
   }
 }
 
-/** The length of a hash tells which kind of objects a repository has. */
+/** `.git`, or where a `.git` file of a linked work tree or a submodule leads. */
+async function gitDirOf(workTree: string): Promise<string | undefined> {
+  const place = join(workTree, ".git");
+  try {
+    await lstat(place);
+    if ((await stat(place)).isDirectory()) return place;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  const [, target] = /^gitdir: ([^\n\0]+)\n?$/.exec((await readSmall(workTree, ".git")) ?? "") ?? [];
+  return target === undefined ? undefined : resolve(workTree, target);
+}
+
+const SMALL = 4096;
+
+/** Returns a file's text; undefined if there is none, or nothing that could be read as one. */
+async function readSmall(folder: string, path: string, maxBytes = SMALL): Promise<string | undefined> {
+  try {
+    return (await (await openWall(folder)).read(path, { maxBytes })).text;
+  } catch (error) {
+    if (isPhasegateError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Linked work trees share the objects and refs of another folder. */
+async function commonDirOf(gitDir: string): Promise<string> {
+  const common = (await readSmall(gitDir, "commondir"))?.trimEnd();
+  return common === undefined || common === "" ? gitDir : resolve(gitDir, common);
+}
+
+const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+
+/** Refs of a large repository, packed. */
+const PACKED_MAX = 16 * 2 ** 20;
+
+async function headOf(gitDir: string, common: string): Promise<string | undefined> {
+  const head = (await readSmall(gitDir, "HEAD"))?.trim() ?? "";
+  if (HASH.test(head)) return head;
+  const [, ref] = /^ref: (refs\/[^\s\0]+)$/.exec(head) ?? [];
+  if (ref === undefined || ref.split("/").includes("..")) return undefined;
+  const loose = (await readSmall(common, ref))?.trim() ?? "";
+  if (HASH.test(loose)) return loose;
+  const packed = (await readSmall(common, "packed-refs", PACKED_MAX)) ?? "";
+  const hash = packed
+    .split("\n")
+    .find((line) => line.endsWith(` ${ref}`))
+    ?.split(" ")[0];
+  return hash !== undefined && HASH.test(hash) ? hash : undefined;
+}
+
+/** Returns the length of a hash tells which kind of objects a repository has. */
 function configuration(head: string | undefined): string {
   const core = (version: number) => `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = false\n`;
   return head?.length === 64 ? `${core(1)}[extensions]\n\tobjectFormat = sha256\n` : core(0);

@@ -21,25 +21,19 @@ import { findRepository, type GitHost, type GitRepository, repositoryAt, withGit
 import type { ProcessResult } from "./run-process.js";
 import { outputLines, sha256, shownPath, withoutEscapes } from "./subject.js";
 
+const NAME = "git_clean";
+
 const params = z.strictObject({
   /** The folder that must be clean; the whole project without it. */
   path: textParam.optional(),
-  /** Whether files that are neither committed nor ignored count too; true without it. */
+  /** True if files that are neither committed nor ignored count too; true without it. */
   untracked: z.boolean().optional(),
 });
 
-const NAME = "git_clean";
-const LIST = ["ls-files", "--stage", "-z"];
-const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
-/** Files named `.gitignore` that are ignored themselves: of all that is ignored, which may be a lot, no more. */
-const IGNORED_RULES = [
-  ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
-  ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
-];
 /** How deep submodules may lie in one another. */
 const DEPTH_MAX = 10;
 
-/** Whether all files are as the last commit has them. `root` is the project's real path. */
+/** Checks whether all files are as the last commit has them. `root` is the project's real path. */
 export function gitClean(root: string, host: GitHost | undefined): Verifier {
   return defineVerifier({
     name: NAME,
@@ -69,21 +63,48 @@ export function gitClean(root: string, host: GitHost | undefined): Verifier {
   });
 }
 
+const COMMIT_NAME = "git_commit_exists";
+
+const commitParams = z.strictObject({
+  /** The id of a commit in hexadecimal digits, 7 at least; the value of the evidence field without it. */
+  commit: textParam.optional(),
+});
+
+/** Checks whether a commit is in the repository. `root` is the project's real path. */
+export function gitCommitExists(root: string, host: GitHost | undefined): Verifier {
+  return defineVerifier({
+    name: COMMIT_NAME,
+    params: commitParams,
+    checkParams({ commit }) {
+      requireGit(COMMIT_NAME, host);
+      if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
+    },
+    async verify({ commit }, { value }, signal) {
+      const id = commitId(commit ?? value);
+      const repository = await findRepository(root);
+      if (repository === undefined) return { ok: false, message: "the project lies in no git repository" };
+      const gitHost = requireGit(COMMIT_NAME, host);
+      return withGitView(gitHost, repository, async (git) => {
+        const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
+        if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
+        // A tag leads to a commit too, whose id is another one.
+        const full = found.stdout.toString("utf8").trim();
+        const ok = found.exit === 0 && full.startsWith(id);
+        const message = ok ? `${full} is a commit` : `there is no commit ${id} in this repository`;
+        return { ok, message, ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
+      });
+    },
+  });
+}
+
 /** Throws `INVALID_INPUT` where the host has no git. */
 function requireGit(verifier: string, host: GitHost | undefined): GitHost {
   if (host !== undefined) return host;
   throw wrongParam(verifier, "", "this host has no git");
 }
 
-/** What is known where git itself did not get through. */
-function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
-  const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
-  const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
-  return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
-}
-
 /**
- * The project's repository, and the one that the folder itself lies in: whoever works in a project can make any folder of it
+ * Returns the project's repository, and the one that the folder itself lies in: whoever works in a project can make any folder of it
  * a repository of its own, in which all is committed.
  */
 async function repositoriesOf(root: string, folder: string): Promise<GitRepository[]> {
@@ -98,7 +119,15 @@ interface Looking {
   readonly signal: AbortSignal;
 }
 
-/** The paths of what differs from a repository's last commit at or below a folder, relative to its work tree. */
+const LIST = ["ls-files", "--stage", "-z"];
+const UNTRACKED = ["ls-files", "--others", "--exclude-standard", "-z", "--"];
+/** Files named `.gitignore` that are ignored themselves: of all that is ignored, which may be a lot, no more. */
+const IGNORED_RULES = [
+  ...["--no-literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"],
+  ...["--untracked-files=all", "--ignored=matching", "--", ":(glob,icase)**/.gitignore"],
+];
+
+/** Returns the paths of what differs from a repository's last commit at or below a folder, relative to its work tree. */
 async function notAsCommitted(
   looking: Looking,
   repository: GitRepository,
@@ -127,6 +156,32 @@ async function notAsCommitted(
     found.push(...names(await list([...UNTRACKED, below === "" ? "." : below], workTree)));
     return [...found, ...hidingIn(await list(IGNORED_RULES, folder))];
   });
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return folder === "" || path === folder || path.startsWith(`${folder}/`);
+}
+
+/** Returns what differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
+async function inSubmodule(
+  looking: Looking,
+  root: string,
+  { path, id }: CommittedFile,
+  folder: string,
+  depth: number,
+): Promise<string[]> {
+  const place = join(root, path);
+  if (!(await folderCheck(root)(path))) return [path];
+  const repository = await repositoryAt(place);
+  // One that isn't checked out is an empty folder: git looks at nothing that lies in it.
+  if (repository === undefined) return (await isEmptyFolder(place)) ? [] : [path];
+  if (repository.head !== id || depth === 0) return [path];
+  const found = await notAsCommitted(looking, repository, folder, depth - 1);
+  return found.map((each) => inFolder(path, each));
+}
+
+function inFolder(folder: string, name: string): string {
+  return folder === "" ? name : `${folder}/${name}`;
 }
 
 /**
@@ -158,25 +213,7 @@ async function changed(
   return [...found, ...(await changedFiles(tree, [...looked])).map(({ path }) => path)];
 }
 
-/** What differs in a submodule: git itself would ask the submodule's own configuration what to leave out. */
-async function inSubmodule(
-  looking: Looking,
-  root: string,
-  { path, id }: CommittedFile,
-  folder: string,
-  depth: number,
-): Promise<string[]> {
-  const place = join(root, path);
-  if (!(await folderCheck(root)(path))) return [path];
-  const repository = await repositoryAt(place);
-  // One that isn't checked out is an empty folder: git looks at nothing that lies in it.
-  if (repository === undefined) return (await isEmptyFolder(place)) ? [] : [path];
-  if (repository.head !== id || depth === 0) return [path];
-  const found = await notAsCommitted(looking, repository, folder, depth - 1);
-  return found.map((each) => inFolder(path, each));
-}
-
-/** The folders that a path lies in, up to the work tree, which is the empty text. */
+/** Returns the folders that a path lies in, up to the work tree, which is the empty text. */
 function foldersAbove(path: string): string[] {
   const folders: string[] = [];
   for (let folder = path; folder !== ""; ) {
@@ -186,14 +223,6 @@ function foldersAbove(path: string): string[] {
   return folders;
 }
 
-function inFolder(folder: string, name: string): string {
-  return folder === "" ? name : `${folder}/${name}`;
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return folder === "" || path === folder || path.startsWith(`${folder}/`);
-}
-
 function names(stdout: Buffer): string[] {
   return stdout
     .toString("utf8")
@@ -201,9 +230,16 @@ function names(stdout: Buffer): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** What nobody has committed hides nothing, also if it hides itself. */
+/** Returns what nobody has committed hides nothing, also if it hides itself. */
 function hidingIn(ignored: Buffer): string[] {
   return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
+}
+
+/** Returns what is known where git itself did not get through. */
+function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
+  const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
+  const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));
+  return { ok: false, message: `git ${why}`, ran: "git", ...(exit === undefined ? {} : { exit }), output: lines };
 }
 
 function resultOf(paths: readonly string[]): VerifyResult {
@@ -225,41 +261,8 @@ function resultOf(paths: readonly string[]): VerifyResult {
   };
 }
 
-const commitParams = z.strictObject({
-  /** The id of a commit in hexadecimal digits, 7 at least; the value of the evidence field without it. */
-  commit: textParam.optional(),
-});
-
-const COMMIT_NAME = "git_commit_exists";
 /** No branch, no tag, no `HEAD~1`, and above all no option. */
 const COMMIT = /^[0-9a-f]{7,64}$/i;
-
-/** Whether a commit is in the repository. `root` is the project's real path. */
-export function gitCommitExists(root: string, host: GitHost | undefined): Verifier {
-  return defineVerifier({
-    name: COMMIT_NAME,
-    params: commitParams,
-    checkParams({ commit }) {
-      requireGit(COMMIT_NAME, host);
-      if (commit !== undefined && !hasPlaceholder(commit)) commitId(commit);
-    },
-    async verify({ commit }, { value }, signal) {
-      const id = commitId(commit ?? value);
-      const repository = await findRepository(root);
-      if (repository === undefined) return { ok: false, message: "the project lies in no git repository" };
-      const gitHost = requireGit(COMMIT_NAME, host);
-      return withGitView(gitHost, repository, async (git) => {
-        const found = await git(["rev-parse", "--verify", "--quiet", `${id}^{commit}`], root, signal);
-        if (found.exit === undefined || found.stopped !== undefined) return notRun(gitHost, found);
-        // A tag leads to a commit too, whose id is another one.
-        const full = found.stdout.toString("utf8").trim();
-        const ok = found.exit === 0 && full.startsWith(id);
-        const message = ok ? `${full} is a commit` : `there is no commit ${id} in this repository`;
-        return { ok, message, ran: `git rev-parse ${id}^{commit}`, exit: found.exit };
-      });
-    },
-  });
-}
 
 function commitId(value: unknown): string {
   if (typeof value === "string" && COMMIT.test(value)) return value.toLowerCase();

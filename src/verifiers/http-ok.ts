@@ -10,16 +10,8 @@ import { codeOf } from "../sandbox/refusals.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { outputLines, sha256, shownPath } from "./subject.js";
 
-const statusParam = z.int().min(100).max(599);
-const params = z.strictObject({
-  /** What to ask for; the value of the evidence field without it. */
-  url: textParam.optional(),
-  /** The status, or those, that are wanted; 200 to 299 without it. */
-  status: z.union([statusParam, z.array(statusParam).min(1)]).optional(),
-  /** How long it may take on the whole, in milliseconds; 10,000 without it. */
-  timeout_ms: z.int().min(1).max(60_000).optional(),
-});
-type Params = z.infer<typeof params>;
+/** Whether servers are private, by `name:port` as a URL has it. */
+type HostList = ReadonlyMap<string, boolean>;
 
 /** What the verifier goes by. */
 interface HttpHost {
@@ -30,11 +22,20 @@ interface HttpHost {
 }
 
 const NAME = "http_ok";
-const TIMEOUT_MS = 10_000;
-/** More addresses than these of one name aren't tried. */
-const ADDRESSES_MAX = 4;
 
-/** Whether a server on the host's list answers a GET as is wanted. */
+const statusParam = z.int().min(100).max(599);
+const params = z.strictObject({
+  /** What to ask for; the value of the evidence field without it. */
+  url: textParam.optional(),
+  /** The status, or those, that are wanted; 200 to 299 without it. */
+  status: z.union([statusParam, z.array(statusParam).min(1)]).optional(),
+  /** How long it may take on the whole, in milliseconds; 10,000 without it. */
+  timeout_ms: z.int().min(1).max(60_000).optional(),
+});
+
+const TIMEOUT_MS = 10_000;
+
+/** Checks whether a server on the host's list answers a GET as is wanted. */
 export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Verifier {
   return defineVerifier({
     name: NAME,
@@ -59,7 +60,83 @@ export function httpOk({ hosts, maxBytes, resolve = addressesOf }: HttpHost): Ve
   });
 }
 
-class AddressRefused extends Error {}
+/**
+ * A server that gates may ask: `example.org` (ports 80 and 443), `example.org:8080`, or with `private: true` one
+ * whose address is not of the public internet, such as `localhost:3000`.
+ */
+export type AllowedHost = string | { readonly host: string; readonly private?: boolean };
+
+/** Reads the host's list; throws `INVALID_INPUT` for an entry that is no host. */
+export function readHosts(allowed: readonly AllowedHost[]): HostList {
+  const list = new Map<string, boolean>();
+  for (const entry of allowed) {
+    const { host, private: mayBePrivate = false } = typeof entry === "string" ? { host: entry } : entry;
+    for (const key of keysOf(host)) list.set(key, mayBePrivate);
+  }
+  return list;
+}
+
+/** IPv4 in the clothes of IPv6. */
+const MAPPED = network("::ffff:0:0/96");
+
+/** IPv6 is public in 2000::/3 only, and not in these: translated, tunnelled and documentation addresses. */
+const PUBLIC_6 = network("2000::/3");
+const NOT_PUBLIC_6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(network);
+
+/** Checks whether an IP address is one of the public internet. What isn't an address isn't public. */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return isPublic4(numberOf4(address));
+  // A zone (`%eth0`) belongs to addresses of one link.
+  if (!isIPv6(address) || address.includes("%")) return false;
+  const value = numberOf6(address);
+  if (isIn(value, MAPPED, 128n)) return isPublic4(value & 0xffff_ffffn);
+  return isIn(value, PUBLIC_6, 128n) && !NOT_PUBLIC_6.some((net) => isIn(value, net, 128n));
+}
+
+async function addressesOf(hostname: string): Promise<readonly string[]> {
+  return (await lookup(hostname, { all: true })).map(({ address }) => address);
+}
+
+/** A URL that may be asked for. */
+interface AllowedUrl {
+  readonly url: URL;
+  /** The name or address without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+  readonly mayBePrivate: boolean;
+}
+
+const STANDARD_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
+
+/** Reads a URL; throws `INVALID_INPUT` for one that isn't http(s), holds a password, or names another server. */
+function allowedUrl(verifier: string, text: string, hosts: HostList): AllowedUrl {
+  const url = URL.parse(text);
+  if (url === null) throw wrongParam(verifier, "url", "it is not a URL");
+  const standard = STANDARD_PORTS[url.protocol];
+  if (standard === undefined) throw wrongParam(verifier, "url", "only http: and https: are asked");
+  if (url.username !== "" || url.password !== "") throw wrongParam(verifier, "url", "it holds a name or a password");
+  const port = url.port === "" ? standard : Number(url.port);
+  const mayBePrivate = hosts.get(`${url.hostname}:${port}`);
+  if (mayBePrivate === undefined) {
+    throw wrongParam(
+      verifier,
+      "url",
+      `${url.host} is not on the host's list of servers (phasegate serve: --allow-host)`,
+    );
+  }
+  return { url, hostname: url.hostname.replace(/^\[|\]$/g, ""), port, mayBePrivate };
+}
+
+/** What a server has answered. */
+interface HttpAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+  /** True if there was more than was read. */
+  readonly truncated: boolean;
+}
+
+/** More addresses than these of one name aren't tried. */
+const ADDRESSES_MAX = 4;
 
 /** Looks the name up once, and asks the very addresses that were checked. */
 async function ask(
@@ -82,11 +159,7 @@ async function ask(
   throw failure;
 }
 
-async function addressesOf(hostname: string): Promise<readonly string[]> {
-  return (await lookup(hostname, { all: true })).map(({ address }) => address);
-}
-
-/** The system's look-up can't be stopped, only left alone. */
+/** Returns the system's look-up can't be stopped, only left alone. */
 async function abortable<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let stop = () => {};
@@ -101,28 +174,7 @@ async function abortable<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function judge({ status, body, truncated }: HttpAnswer, given: Params): VerifyResult {
-  const wanted = given.status === undefined ? undefined : [given.status].flat();
-  const ok = wanted === undefined ? status >= 200 && status < 300 : wanted.includes(status);
-  const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
-  const message = `it answers with ${status}${redirect}; wanted: ${wanted?.join(" or ") ?? "200 to 299"}`;
-  const output = outputLines(body.toString("utf8"));
-  return { ok, message, exit: status, ...(truncated ? {} : { digest: sha256(body) }), output };
-}
-
-/** In words that don't say where a name leads. */
-function failureOf(error: unknown): string {
-  if (error instanceof AddressRefused) return "this name leads to no public address, and the host allows no other";
-  return `no answer (${codeOf(error) ?? "the connection failed"})`;
-}
-
-/** What a server has answered. */
-interface HttpAnswer {
-  readonly status: number;
-  readonly body: Buffer;
-  /** Whether there was more than was read. */
-  readonly truncated: boolean;
-}
+class AddressRefused extends Error {}
 
 /**
  * One GET at one address, which was checked before: the name isn't looked up again. No redirect is followed,
@@ -170,54 +222,22 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Ht
   return { status: response.statusCode ?? 0, body: Buffer.concat(chunks), truncated: bytes > maxBytes };
 }
 
-/**
- * A server that gates may ask: `example.org` (ports 80 and 443), `example.org:8080`, or with `private: true` one
- * whose address is not of the public internet, such as `localhost:3000`.
- */
-export type AllowedHost = string | { readonly host: string; readonly private?: boolean };
+type Params = z.infer<typeof params>;
 
-/** A URL that may be asked for. */
-interface AllowedUrl {
-  readonly url: URL;
-  /** The name or address without brackets. */
-  readonly hostname: string;
-  readonly port: number;
-  readonly mayBePrivate: boolean;
+function judge({ status, body, truncated }: HttpAnswer, given: Params): VerifyResult {
+  const wanted = given.status === undefined ? undefined : [given.status].flat();
+  const ok = wanted === undefined ? status >= 200 && status < 300 : wanted.includes(status);
+  const redirect = status >= 300 && status < 400 ? "; redirects are not followed" : "";
+  const message = `it answers with ${status}${redirect}; wanted: ${wanted?.join(" or ") ?? "200 to 299"}`;
+  const output = outputLines(body.toString("utf8"));
+  return { ok, message, exit: status, ...(truncated ? {} : { digest: sha256(body) }), output };
 }
 
-/** Whether servers are private, by `name:port` as a URL has it. */
-type HostList = ReadonlyMap<string, boolean>;
-
-/** Reads the host's list; throws `INVALID_INPUT` for an entry that is no host. */
-export function readHosts(allowed: readonly AllowedHost[]): HostList {
-  const list = new Map<string, boolean>();
-  for (const entry of allowed) {
-    const { host, private: mayBePrivate = false } = typeof entry === "string" ? { host: entry } : entry;
-    for (const key of keysOf(host)) list.set(key, mayBePrivate);
-  }
-  return list;
+/** In words that don't say where a name leads. */
+function failureOf(error: unknown): string {
+  if (error instanceof AddressRefused) return "this name leads to no public address, and the host allows no other";
+  return `no answer (${codeOf(error) ?? "the connection failed"})`;
 }
-
-/** Reads a URL; throws `INVALID_INPUT` for one that isn't http(s), holds a password, or names another server. */
-function allowedUrl(verifier: string, text: string, hosts: HostList): AllowedUrl {
-  const url = URL.parse(text);
-  if (url === null) throw wrongParam(verifier, "url", "it is not a URL");
-  const standard = STANDARD_PORTS[url.protocol];
-  if (standard === undefined) throw wrongParam(verifier, "url", "only http: and https: are asked");
-  if (url.username !== "" || url.password !== "") throw wrongParam(verifier, "url", "it holds a name or a password");
-  const port = url.port === "" ? standard : Number(url.port);
-  const mayBePrivate = hosts.get(`${url.hostname}:${port}`);
-  if (mayBePrivate === undefined) {
-    throw wrongParam(
-      verifier,
-      "url",
-      `${url.host} is not on the host's list of servers (phasegate serve: --allow-host)`,
-    );
-  }
-  return { url, hostname: url.hostname.replace(/^\[|\]$/g, ""), port, mayBePrivate };
-}
-
-const STANDARD_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 
 /** As URL reads them: lower case, punycode, and addresses in their one usual form. */
 function keysOf(host: string): string[] {
@@ -252,33 +272,13 @@ const NOT_PUBLIC_4 = [
   "224.0.0.0/3",
 ].map(network);
 
-/** IPv6 is public in 2000::/3 only, and not in these: translated, tunnelled and documentation addresses. */
-const PUBLIC_6 = network("2000::/3");
-const NOT_PUBLIC_6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"].map(network);
-/** IPv4 in the clothes of IPv6. */
-const MAPPED = network("::ffff:0:0/96");
-
-interface Network {
-  readonly start: bigint;
-  readonly bits: bigint;
-}
-
-/** Whether an IP address is one of the public internet. What isn't an address isn't public. */
-export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return isPublic4(numberOf4(address));
-  // A zone (`%eth0`) belongs to addresses of one link.
-  if (!isIPv6(address) || address.includes("%")) return false;
-  const value = numberOf6(address);
-  if (isIn(value, MAPPED, 128n)) return isPublic4(value & 0xffff_ffffn);
-  return isIn(value, PUBLIC_6, 128n) && !NOT_PUBLIC_6.some((net) => isIn(value, net, 128n));
-}
-
 function isPublic4(value: bigint): boolean {
   return !NOT_PUBLIC_4.some((net) => isIn(value, net, 32n));
 }
 
-function isIn(value: bigint, { start, bits }: Network, width: bigint): boolean {
-  return value >> (width - bits) === start >> (width - bits);
+interface Network {
+  readonly start: bigint;
+  readonly bits: bigint;
 }
 
 function network(text: string): Network {
@@ -301,4 +301,8 @@ function numberOf6(address: string): bigint {
   const zeros = 8 - groups(head).length - groups(tail).length;
   const all = [...groups(head), ...Array.from({ length: zeros }, () => "0"), ...groups(tail)];
   return all.reduce((sum, group) => sum * 0x1_0000n + BigInt(`0x${group}`), 0n);
+}
+
+function isIn(value: bigint, { start, bits }: Network, width: bigint): boolean {
+  return value >> (width - bits) === start >> (width - bits);
 }

@@ -9,6 +9,8 @@ import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
 import { JSON_VARIABLES, type VerifierRules } from "./rules.js";
 import { checkSubject, harmless, readSubject, shownPath, subjectParams } from "./subject.js";
 
+const NAME = "json_value";
+
 const params = z.strictObject({
   ...subjectParams,
   /** A JSON pointer (RFC 6901): `/total/failed`; `""` is the whole. */
@@ -18,12 +20,9 @@ const params = z.strictObject({
   /** A rule that must hold, over `value` (what stands there), `claimed` (the field's value) and `evidence`. */
   rule: textParam.optional(),
 });
-type Params = z.infer<typeof params>;
-
-const NAME = "json_value";
 
 /**
- * What stands at a place of a JSON file: equal to `equals`, by a rule, or else what the evidence field
+ * Returns what stands at a place of a JSON file: equal to `equals`, by a rule, or else what the evidence field
  * says. Files of up to `maxBytes` are read.
  */
 export function jsonValue(wall: Wall, maxBytes: number, rules: VerifierRules): Verifier {
@@ -50,6 +49,37 @@ export function jsonValue(wall: Wall, maxBytes: number, rules: VerifierRules): V
   });
 }
 
+/** Returns the keys of a JSON pointer (RFC 6901); `""` is the whole. Throws `INVALID_INPUT` for what is none. */
+export function parsePointer(verifier: string, pointer: string): readonly string[] {
+  if (pointer === "") return [];
+  if (!pointer.startsWith("/")) throw wrongParam(verifier, "pointer", "a JSON pointer begins with '/', or is empty");
+  if (/~(?![01])/.test(pointer)) throw wrongParam(verifier, "pointer", "in a JSON pointer '~' is '~0' and '/' is '~1'");
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** Returns what stands at the end of a pointer; undefined if nothing does. Only own keys, and plain indices. */
+export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | undefined {
+  let at: JsonValue | undefined = value;
+  for (const key of keys) {
+    if (Array.isArray(at)) at = /^(?:0|[1-9]\d{0,8})$/.test(key) ? at[Number(key)] : undefined;
+    else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+  }
+  return at;
+}
+
+/** Checks whether two values are the same JSON; the order of keys doesn't count. As deep as the second one goes. */
+export function isEqualJson(value: JsonValue | undefined, wanted: JsonValue): boolean {
+  if (Array.isArray(wanted)) {
+    return Array.isArray(value) && value.length === wanted.length && wanted.every((w, i) => isEqualJson(value[i], w));
+  }
+  if (!isJsonObject(wanted)) return value === wanted;
+  if (!isJsonObject(value) || Object.keys(value).length !== Object.keys(wanted).length) return false;
+  return Object.entries(wanted).every(([key, w]) => Object.hasOwn(value, key) && isEqualJson(value[key], w));
+}
+
 /** Throws `INVALID_INPUT` for what can't be compared with, or not beside a rule. */
 function checkEquals(equals: JsonValue, rule: string | undefined): void {
   if (rule !== undefined) throw wrongParam(NAME, "rule", "equals says what is wanted: one of the two");
@@ -62,85 +92,15 @@ function checkEquals(equals: JsonValue, rule: string | undefined): void {
   );
 }
 
-interface Judgement {
-  readonly ok: boolean;
-  readonly wanted: string;
-}
-
-function judge(
-  found: JsonValue | undefined,
-  place: JsonPlace | undefined,
-  given: Params,
-  request: VerifyRequest,
-  rules: VerifierRules,
-): Judgement {
-  // A field that names the file can't also say what stands in it.
-  const claimed = given.path === undefined && given.rule === undefined ? null : (request.value ?? null);
-  const wanted = given.equals ?? claimed;
-  if (given.rule === undefined && given.equals === undefined && wanted === null) {
-    return { ok: found !== undefined && found !== null, wanted: "any value but null" };
+/** Returns the first whole number in a value that may have been another one before it was read; undefined if there is none. */
+function roundedValue(value: JsonValue): number | undefined {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const inner of Object.values(value)) {
+    const found = roundedValue(inner);
+    if (found !== undefined) return found;
   }
-  const rounded = (place === undefined ? undefined : roundedNumber(place)) ?? roundedValue(wanted);
-  if (rounded !== undefined) {
-    return { ok: false, wanted: `numbers that can be compared exactly, and ${rounded} has too many digits` };
-  }
-  if (given.rule === undefined) return { ok: found !== undefined && isEqualJson(found, wanted), wanted: shown(wanted) };
-  return judgeRule(found, claimed, given.rule, request, rules);
-}
-
-function judgeRule(
-  found: JsonValue | undefined,
-  claimed: JsonValue,
-  rule: string,
-  { evidence }: VerifyRequest,
-  rules: VerifierRules,
-): Judgement {
-  const wanted = harmless(rule);
-  if (found === undefined) return { ok: false, wanted };
-  const fault = rules.read(NAME, "rule", rule, JSON_VARIABLES).fault({ value: found, claimed, evidence });
-  return {
-    ok: fault === undefined,
-    wanted: fault?.startsWith("doesn't") === false ? `${wanted}, which ${fault}` : wanted,
-  };
-}
-
-/** The keys of a JSON pointer (RFC 6901); `""` is the whole. Throws `INVALID_INPUT` for what is none. */
-export function parsePointer(verifier: string, pointer: string): readonly string[] {
-  if (pointer === "") return [];
-  if (!pointer.startsWith("/")) throw wrongParam(verifier, "pointer", "a JSON pointer begins with '/', or is empty");
-  if (/~(?![01])/.test(pointer)) throw wrongParam(verifier, "pointer", "in a JSON pointer '~' is '~0' and '/' is '~1'");
-  return pointer
-    .slice(1)
-    .split("/")
-    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-}
-
-/** What stands at the end of a pointer; undefined if nothing does. Only own keys, and plain indices. */
-export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | undefined {
-  let at: JsonValue | undefined = value;
-  for (const key of keys) {
-    if (Array.isArray(at)) at = /^(?:0|[1-9]\d{0,8})$/.test(key) ? at[Number(key)] : undefined;
-    else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-  }
-  return at;
-}
-
-/** Where it stands in the text; see {@link valueAt}. */
-function placeAt(root: JsonPlace, keys: readonly string[]): JsonPlace | undefined {
-  let at: JsonPlace | undefined = root;
-  // The elements of a list stand there by number, the members of an object by name.
-  for (const key of keys) at = at?.entries.get(key) ?? at?.entries.get(Number(key));
-  return at;
-}
-
-/** Whether two values are the same JSON; the order of keys doesn't count. As deep as the second one goes. */
-export function isEqualJson(value: JsonValue | undefined, wanted: JsonValue): boolean {
-  if (Array.isArray(wanted)) {
-    return Array.isArray(value) && value.length === wanted.length && wanted.every((w, i) => isEqualJson(value[i], w));
-  }
-  if (!isJsonObject(wanted)) return value === wanted;
-  if (!isJsonObject(value) || Object.keys(value).length !== Object.keys(wanted).length) return false;
-  return Object.entries(wanted).every(([key, w]) => Object.hasOwn(value, key) && isEqualJson(value[key], w));
+  return undefined;
 }
 
 /** What a JSON file says, and where. */
@@ -177,15 +137,35 @@ function notJson(path: string, reason: string): PhasegateError<"INVALID_INPUT"> 
   });
 }
 
-/**
- * Numbers of JSON are read as doubles, and 9007199254740993 becomes …992. Two numbers that were rounded to the same
- * one say nothing of each other, so such numbers are compared with nothing.
- */
+type Params = z.infer<typeof params>;
 
-/** Digits that are enough for any double; more of a fraction are its own business. */
-const DIGITS_MAX = 17;
+interface Judgement {
+  readonly ok: boolean;
+  readonly wanted: string;
+}
 
-/** The first number at a place, or below it, that another one can't be told from; undefined if there is none. */
+function judge(
+  found: JsonValue | undefined,
+  place: JsonPlace | undefined,
+  given: Params,
+  request: VerifyRequest,
+  rules: VerifierRules,
+): Judgement {
+  // A field that names the file can't also say what stands in it.
+  const claimed = given.path === undefined && given.rule === undefined ? null : (request.value ?? null);
+  const wanted = given.equals ?? claimed;
+  if (given.rule === undefined && given.equals === undefined && wanted === null) {
+    return { ok: found !== undefined && found !== null, wanted: "any value but null" };
+  }
+  const rounded = (place === undefined ? undefined : roundedNumber(place)) ?? roundedValue(wanted);
+  if (rounded !== undefined) {
+    return { ok: false, wanted: `numbers that can be compared exactly, and ${rounded} has too many digits` };
+  }
+  if (given.rule === undefined) return { ok: found !== undefined && isEqualJson(found, wanted), wanted: shown(wanted) };
+  return judgeRule(found, claimed, given.rule, request, rules);
+}
+
+/** Returns the first number at a place, or below it, that another one can't be told from; undefined if there is none. */
 function roundedNumber({ number, entries }: JsonPlace): string | undefined {
   if (number !== undefined) return isExact(number) ? undefined : number;
   for (const inner of entries.values()) {
@@ -195,18 +175,10 @@ function roundedNumber({ number, entries }: JsonPlace): string | undefined {
   return undefined;
 }
 
-/** The first whole number in a value that may have been another one before it was read; undefined if there is none. */
-function roundedValue(value: JsonValue): number | undefined {
-  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? value : undefined;
-  if (typeof value !== "object" || value === null) return undefined;
-  for (const inner of Object.values(value)) {
-    const found = roundedValue(inner);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
+/** Digits that are enough for any double; more of a fraction are its own business. */
+const DIGITS_MAX = 17;
 
-/** Whether a number in a text is the one that is read, or, of a fraction, as near as a double says it. */
+/** Checks whether a number in a text is the one that is read, or, of a fraction, as near as a double says it. */
 function isExact(text: string): boolean {
   const value = Number(text);
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return false;
@@ -216,7 +188,7 @@ function isExact(text: string): boolean {
   return !Number.isInteger(value) && digits.length <= DIGITS_MAX;
 }
 
-/** A number as digits without zeros around them, and the power of ten that they are multiplied with. */
+/** Returns a number as digits without zeros around them, and the power of ten that they are multiplied with. */
 function decimal(text: string): { readonly digits: string; readonly power: number } {
   const [mantissa = "", exponent = "0"] = text.replace("-", "").toLowerCase().split(/e/);
   const [whole = "", fraction = ""] = mantissa.split(".");
@@ -226,9 +198,33 @@ function decimal(text: string): { readonly digits: string; readonly power: numbe
   return { digits, power: Number(exponent) - fraction.length + (all.length - digits.length) };
 }
 
-/** A pattern would take time that grows with the square of the zeros. */
+/** Returns a pattern would take time that grows with the square of the zeros. */
 function withoutZerosBehind(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === "0") end -= 1;
   return digits.slice(0, end);
+}
+
+function judgeRule(
+  found: JsonValue | undefined,
+  claimed: JsonValue,
+  rule: string,
+  { evidence }: VerifyRequest,
+  rules: VerifierRules,
+): Judgement {
+  const wanted = harmless(rule);
+  if (found === undefined) return { ok: false, wanted };
+  const fault = rules.read(NAME, "rule", rule, JSON_VARIABLES).fault({ value: found, claimed, evidence });
+  return {
+    ok: fault === undefined,
+    wanted: fault?.startsWith("doesn't") === false ? `${wanted}, which ${fault}` : wanted,
+  };
+}
+
+/** Returns where it stands in the text; see {@link valueAt}. */
+function placeAt(root: JsonPlace, keys: readonly string[]): JsonPlace | undefined {
+  let at: JsonPlace | undefined = root;
+  // The elements of a list stand there by number, the members of an object by name.
+  for (const key of keys) at = at?.entries.get(key) ?? at?.entries.get(Number(key));
+  return at;
 }

@@ -4,6 +4,7 @@ import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import { requireSmallPattern } from "../rules/compile.js";
 import { countParam, textParam, wrongParam } from "./define-verifier.js";
+
 /** Params that say how often something must be there. */
 export const howOftenParams = {
   min: countParam.optional(),
@@ -27,7 +28,7 @@ export function checkHowOften(verifier: string, { min, max, count }: HowOften): 
   if (min !== undefined && max !== undefined && min > max) throw wrongParam(verifier, "max", "it is less than min");
 }
 
-/** Whether a number is as often as is wanted, and the words for what is. */
+/** Checks whether a number is as often as is wanted, and the words for what is. */
 export function isOftenEnough(found: number, { min, max, count }: HowOften): { ok: boolean; wanted: string } {
   if (count !== undefined) return { ok: found === count, wanted: `exactly ${count}` };
   const least = min ?? (max === undefined ? 1 : 0);
@@ -57,14 +58,6 @@ interface PatternParams extends HowOften {
   readonly scope?: "line" | "file" | undefined;
 }
 
-/**
- * The engine's time is linear in text × pattern, about 60 ns a step where its cache is of no use: more
- * steps than these at once would hold up the host for more than a second.
- */
-const STEPS_MAX = 2 ** 24;
-/** How long lines are matched before others get their turn, in milliseconds. */
-const TURN_MS = 20;
-
 /** Throws `INVALID_INPUT` for a pattern that isn't one, or that has what no linear-time engine can have. */
 export function checkPattern(verifier: string, params: PatternParams): void {
   compile(verifier, params);
@@ -74,7 +67,15 @@ export function checkPattern(verifier: string, params: PatternParams): void {
   }
 }
 
-/** How many lines of a text match, or with `scope: file` whether the text does (1 or 0). */
+/**
+ * The engine's time is linear in text × pattern, about 60 ns a step where its cache is of no use: more
+ * steps than these at once would hold up the host for more than a second.
+ */
+const STEPS_MAX = 2 ** 24;
+/** How long lines are matched before others get their turn, in milliseconds. */
+const TURN_MS = 20;
+
+/** Returns how many lines of a text match, or with `scope: file` whether the text does (1 or 0). */
 export async function countMatches(
   verifier: string,
   params: PatternParams,
@@ -97,16 +98,6 @@ export async function countMatches(
   return count;
 }
 
-/** All that some program shows as the end of a line: none hides a line from a pattern that begins with `^`. */
-const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
-
-/** The lines of a text; a line end at its end begins no other line. */
-function linesOf(text: string): string[] {
-  const lines = text.split(LINE_END);
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
-}
-
 function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2JS {
   const bits =
     (flags.includes("i") ? RE2JS.CASE_INSENSITIVE : 0) |
@@ -119,6 +110,16 @@ function compile(verifier: string, { pattern, flags = "" }: PatternParams): RE2J
     const reason = error instanceof Error ? error.message : "it can't be read";
     throw wrongParam(verifier, "pattern", `${reason}; patterns are RE2's: no look-around and no back-references`);
   }
+}
+
+/** All that some program shows as the end of a line: none hides a line from a pattern that begins with `^`. */
+const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+
+/** Returns the lines of a text; a line end at its end begins no other line. */
+function linesOf(text: string): string[] {
+  const lines = text.split(LINE_END);
+  if (lines.at(-1) === "") lines.pop();
+  return lines;
 }
 
 function tooLong(length: number, limit: number): PhasegateError<"TOO_LARGE"> {

@@ -10,6 +10,8 @@ import { defineVerifier, textParam } from "./define-verifier.js";
 import { checkHowOften, howOftenParams, isOftenEnough } from "./lines.js";
 import { checkSubject, readSubject, shownPath, subjectParams } from "./subject.js";
 
+const NAME = "markdown_headings";
+
 const params = z.strictObject({
   ...subjectParams,
   /** The heading below which they are counted; case and marks don't count. */
@@ -22,9 +24,8 @@ const params = z.strictObject({
 });
 /** The parser takes up to eight seconds for a megabyte of headings, and nobody else gets a turn in that time. */
 const MARKDOWN_MAX = 256 * 1024;
-const NAME = "markdown_headings";
 
-/** How many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
+/** Returns how many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
 export function markdownHeadings(wall: Wall, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
@@ -55,25 +56,14 @@ export function markdownHeadings(wall: Wall, maxBytes: number): Verifier {
   });
 }
 
-function countText(count: number, { under, level }: HeadingsWanted): string {
-  const depth = level === undefined ? "" : ` of level ${level}`;
-  return `${count} headings${depth}${under === undefined ? "" : ` under ${shownPath(under)}`}`;
-}
-
 /** A heading of a document. */
 interface Heading {
   readonly depth: number;
   readonly text: string;
 }
 
-/** Which headings are counted. */
-interface HeadingsWanted {
-  readonly under?: string | undefined;
-  readonly level?: number | undefined;
-}
-
 /**
- * The headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
+ * Returns the headings of a Markdown text, in order. What looks like one in a fence, a comment, a quotation or a
  * list is none, and one of which nobody sees a word isn't either. Throws `INVALID_INPUT` for a text that is not parsed.
  */
 export function headingsOf(text: string, path: string): Heading[] {
@@ -96,17 +86,10 @@ export function headingsOf(text: string, path: string): Heading[] {
     .map(({ depth, marked }) => ({ depth, text: plainText(marked) }));
 }
 
-/** Whether a reader sees a letter or a digit of a heading: not in comments, in tags, or in characters that aren't seen. */
-function showsWords(marked: string): boolean {
-  const seen = codeParts(marked).map(({ code, text }) => (code ? text : withoutHtml(plainText(text))));
-  return /[\p{L}\p{N}]/u.test(visibleText(seen.join("")));
-}
-
-/** A text without comments and tags, in time that grows with the text. */
-function withoutHtml(text: string): string {
-  const [before = "", ...comments] = text.split("<!--");
-  const behind = comments.map((comment) => comment.split("-->").slice(1).join("-->"));
-  return [before, ...behind].join("").replace(/<\/?[a-z][^<>]*>/gi, "");
+/** Which headings are counted. */
+interface HeadingsWanted {
+  readonly under?: string | undefined;
+  readonly level?: number | undefined;
 }
 
 /** Those headings that are counted; undefined if the one that they should be under isn't there. */
@@ -118,6 +101,24 @@ export function headingsBelow(headings: readonly Heading[], { under, level }: He
   // A set: one section of that name may stand inside another.
   const found = new Set(starts.flatMap((start) => belowOne(headings, start, level)));
   return headings.filter((heading) => found.has(heading));
+}
+
+function countText(count: number, { under, level }: HeadingsWanted): string {
+  const depth = level === undefined ? "" : ` of level ${level}`;
+  return `${count} headings${depth}${under === undefined ? "" : ` under ${shownPath(under)}`}`;
+}
+
+/** Checks whether a reader sees a letter or a digit of a heading: not in comments, in tags, or in characters that aren't seen. */
+function showsWords(marked: string): boolean {
+  const seen = codeParts(marked).map(({ code, text }) => (code ? text : withoutHtml(plainText(text))));
+  return /[\p{L}\p{N}]/u.test(visibleText(seen.join("")));
+}
+
+/** Returns a text without comments and tags, in time that grows with the text. */
+function withoutHtml(text: string): string {
+  const [before = "", ...comments] = text.split("<!--");
+  const behind = comments.map((comment) => comment.split("-->").slice(1).join("-->"));
+  return [before, ...behind].join("").replace(/<\/?[a-z][^<>]*>/gi, "");
 }
 
 function belowOne(headings: readonly Heading[], start: number, level: number | undefined): Heading[] {

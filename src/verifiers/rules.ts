@@ -7,7 +7,7 @@ import { wrongParam } from "./define-verifier.js";
 
 /** A rule in the params of a verifier. */
 interface VerifierRule {
-  /** What keeps it from holding, as part of a sentence; undefined if it holds. */
+  /** Returns what keeps it from holding, as part of a sentence; undefined if it holds. */
   fault(variables: Readonly<Record<string, JsonValue>>): string | undefined;
 }
 
@@ -59,7 +59,7 @@ interface RuleParam {
   readonly variables: RuleVariables;
 }
 
-/** The rule that stands in a built-in verifier's params, if one does. */
+/** Returns the rule that stands in a built-in verifier's params, if one does. */
 export function ruleParam(verifier: string, params: JsonObject): RuleParam | undefined {
   if (verifier === "json_value" && typeof params.rule === "string") {
     return { param: "rule", rule: params.rule, variables: JSON_VARIABLES };

@@ -2,6 +2,19 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { PhasegateError } from "../errors.js";
 import { codeOf } from "../sandbox/refusals.js";
 
+/** How a process ended. */
+export interface ProcessResult {
+  /** Missing where it was ended by a signal. */
+  readonly exit?: number;
+  /** The signal that ended it. */
+  readonly killedBy?: NodeJS.Signals;
+  /** Why it was stopped from here. */
+  readonly stopped?: "timeout" | "output";
+  /** stdout and stderr as they came, at most `maxOutputBytes`. */
+  readonly output: Buffer;
+  readonly stdout: Buffer;
+}
+
 /** A process to be run. No shell is anywhere near it. */
 interface ProcessRequest {
   /** An absolute path. */
@@ -15,19 +28,6 @@ interface ProcessRequest {
   /** Of stdout and stderr together. */
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal;
-}
-
-/** How a process ended. */
-export interface ProcessResult {
-  /** Missing where it was ended by a signal. */
-  readonly exit?: number;
-  /** The signal that ended it. */
-  readonly killedBy?: NodeJS.Signals;
-  /** Why it was stopped from here. */
-  readonly stopped?: "timeout" | "output";
-  /** stdout and stderr as they came, at most `maxOutputBytes`. */
-  readonly output: Buffer;
-  readonly stdout: Buffer;
 }
 
 /**
@@ -84,10 +84,12 @@ function start(executable: string, args: readonly string[], { cwd, env }: Pick<P
   }
 }
 
-function exitOf(child: ChildProcess): Promise<{ code: number | null; killedBy: NodeJS.Signals | null }> {
-  return new Promise((resolve, reject) => {
-    child.once("error", (error) => reject(notStarted(error)));
-    child.once("exit", (code, killedBy) => resolve({ code, killedBy }));
+/** Without the system's message, which holds whole paths. */
+function notStarted(error: unknown): PhasegateError<"INTERNAL"> {
+  const cause = codeOf(error) ?? "unknown";
+  return new PhasegateError("INTERNAL", `the command can't be started (${cause})`, {
+    remedy: "Ask the host to look at its list of commands.",
+    details: { cause },
   });
 }
 
@@ -108,15 +110,6 @@ function killGroup(child: ChildProcess): void {
     const code = codeOf(error);
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
-}
-
-/** Without the system's message, which holds whole paths. */
-function notStarted(error: unknown): PhasegateError<"INTERNAL"> {
-  const cause = codeOf(error) ?? "unknown";
-  return new PhasegateError("INTERNAL", `the command can't be started (${cause})`, {
-    remedy: "Ask the host to look at its list of commands.",
-    details: { cause },
-  });
 }
 
 /** What a process writes, up to a limit. */
@@ -161,4 +154,11 @@ function collectOutput(child: ChildProcess, maxBytes: number, onTooMuch: () => v
       for (const stream of streams) stream.destroy();
     },
   };
+}
+
+function exitOf(child: ChildProcess): Promise<{ code: number | null; killedBy: NodeJS.Signals | null }> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => reject(notStarted(error)));
+    child.once("exit", (code, killedBy) => resolve({ code, killedBy }));
+  });
 }

@@ -8,11 +8,12 @@ import type { Wall } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { escapeHidden, parseRelativePath, shown } from "../workflow/names.js";
 import { textParam } from "./define-verifier.js";
+
 /** Params of all verifiers that look at a file or a folder. */
 export const subjectParams = {
   /** Relative to the project root; without it, the value of the evidence field. */
   path: textParam.optional(),
-  /** Whether the file may be a link to another one inside the project. */
+  /** True if the file may be a link to another one inside the project. */
   allow_link: z.boolean().optional(),
 };
 
@@ -21,15 +22,15 @@ interface SubjectParams {
   readonly allow_link?: boolean | undefined;
 }
 
-/** The most paths that one field may name. */
-const PATHS_MAX = 100;
-
 /** Throws `PATH_REFUSED` for a path that no session could give a meaning. */
 export function checkSubject({ path }: SubjectParams): void {
   if (path !== undefined && !hasPlaceholder(path)) parseRelativePath(path);
 }
 
-/** What is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
+/** The most paths that one field may name. */
+const PATHS_MAX = 100;
+
+/** Returns what is to be looked at: the param, or the evidence, a path or a list of them. Throws `INVALID_INPUT`. */
 export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined): readonly string[] {
   const claimed = path ?? value;
   const paths = Array.isArray(claimed) ? claimed : [claimed];
@@ -39,13 +40,6 @@ export function subjectsOf({ path }: SubjectParams, value: JsonValue | undefined
     if (typeof item === "string") return item;
     throw notAPath("the evidence must name a path, as a text");
   });
-}
-
-/** The one path that is to be looked at. Throws `INVALID_INPUT`. */
-function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
-  const [path, ...others] = subjectsOf(params, value);
-  if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
-  return path;
 }
 
 /** Throws `PATH_REFUSED` for a path that ends as a folder's does, where a file is to be named. */
@@ -114,34 +108,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-function decoded(bytes: Uint8Array, path: string): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw notText(path);
-  }
-}
-
-function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", reason, {
-    remedy: "Hand in a path relative to the project root, such as 'docs/report.md'.",
-    details: { expected: "a path relative to the project root" },
-  });
-}
-
-/**
- * How texts that somebody else has made stand in results: one line each, bounded, and without
- * anything that a terminal or a reader could be misled by.
- */
-
-const LINES_MAX = 10;
-const LINE_MAX = 200;
-const COMMAND_MAX = 300;
-/** Colours and cursor movements, titles and links of terminals. Their parts can't overlap. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
-
-/** A path as it may stand in a message. */
+/** Returns a path as it may stand in a message. */
 export function shownPath(path: string): string {
   return shown(path).slice(1, -1);
 }
@@ -151,12 +118,19 @@ export function harmless(text: string): string {
   return escapeHidden(withoutEscapes(text));
 }
 
+/** Colours and cursor movements, titles and links of terminals. Their parts can't overlap. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
+const ESCAPES = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[@-Z\\-_]/g;
+
 /** Returns a text without a terminal's colours: they may stand in the middle of a path, which then isn't found. */
 export function withoutEscapes(text: string): string {
   return text.replace(ESCAPES, "");
 }
 
-/** The first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */
+const LINES_MAX = 10;
+const LINE_MAX = 200;
+
+/** Returns the first lines of a text; of a longer one also the last ones, behind `…`. Empty lines at the end don't count. */
 export function outputLines(text: string): string[] {
   const lines = text.trimEnd().split(/\r\n|\n|\r/);
   if (lines.length === 1 && lines[0] === "") return [];
@@ -165,10 +139,34 @@ export function outputLines(text: string): string[] {
   return chosen.map((line) => shortened(harmless(line.slice(0, 4 * LINE_MAX)), LINE_MAX));
 }
 
-/** A command with its arguments, as a person would type it. */
+const COMMAND_MAX = 300;
+
+/** Returns a command with its arguments, as a person would type it. */
 export function shownCommand(argv: readonly string[]): string {
   const words = argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)));
   return shortened(harmless(words.join(" ").replaceAll("\n", " ")), COMMAND_MAX);
+}
+
+function notAPath(reason: string): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", reason, {
+    remedy: "Hand in a path relative to the project root, such as 'docs/report.md'.",
+    details: { expected: "a path relative to the project root" },
+  });
+}
+
+/** Returns the one path that is to be looked at. Throws `INVALID_INPUT`. */
+function subjectOf(params: SubjectParams, value: JsonValue | undefined): string {
+  const [path, ...others] = subjectsOf(params, value);
+  if (path === undefined || others.length > 0) throw notAPath("the evidence must name one path");
+  return path;
+}
+
+function decoded(bytes: Uint8Array, path: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw notText(path);
+  }
 }
 
 function shortened(text: string, max: number): string {

@@ -1,3 +1,7 @@
+/**
+ * `defineWorkflow`: checks a workflow that is written in code and turns it into a definition. Unknown gate keys are
+ * errors, because a misspelt key could leave a gate open.
+ */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PhasegateError } from "../errors.js";
 import { isJsonObject, type JsonObject, revisionOf } from "./json.js";
@@ -11,19 +15,21 @@ import type {
   WorkflowStructure,
 } from "./structure.js";
 import type { GateInput, PhaseInput, TaskInput, TextInput, WorkflowInput } from "./workflow-input.js";
-/** A workflow defined in code: what an engine runs, and its texts. */
+
+/** A workflow defined in code: its definition and its texts. */
 export interface Workflow<Phases extends readonly PhaseInput[] = readonly PhaseInput[]> {
+  /** The definition that an engine runs. */
   readonly definition: WorkflowDefinition;
-  /** The phases as they were given: what evidence each takes is read from their types. */
+  /** The phases as given; the evidence types of `completePhase` are inferred from them. */
   readonly phases: Phases;
-  /** The text of a phase or a task; undefined if there is none. */
+  /** Returns the text of a phase, or of one of its tasks; undefined if there is none. */
   text(part: { readonly phase: number; readonly task?: number }): string | Promise<string> | undefined;
 }
 
-/** The numbers of a workflow's phases, as a union of literals. */
+/** The phase numbers of a workflow, as a union of literals. */
 export type PhaseNumberOf<W extends Workflow> = W["phases"][number]["number"];
 
-/** What a phase's gate takes: the input of its schema, or any object where it has none. */
+/** The evidence that a phase takes: the input of its schema, or any object if it has none. */
 export type EvidenceOf<W extends Workflow, N extends number> =
   Extract<W["phases"][number], { readonly number: N }> extends {
     readonly gate: { readonly evidence: infer S extends StandardSchemaV1 };
@@ -32,8 +38,9 @@ export type EvidenceOf<W extends Workflow, N extends number> =
     : JsonObject;
 
 /**
- * Defines a workflow in code. `completePhase` of a session on it takes exactly the evidence of that
- * phase. Throws `DEFINITION_INVALID`, with everything that is wrong at once.
+ * Defines a workflow in code. `completePhase` of its sessions takes exactly the evidence of the phase.
+ *
+ * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
  */
 export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   input: WorkflowInput<Phases>,
@@ -59,16 +66,7 @@ export function defineWorkflow<const Phases extends readonly PhaseInput[]>(
   };
 }
 
-function textOf(phases: readonly PhaseInput[], part: { readonly phase: number; readonly task?: number }) {
-  const phase = phases.find(({ number }) => number === part.phase);
-  if (part.task === undefined) return read(phase?.content);
-  const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
-  return read(task?.content);
-}
-
-function read(content: TextInput | undefined): string | Promise<string> | undefined {
-  return typeof content === "function" ? content() : content;
-}
+const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval", "reveal"];
 
 function problemsOf(input: WorkflowInput): string[] {
   const problems: string[] = [];
@@ -85,11 +83,11 @@ function problemsOf(input: WorkflowInput): string[] {
   for (const phase of input.phases) {
     const about = `phase ${phase.number}`;
     const { gate } = phase;
-    // Plain JavaScript hands in anything.
+    // Callers in plain JavaScript may pass anything.
     if (gate !== undefined && Object(gate?.evidence)["~standard"] === undefined) {
       problems.push(`${about}: gate.evidence is no Standard Schema`);
     }
-    // A key that nobody reads may be the one that was to keep the gate shut.
+    // A misspelt key would be ignored, and the gate would stay open.
     problems.push(
       ...Object.keys(phase).flatMap((key) =>
         key !== "gate" && /gate/i.test(key) ? unknownKey(about, key, ["gate"]) : [],
@@ -107,18 +105,6 @@ function problemsOf(input: WorkflowInput): string[] {
   return problems;
 }
 
-const GATE_KEYS = ["evidence", "example", "allowOverride", "verify", "approval", "reveal"];
-
-function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
-  const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
-  return keys.flatMap((key) => unknownKey(about, key, known));
-}
-
-function unknownKey(about: string, key: string, known: readonly string[]): string[] {
-  const meant = nearest(key, known);
-  return [`${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`];
-}
-
 function ascending(numbers: readonly number[], what: string): string[] {
   return numbers.flatMap((number, index) => {
     if (!Number.isSafeInteger(number) || number < 0) return [`${what} ${number} is not a whole number of 0 or more`];
@@ -127,7 +113,16 @@ function ascending(numbers: readonly number[], what: string): string[] {
   });
 }
 
-/** The plain-JSON part of a workflow in code; keys that were not given are left out. */
+function unknownKey(about: string, key: string, known: readonly string[]): string[] {
+  const meant = nearest(key, known);
+  return [`${about} has no key ${shown(key)}${meant === undefined ? "" : `; did you mean ${meant}?`}`];
+}
+
+function unknownKeys(about: string, value: unknown, known: readonly string[]): string[] {
+  const keys = Object.keys(Object(value)).filter((key) => !known.includes(key) && !key.startsWith("x-"));
+  return keys.flatMap((key) => unknownKey(about, key, known));
+}
+
 function buildStructure(input: WorkflowInput): WorkflowStructure {
   const { type, revision, name, description, version = "1", phases, startPhase, ...rest } = input;
   return {
@@ -145,6 +140,16 @@ function buildStructure(input: WorkflowInput): WorkflowStructure {
     startPhase: startPhase ?? phases[0]?.number ?? 0,
     phases: phases.map(buildPhase),
   };
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  const entry: { [P in K]?: V } = {};
+  if (value !== undefined) entry[key] = value;
+  return entry;
+}
+
+function optionalList<K extends string>(key: K, value: readonly string[] | undefined): { [P in K]?: string[] } {
+  return optional(key, value === undefined ? undefined : [...value]);
 }
 
 function buildPhase(phase: PhaseInput): PhaseDefinition {
@@ -171,6 +176,11 @@ function buildTask(task: TaskInput, index: number): TaskDefinition {
   };
 }
 
+/** A function's text is only read on request, so it has no revision. */
+function textRevision(content: TextInput): { textRevision?: string } {
+  return typeof content === "string" ? { textRevision: revisionOf(content) } : {};
+}
+
 function buildGate(gate: GateInput | undefined): GateDefinition {
   if (gate === undefined) return { kind: "open", allowOverride: false };
   return {
@@ -180,6 +190,37 @@ function buildGate(gate: GateInput | undefined): GateDefinition {
     ...optional("example", gate.example),
     ...demandsOf(gate),
   };
+}
+
+/**
+ * Returns the JSON Schema of a Standard Schema, if its library provides one ("Standard JSON Schema",
+ * standardschema.dev). It is only shown to agents and is no part of the check, so a schema without one is accepted.
+ */
+function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
+  const standard: object = schema["~standard"];
+  if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;
+  try {
+    const found: unknown = JSON.parse(JSON.stringify(standard.jsonSchema.input({ target: "draft-2020-12" })));
+    if (!isJsonObject(found)) return undefined;
+    // The dialect is always the same; leaving it out saves tokens.
+    delete found.$schema;
+    return withoutSafeBounds(found);
+  } catch {
+    return undefined;
+  }
+}
+
+function isConverter(value: unknown): value is { input(options: { target: string }): unknown } {
+  return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
+}
+
+/** Removes the bounds of safe integers, which zod adds to every integer and which tell an agent nothing. */
+function withoutSafeBounds(schema: JsonObject): JsonObject {
+  const text = JSON.stringify(schema, (key, value: unknown) => {
+    const isBound = key === "minimum" || key === "maximum";
+    return isBound && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
+  });
+  return JSON.parse(text);
 }
 
 function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "verify" | "approval" | "reveal"> {
@@ -195,49 +236,13 @@ function demandsOf({ verify, approval, reveal }: GateInput): Pick<SchemaGate, "v
   };
 }
 
-/** A function's text is read when it is asked for, so it has no revision to compare with. */
-function textRevision(content: TextInput): { textRevision?: string } {
-  return typeof content === "string" ? { textRevision: revisionOf(content) } : {};
+function textOf(phases: readonly PhaseInput[], part: { readonly phase: number; readonly task?: number }) {
+  const phase = phases.find(({ number }) => number === part.phase);
+  if (part.task === undefined) return read(phase?.content);
+  const task = phase?.tasks?.find(({ number }, index) => (number ?? index + 1) === part.task);
+  return read(task?.content);
 }
 
-/**
- * The JSON Schema of what a Standard Schema takes, where its library gives one (standardschema.dev,
- * "Standard JSON Schema"). It shows agents what is wanted and is no part of the check, so a schema
- * that has none, or says that it can't be expressed as one, is simply shown without.
- */
-function jsonSchemaOf(schema: StandardSchemaV1): JsonObject | undefined {
-  const standard: object = schema["~standard"];
-  if (!("jsonSchema" in standard) || !isConverter(standard.jsonSchema)) return undefined;
-  try {
-    const found: unknown = JSON.parse(JSON.stringify(standard.jsonSchema.input({ target: "draft-2020-12" })));
-    if (!isJsonObject(found)) return undefined;
-    // The dialect is always the same, and every word of this is read by an agent.
-    delete found.$schema;
-    return withoutSafeBounds(found);
-  } catch {
-    return undefined;
-  }
-}
-
-function isConverter(value: unknown): value is { input(options: { target: string }): unknown } {
-  return typeof value === "object" && value !== null && "input" in value && typeof value.input === "function";
-}
-
-function optional<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  const entry: { [P in K]?: V } = {};
-  if (value !== undefined) entry[key] = value;
-  return entry;
-}
-
-function optionalList<K extends string>(key: K, value: readonly string[] | undefined): { [P in K]?: string[] } {
-  return optional(key, value === undefined ? undefined : [...value]);
-}
-
-/** Every integer has the bounds of safe ones, which tell nobody anything. */
-function withoutSafeBounds(schema: JsonObject): JsonObject {
-  const text = JSON.stringify(schema, (key, value: unknown) => {
-    const isBound = key === "minimum" || key === "maximum";
-    return isBound && Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value;
-  });
-  return JSON.parse(text);
+function read(content: TextInput | undefined): string | Promise<string> | undefined {
+  return typeof content === "function" ? content() : content;
 }

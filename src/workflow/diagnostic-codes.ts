@@ -1,4 +1,6 @@
-/** Every check of a workflow's files, by the code that its diagnostics carry, with what it means. */
+/** The codes of all diagnostics that reading a workflow's files can report, with their meaning. */
+
+/** Every check of a workflow's files, by the code of its diagnostics. */
 export const DIAGNOSTIC_CODES = {
   // files
   METADATA_MISSING: "the folder has no metadata.json",
@@ -85,5 +87,5 @@ export const DIAGNOSTIC_CODES = {
   BUNDLE_ENTRY_MISSING: "none of a bundle's agents is one to begin with",
 } as const;
 
-/** Which check found something. */
+/** The code of a diagnostic. */
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;

@@ -1,11 +1,10 @@
+/** Diagnostics: what is wrong with a definition, where, and what to write instead. */
 import { isPhasegateError, type SourcePosition } from "../errors.js";
-/**
- * Something that is wrong with a definition. An *error* keeps the workflow from being started; a
- * *warning* doesn't.
- */
+/** A problem in a definition. A workflow with an *error* can't be started; a *warning* doesn't prevent it. */
 export interface Diagnostic extends SourcePosition {
+  /** `error` prevents the workflow from being started; `warning` does not. */
   readonly severity: "error" | "warning";
-  /** Which check it was, for machines: `KEY_MISSING`, `YAML_SYNTAX`, … */
+  /** The check that found the problem, for programs: `KEY_MISSING`, `YAML_SYNTAX`, … */
   readonly code: string;
   /** What is wrong, in one sentence. */
   readonly message: string;
@@ -13,7 +12,7 @@ export interface Diagnostic extends SourcePosition {
   readonly hint?: string;
 }
 
-/** `file:line:column: severity: message (hint)`, as compilers print it. */
+/** Returns a diagnostic as `file:line:column: severity: message (hint)`, like a compiler. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const { file, line, column, severity, message, hint } = diagnostic;
   const place = [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(":");
@@ -21,8 +20,8 @@ export function formatDiagnostic(diagnostic: Diagnostic): string {
 }
 
 /**
- * Returns what is said of a definition whose reading has thrown. Of an error that is none of phasegate's only the name: what a
- * host's own source throws may hold paths and secrets, and agents see this.
+ * Returns the diagnostic for a definition whose reader has thrown. Of an error from outside phasegate only the name is
+ * shown: its message may hold paths and secrets, and agents see diagnostics.
  */
 export function unreadable(error: unknown, file = "."): Diagnostic & { readonly code: "DEFINITION_UNREADABLE" } {
   const name = error instanceof Error ? error.name : typeof error;
@@ -35,7 +34,7 @@ export function unreadable(error: unknown, file = "."): Diagnostic & { readonly 
   };
 }
 
-/** Whether a list holds an error. */
+/** Checks whether a list holds an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((diagnostic) => diagnostic.severity === "error");
 }

@@ -1,7 +1,8 @@
+/** The types of evidence fields: the words authors use for them, examples, and when a value counts as blank. */
 import { isJsonObject, type JsonValue } from "./json.js";
 import { HIDDEN } from "./names.js";
 import type { FieldDefinition, FieldType } from "./structure.js";
-/** The words that authors have for the types of fields. */
+/** The words for field types in gate files. */
 export const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map([
   ["boolean", "boolean"],
   ["bool", "boolean"],
@@ -18,7 +19,7 @@ export const TYPE_WORDS: ReadonlyMap<string, FieldType> = new Map([
   ["any", "any"],
 ]);
 
-/** A value of each type that any field of it would take, unless it has rules. */
+/** An example for each type, for fields without rules. */
 export const USUAL_EXAMPLES: Readonly<Record<FieldType, JsonValue>> = {
   boolean: true,
   integer: 3,
@@ -29,7 +30,7 @@ export const USUAL_EXAMPLES: Readonly<Record<FieldType, JsonValue>> = {
   any: true,
 };
 
-/** A value that a field would take: the author's example, one that was made for its rules, or one of its type. */
+/** Returns an example of a field: the author's, one generated for its rules, or the usual one of its type. */
 export function exampleOf(field: FieldDefinition): JsonValue {
   return field.example ?? field.sample ?? USUAL_EXAMPLES[field.type];
 }
@@ -44,32 +45,32 @@ const HOLDS: Record<FieldType, (value: JsonValue) => boolean> = {
   any: () => true,
 };
 
-/** Whether a value is of a field's type. */
+/** Checks whether a value is of a field's type. */
 export function isOfType(value: JsonValue, type: FieldType): boolean {
   return HOLDS[type](value);
 }
 
 /**
- * Whether a value is none, in a required field: blank text says nothing; where only a name is known, nor does
- * a list or an object in which nothing is said.
+ * Checks whether a value of a required field is blank: a text without visible characters, or, in a field of type `any`,
+ * a list or object without content.
  */
 export function isBlank(value: JsonValue, type: FieldType): boolean {
   if (typeof value === "string") return visibleText(value) === "";
   return type === "any" && typeof value === "object" && saysNothing(value);
 }
 
-/** The narrowest type that a value is of; undefined for `null`. */
+/** Returns the narrowest type of a value; undefined for `null`. */
 export function typeOfValue(value: JsonValue): FieldType | undefined {
   return (["boolean", "integer", "number", "string", "list", "object"] as const).find((type) => isOfType(value, type));
 }
 
-/** Returns what a reader sees of a text: without blanks around it, and without characters that nobody sees. */
+/** Returns the visible part of a text: without hidden characters and without whitespace around it. */
 export function visibleText(text: string): string {
-  // Hidden blanks stay: they part words, and only count where nothing is seen on one side of them.
+  // Hidden whitespace stays: it separates words. At the ends of the text `trim` removes it.
   return text.replace(HIDDEN, (hidden) => (hidden.trim() ? "" : hidden)).trim();
 }
 
-/** Whether a value says nothing: no text that is seen, no number and no flag, however deep. */
+/** Checks whether a value has no content: no visible text, no number and no flag at any depth. */
 export function saysNothing(value: JsonValue | undefined): boolean {
   if (value === null || value === undefined) return true;
   if (typeof value === "string") return visibleText(value) === "";

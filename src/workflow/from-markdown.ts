@@ -1,16 +1,17 @@
 /**
- * Parses Markdown in time that grows with the length of the text, with `mdast-util-from-markdown`. Its parser,
- * micromark 4.0.3, takes time that grows with the square of the text in two places.
+ * Parses Markdown in linear time with `mdast-util-from-markdown`, and strips inline marks. micromark 4.0.3 takes
+ * quadratic time in two places, which this file works around. Inline marks are stripped with regular expressions,
+ * because the inline parser takes quadratic time over unclosed marks.
  */
 import type { Root } from "mdast";
 import { fromMarkdown as parse } from "mdast-util-from-markdown";
 import { EditMap } from "micromark-util-edit-map";
 import type { Extension, TokenizeContext, Tokenizer } from "micromark-util-types";
 /**
- * The blocks of a text. Constructs can be switched off by micromark's names.
+ * Returns the blocks of a text. `disabled` switches off constructs by their names in micromark.
  *
- * The parser looks through a whole paragraph for each of its lazy lines, which lack the `>` or the indentation
- * of their container. So a lazy line ends a paragraph that has more than `PARAGRAPH_MAX` lines, and begins the next one.
+ * The parser searches a whole paragraph for each of its lazy lines, which lack the `>` or the indentation of their
+ * container. So a lazy line ends a paragraph of more than `PARAGRAPH_MAX` lines and begins the next one.
  */
 export function fromMarkdown(text: string, { disabled = [] }: { disabled?: readonly string[] } = {}): Root {
   return parse(text, { extensions: [{ disable: { null: [...disabled] } }, LONG_PARAGRAPHS] });
@@ -18,14 +19,16 @@ export function fromMarkdown(text: string, { disabled = [] }: { disabled?: reado
 
 const PARAGRAPH_MAX = 500;
 
-/** So many lines are parsed, and one more for every `LINE_MIN` characters: each costs about 0.1 ms, whatever it holds. */
+/**
+ * Maximum number of lines, plus one for every `LINE_MIN` characters: each line costs about 0.1 ms, whatever it holds.
+ */
 const LINES = 5000;
 const LINE_MIN = 30;
 
-/** A blank line costs so much of that. */
+/** The cost of a blank line, as a fraction of a line. */
 const BLANK = 0.2;
 
-/** Whether a text has more lines than are parsed of its length. */
+/** Checks whether a text has too many lines for its length. */
 export function hasTooManyLines(lines: readonly string[]): boolean {
   let [count, length] = [0, 0];
   for (const line of lines) {
@@ -35,10 +38,10 @@ export function hasTooManyLines(lines: readonly string[]): boolean {
   return count > LINES + length / LINE_MIN;
 }
 
-/** The line on which the last paragraph may have begun, by the reading of a text. */
+/** The line on which the last paragraph may have begun, for each parser run. */
 const began = new WeakMap<TokenizeContext["parser"], number>();
 
-/** Lets the parser think that something else begins on a lazy line of a long paragraph, and then finds nothing. */
+/** Makes the parser try another construct on a lazy line of a long paragraph, which ends the paragraph. */
 const endLongParagraph: Tokenizer = function tokenize(_effects, ok, nok) {
   const { line } = this.now();
   if (this.interrupt !== true) began.set(this.parser, line);
@@ -64,12 +67,7 @@ EditMap.prototype.consume = function consumeEnd(events) {
   for (const event of end) events.push(event);
 };
 
-/**
- * What a reader sees of Markdown's inline marks: code, strong and links without their signs. By regular
- * expressions whose parts can't overlap: parsers take quadratic time over unclosed marks.
- */
-
-/** A line without its inline marks. What stands between backticks is left as it is. */
+/** Returns a line without its inline marks. Code between backticks is left as it is. */
 export function plainText(line: string): string {
   const parts = line.split(/`+/);
   return parts
@@ -85,39 +83,42 @@ function unmarked(text: string): string {
 const LEADING = /^(?:\p{Extended_Pictographic}|\p{So}|\uFE0F|\u200D|\s|\[[ xX]\])+/u;
 const MARK = /^(?:\p{Extended_Pictographic}|\p{So}|\uFE0F|\u200D)$/u;
 
-/** A text without the symbols before it: `✅ Done` and `[x] Done` are `Done`. */
+/** Removes symbols and checkboxes before a text: `✅ Done` and `[x] Done` become `Done`. */
 export function withoutLeadingMarks(text: string): string {
   return text.replace(LEADING, "");
 }
 
-/** A text without the answers that are to be chosen from behind it: `Done ✅/❌` is `Done`. */
+/** Removes the symbols after a text that offer a choice: `Done ✅/❌` becomes `Done`. */
 export function withoutTrailingMarks(text: string): string {
   const characters = [...text.trimEnd()];
-  // A slash at the end is part of a path, unless there is a mark behind it.
+  // A slash at the end is part of a path, unless a mark follows it.
   if (!MARK.test(characters.at(-1) ?? "")) return characters.join("");
   while (/^[\s/]$/.test(characters.at(-1) ?? "") || MARK.test(characters.at(-1) ?? "")) characters.pop();
   return characters.join("");
 }
 
-/** The name of a heading as it is looked up: without symbols before it, in lower case, without a colon after it. */
+/** Returns the name of a heading for comparison: lower case, without symbols before it or a colon after it. */
 export function headingName(text: string): string {
   return withoutAtEnd(text.replace(/^[^\p{L}\p{N}]+/u, ""), ":").toLowerCase();
 }
 
-/** A text without some characters at its end, and blanks among them. From its end: a pattern would try each place. */
+/**
+ * Removes some characters, and whitespace among them, from the end of a text. Works from the end, since a pattern would
+ * try each position.
+ */
 export function withoutAtEnd(text: string, characters: string): string {
   let end = text.trimEnd().length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end = text.slice(0, end - 1).trimEnd().length;
   return text.slice(0, end);
 }
 
-/** A part of a text: what is code, with the backticks around it, or what stands between. */
+/** A part of a text: a code span with its backticks, or the text between two. */
 interface TextPart {
   readonly code: boolean;
   readonly text: string;
 }
 
-/** A text cut at its code spans: each ends at the next run of as many backticks, or is none. */
+/** Splits a text at its code spans. A span ends at the next run of as many backticks; without one it is no span. */
 export function codeParts(text: string): TextPart[] {
   const ends = codeSpans(text);
   const parts: TextPart[] = [];
@@ -131,7 +132,7 @@ export function codeParts(text: string): TextPart[] {
   return parts.filter((part) => part.text !== "");
 }
 
-/** Where the code spans of a text end, by where they may begin, in order. */
+/** Returns the end of each code span by its start, in order. */
 export function codeSpans(text: string): ReadonlyMap<number, number> {
   const next = new Map<number, number>();
   const spans: (readonly [number, number])[] = [];

@@ -1,41 +1,58 @@
-/** What a session pins of a gate: plain JSON, whose types are inferred from its schemas. */
+/**
+ * The gate part of a definition that a session pins: four kinds of gates (fields, schema, open, plan) as plain JSON.
+ * Types are inferred from the zod schemas.
+ */
 import * as z from "zod";
 import { storedObjectSchema, storedValueSchema } from "./json.js";
-/** What a field of evidence may be. `any` is a field of which only the name is known. */
+
+/** The types of evidence fields. `any` is for a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
 
-/** How much of what a gate asks for is shown to agents: all of it, the names of its fields, or nothing. */
+/** How much of a gate is shown to agents: all of it, the names of its fields, or nothing. */
 export const REVEALS = ["fields", "names", "none"] as const;
+
+/** Checks the approval that a gate asks for. */
+export const approvalSchema = z.object({
+  /** The question for the person. */
+  prompt: z.string(),
+  /** The names of the approvers who may answer, as the host knows them; any approver if not given. */
+  approvers: z.array(z.string()).optional(),
+});
 
 /** A rule that must hold. Its text is pinned, and compiled when it is first used. */
 const ruleSchema = z.object({
   /** As its author wrote it. */
   source: z.string(),
-  /** The same in CEL: what is run. */
+  /** The same rule in CEL, which is what runs. */
   cel: z.string(),
-  /** What `params` is in it. */
+  /** The value of `params` in the rule. */
   params: z.optional(storedObjectSchema),
-  /** What is said where it doesn't hold. */
+  /** The message for a value that breaks the rule. */
   message: z.string().optional(),
+});
+
+const fieldSchema = z.object({
+  name: z.string(),
+  type: z.enum(FIELD_TYPES),
+  required: z.boolean(),
+  description: z.string().optional(),
+  /** An example by the author. */
+  example: z.optional(storedValueSchema),
+  /** A generated value that passes the rules, if the author gives no example. */
+  sample: z.optional(storedValueSchema),
+  /** Rules for the value, if one is given. */
+  rules: z.array(ruleSchema).optional(),
 });
 
 /** A check against reality, by a verifier that the host has registered. */
 const verifySchema = z.object({
   verifier: z.string(),
   params: storedObjectSchema,
-  /** The field whose value is looked at; the gate itself asks for the check where there is none. */
+  /** The field whose value is checked; missing if the check belongs to the gate as a whole. */
   field: z.string().optional(),
 });
 
-/** Checks what a gate asks a person. */
-export const approvalSchema = z.object({
-  /** What the person is asked. */
-  prompt: z.string(),
-  /** Who may answer, by the names that the host knows them by; any approver if not given. */
-  approvers: z.array(z.string()).optional(),
-});
-
-/** What a gate may ask for beside evidence of the right form. */
+/** What every gate with evidence may ask for in addition. */
 const demandsShape = {
   verify: z.array(verifySchema).optional(),
   approval: approvalSchema.optional(),
@@ -43,37 +60,24 @@ const demandsShape = {
   reveal: z.enum(REVEALS).optional(),
 };
 
-const fieldSchema = z.object({
-  name: z.string(),
-  type: z.enum(FIELD_TYPES),
-  required: z.boolean(),
-  description: z.string().optional(),
-  /** A value that would do, by its author. */
-  example: z.optional(storedValueSchema),
-  /** A value that its rules take, made up where its author gives none. */
-  sample: z.optional(storedValueSchema),
-  /** What its value must fulfil, where there is one. */
-  rules: z.array(ruleSchema).optional(),
-});
-
 export const fieldGateSchema = z.object({
   kind: z.literal("fields"),
-  /** Whether rules block (`true`) or only warn; missing fields and wrong types always block. */
+  /** True if rules block (`true`) or only warn; missing fields and wrong types always block. */
   strict: z.boolean(),
-  /** Whether the host may let a session pass without evidence. */
+  /** True if the host may let a session pass without evidence. */
   allowOverride: z.boolean(),
   fields: z.array(fieldSchema),
-  /** What the evidence as a whole must fulfil. */
+  /** Rules for the evidence as a whole. */
   rules: z.array(ruleSchema).optional(),
   ...demandsShape,
-  /** Where the requirements were found. */
+  /** The place where the requirements were found. */
   source: z.enum(["gate-file", "document", "metadata"]),
 });
 
 const schemaGateSchema = z.object({
   kind: z.literal("schema"),
   allowOverride: z.boolean(),
-  /** What the Standard Schema in code says of itself, where it gives a JSON Schema. */
+  /** The JSON Schema of the Standard Schema in code, if it provides one. */
   jsonSchema: z.optional(storedObjectSchema),
   example: z.optional(storedObjectSchema),
   ...demandsShape,
@@ -90,7 +94,7 @@ const planGateSchema = z.object({
   items: z.array(z.string()),
 });
 
-/** Checks a gate that comes out of a store. */
+/** Checks a gate that is read from a store. */
 export const gateSchema = z.discriminatedUnion("kind", [
   fieldGateSchema,
   schemaGateSchema,
@@ -98,15 +102,15 @@ export const gateSchema = z.discriminatedUnion("kind", [
   planGateSchema,
 ]);
 
-/** What a field of evidence may be. */
+/** The type of an evidence field. */
 export type FieldType = (typeof FIELD_TYPES)[number];
-/** How much of what a gate asks for is shown to agents. */
+/** How much of a gate is shown to agents. */
 export type Reveal = (typeof REVEALS)[number];
-/** A rule that must hold, as its text. */
+/** A rule, as text. */
 export type RuleDefinition = z.infer<typeof ruleSchema>;
 /** A check against reality, by the name of a verifier. */
 export type VerifyDefinition = z.infer<typeof verifySchema>;
-/** A person that must say yes. */
+/** An approval by a person. */
 export type ApprovalDefinition = z.infer<typeof approvalSchema>;
 /** One field that a gate asks for. */
 export type FieldDefinition = z.infer<typeof fieldSchema>;
@@ -116,7 +120,7 @@ export type FieldGate = z.infer<typeof fieldGateSchema>;
 export type SchemaGate = z.infer<typeof schemaGateSchema>;
 /** A gate that any evidence object passes. */
 export type OpenGate = z.infer<typeof openGateSchema>;
-/** A gate of a phase out of a plan: its tasks and the items of its validation gate must be claimed. */
+/** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
 export type PlanGate = z.infer<typeof planGateSchema>;
-/** What must be shown before a phase counts as done. */
+/** The requirements that must be met before a phase counts as done. */
 export type GateDefinition = z.infer<typeof gateSchema>;

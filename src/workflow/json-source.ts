@@ -1,8 +1,13 @@
+/**
+ * Reads strict JSON and records the position of every key and value. `JSON.parse` reports positions differently in
+ * every engine and accepts duplicate keys, so the text is scanned first.
+ */
 import { storedValueSchema } from "./json.js";
 import { shown } from "./names.js";
 import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
-/** Reads strict JSON; undefined, with a diagnostic, if it isn't. */
+
+/** Reads strict JSON. Returns undefined and reports an error if the text is not JSON. */
 export function readJson(file: string, text: string, report: Report): ParsedSource | undefined {
   const position = linesOf(file, text);
   try {
@@ -16,6 +21,45 @@ export function readJson(file: string, text: string, report: Report): ParsedSour
     report.error(code, position(error.offset), error.message, error.hint);
     return undefined;
   }
+}
+
+/** The position of a value and of the values in it. A member of an object has the position of its key. */
+export interface JsonPlace {
+  readonly offset: number;
+  readonly entries: ReadonlyMap<string | number, JsonPlace>;
+  /** The digits of a number; its value may be rounded. */
+  readonly number?: string;
+}
+
+/** Maximum nesting depth: enough for every definition, and safe for recursive functions. */
+export const DEPTH_MAX = 64;
+
+/** Thrown where a text is not JSON. */
+export class JsonFailure extends Error {
+  readonly reason: "syntax" | "depth";
+  readonly offset: number;
+  readonly hint: string;
+
+  constructor(reason: "syntax" | "depth", offset: number, message: string, hint: string) {
+    super(message);
+    this.reason = reason;
+    this.offset = offset;
+    this.hint = hint;
+  }
+}
+
+/** The result of a scan. */
+interface JsonScan {
+  readonly root: JsonPlace;
+  readonly duplicates: readonly { readonly key: string; readonly offset: number }[];
+}
+
+/** Scans a whole text. Throws a {@link JsonFailure} at the first position that is not JSON. */
+export function scanJson(text: string): JsonScan {
+  const scanner = new Scanner(text);
+  const root = scanner.value(0, 0);
+  scanner.end();
+  return { root, duplicates: scanner.duplicates };
 }
 
 function reportKeys(scan: JsonScan, position: ReturnType<typeof linesOf>, report: Report): void {
@@ -43,55 +87,13 @@ function find(root: JsonPlace, path: KeyPath): JsonPlace {
   return place;
 }
 
-/**
- * Where everything stands in a JSON text, and where it stops being JSON: `JSON.parse` tells neither
- * on every engine, and it takes a key that is there twice.
- */
-
-/** Where a value stands, and those in it. For a member of an object it is its key's place. */
-export interface JsonPlace {
-  readonly offset: number;
-  readonly entries: ReadonlyMap<string | number, JsonPlace>;
-  /** The number that stands there, digit by digit: read as a value it may be rounded. */
-  readonly number?: string;
-}
-
-/** What a scan has found. */
-interface JsonScan {
-  readonly root: JsonPlace;
-  readonly duplicates: readonly { readonly key: string; readonly offset: number }[];
-}
-
-/** Deep enough for every definition, and not so deep that a recursion over the value could fail. */
-export const DEPTH_MAX = 64;
-
-/** Thrown where a text isn't JSON. */
-export class JsonFailure extends Error {
-  readonly reason: "syntax" | "depth";
-  readonly offset: number;
-  readonly hint: string;
-
-  constructor(reason: "syntax" | "depth", offset: number, message: string, hint: string) {
-    super(message);
-    this.reason = reason;
-    this.offset = offset;
-    this.hint = hint;
-  }
-}
+const SPACE = /[ \t\r\n]*/y;
 
 const NONE: ReadonlyMap<string, JsonPlace> = new Map();
-const SPACE = /[ \t\r\n]*/y;
+
 const LITERAL = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const STRICT = "JSON has double quotes only, no comments, and no comma before a closing bracket.";
-
-/** Scans a whole text; throws a {@link JsonFailure} at the first place that isn't JSON. */
-export function scanJson(text: string): JsonScan {
-  const scanner = new Scanner(text);
-  const root = scanner.value(0, 0);
-  scanner.end();
-  return { root, duplicates: scanner.duplicates };
-}
 
 class Scanner {
   readonly duplicates: { key: string; offset: number }[] = [];
@@ -102,7 +104,7 @@ class Scanner {
     this.text = text;
   }
 
-  /** A value; `offset` is where it counts as standing. */
+  /** Scans a value; `offset` is recorded as its position. */
   value(depth: number, offset: number): JsonPlace {
     this.match(SPACE);
     const first = this.text[this.at];

@@ -1,14 +1,15 @@
 /**
- * What agents never see of a folder that they may read, in whatever way: through a workspace, as an include, as a text of a
- * workflow, or by a search. All readers ask here, so that there is one list.
+ * Which files are never shown to agents, even inside a folder that they may read: dot-files, keys and secrets.
+ * Workspaces, includes, workflow texts and searches all ask here, so that there is one list.
  */
 
-/** What ends a name's telling part: `x.pem.md` and `server.key~` are copies of keys, `x.keyboard` isn't. */
-const END = "(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z])";
-/** Where a telling part begins that is a whole word: `prod.secrets.yaml`, `my_id_rsa`, but not `grid_rsa`. */
+/** Start of a name's telling part as a whole word: `prod.secrets.yaml`, `my_id_rsa`, but not `grid_rsa`. */
 const START = "(?<![a-z0-9])";
 
-/** Files that hold keys and secrets, by names that are in lower case. */
+/** End of a name's telling part: `x.pem.md` and `server.key~` are copies of keys, `x.keyboard` is not. */
+const END = "(?:bak|backup|old|orig|save|swp|tmp|copy)?(?![a-z])";
+
+/** Names of files that hold keys and secrets, in lower case. */
 const SECRETS: readonly RegExp[] = [
   new RegExp(`${START}id_(?:rsa|dsa|ecdsa|ed25519)`),
   new RegExp(String.raw`\.(?:pem|key|p8|p12|pfx|pkcs12|ppk|pvk|jks|keystore|keytab|kdbx|asc|gpg|pgp)${END}`),
@@ -17,12 +18,14 @@ const SECRETS: readonly RegExp[] = [
   /^_netrc/,
   /^\.(?:git|ssh|aws|azure|gnupg|docker|kube)$/,
 ];
-/** These are secrets where nothing more is said of them, but also what somebody calls a folder of texts on them. */
+/** Names that mean secrets alone, but also name folders of texts about secrets. */
 const WORDS = /^(?:[#~]*|.*\.)(?:credentials|secrets?)(?:[~#]|\.(?:bak|backup|old|orig|save|swp|tmp|copy))*$/;
 
+const SECRET = "keys and secrets are kept back";
+
 /**
- * Why nobody gets to see a path, or to write it, though it lies inside of its root: dot-files (`.env`, `.git`, `.ssh`), keys
- * and secrets, and copies of them, as any name in it. Undefined for all others.
+ * Returns why a path may be neither read nor written although it is inside its root: a name in it is a dot-file
+ * (`.env`, `.git`, `.ssh`), a key or a secret, or a copy of one. Undefined for all other paths.
  */
 export function keptBack(path: string): string | undefined {
   const names = path === "." ? [] : path.split("/");
@@ -31,18 +34,16 @@ export function keptBack(path: string): string | undefined {
 }
 
 /**
- * Why nobody gets to see a path as a key or a secret, where somebody trusted has said what lies there: in folders of workflows
- * and guides, and of plans. Names may begin with a dot there, as Kubernetes links to `..data` and specifications lie
- * in `.kiro`, and a folder or a workflow may be called `secrets`.
+ * Returns why a path may not be read, in folders that the host has named itself: workflows, guides and plans. Only keys
+ * and secrets are refused there. Names may begin with a dot, because Kubernetes links to `..data` and Kiro keeps
+ * specifications in `.kiro`, and a folder or workflow may be called `secrets`.
  */
 export function secretIn(path: string): string | undefined {
   return path.split("/").some((name) => isSecret(name, SECRETS)) ? SECRET : undefined;
 }
 
-const SECRET = "keys and secrets are kept back";
-
 function isSecret(name: string, secrets: readonly RegExp[]): boolean {
-  // As file systems may fold it.
+  // File systems may fold case and Unicode forms.
   const plain = name.normalize("NFKC").toLowerCase();
   return secrets.some((secret) => secret.test(plain));
 }

@@ -1,50 +1,49 @@
+/**
+ * Splits Markdown into sections, paragraphs and list items. Only blocks are parsed; inline marks are stripped later,
+ * because their parser takes quadratic time.
+ */
 import type { List, Paragraph, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import { fromMarkdown, hasTooManyLines, plainText } from "./from-markdown.js";
-/** A heading and what stands below it, up to the next heading of any depth. */
+
+/** A heading and the blocks below it, up to the next heading of any depth. */
 export interface Section {
-  /** 0 for what stands before the first heading. */
+  /** 0 for the blocks before the first heading. */
   readonly depth: number;
   readonly heading: string;
   /** The heading with its marks. */
   readonly written: string;
-  /** Of its heading, from 1. */
+  /** The line of the heading, from 1. */
   readonly line: number;
   readonly blocks: readonly RootContent[];
 }
 
-/**
- * How much of a text is looked at, in characters. What is looked for stands at the beginning, and no
- * answer shows an agent more of a text at once.
- */
-const LOOKED_AT = 64 * 1024;
-/** Containers in containers: more than anybody writes, and few enough for a recursion. */
-const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
-
-const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
-
-/** Inline marks: their parser takes quadratic time over unclosed ones, and nothing here needs them. */
+/** Inline constructs, which are switched off: their parser takes quadratic time over unclosed marks. */
 const INLINE = ["attention", "autolink", "codeText", "htmlText", "labelEnd", "labelStartImage", "labelStartLink"];
 
 /**
- * The blocks of a text, with their positions; undefined for one that is not parsed, as its containers are nested too deep
- * or it has too many lines for its length.
+ * Returns the blocks of a text with their positions; undefined for a text that is too deeply nested or has too many
+ * lines.
  */
 export function blocksOf(text: string): readonly RootContent[] | undefined {
   if (!isParsed(text)) return undefined;
   return fromMarkdown(text, { disabled: [...INLINE, "definition"] }).children;
 }
 
-function isParsed(text: string): boolean {
-  return !NESTED.test(text) && !hasTooManyLines(text.split("\n"));
-}
+/**
+ * Maximum number of characters that are parsed. Facts are near the beginning, and no answer shows an agent more text at
+ * once.
+ */
+const LOOKED_AT = 64 * 1024;
 
-/** How many characters of a text are looked at: none of one that is not parsed. */
+/** Returns how many characters of a text are parsed; 0 for a text that is not parsed at all. */
 export function lookedAt(text: string): number {
   return isParsed(text.slice(0, LOOKED_AT)) ? Math.min(text.length, LOOKED_AT) : 0;
 }
 
-/** The sections of a text, in order. */
+const NO_HEADING = { depth: 0, heading: "", written: "", line: 1 };
+
+/** Returns the sections of a text, in order. */
 export function sectionsOf(text: string): Section[] {
   const blocks = blocksOf(text.slice(0, LOOKED_AT));
   if (blocks === undefined) return [];
@@ -59,7 +58,7 @@ export function sectionsOf(text: string): Section[] {
   return sections;
 }
 
-/** The index behind the last heading that is deeper than the one at an index and follows it: where its section ends. */
+/** Returns the index after the last heading that belongs to the section of the heading at `index`. */
 export function endOfSection(headings: readonly { readonly depth: number }[], index: number): number {
   const depth = headings[index]?.depth ?? 0;
   let end = index + 1;
@@ -67,20 +66,27 @@ export function endOfSection(headings: readonly { readonly depth: number }[], in
   return end;
 }
 
-/** The lines of a paragraph, with their inline marks. */
+/** Returns the lines of a paragraph, with their inline marks. */
 export function linesOfParagraph(paragraph: Paragraph): string[] {
   const text = paragraph.children.map((child) => (child.type === "break" ? "\n" : textOf(child))).join("");
   return text.split("\n").map((line) => line.trim());
 }
 
-/** A paragraph as one line, without inline marks. */
+/** Returns a paragraph as one line, without inline marks. */
 export function proseOf(paragraph: Paragraph): string {
   return plainText(linesOfParagraph(paragraph).join(" "));
 }
 
-/** The first paragraph of each item of a list; empty ones left out. */
+/** Returns the first paragraph of each item of a list; empty ones left out. */
 export function itemsOf(list: List): string[] {
   return list.children
     .map(({ children: [first] }) => (first?.type === "paragraph" ? proseOf(first) : ""))
     .filter((item) => item !== "");
+}
+
+/** Containers nested in each other: more than people write, and few enough for recursion. */
+const NESTED = /^[ \t]*(?:(?:[>*+-]|\d{1,9}[.)])[ \t]{0,3}){24}/m;
+
+function isParsed(text: string): boolean {
+  return !NESTED.test(text) && !hasTooManyLines(text.split("\n"));
 }

@@ -1,33 +1,43 @@
 /**
- * What a phase's or a task's Markdown says in places where authors are used to saying it. Whatever a
- * text hasn't got is left out, never made up; the text itself is always shown beside it.
+ * Reads facts from the Markdown of a phase or task: title, description, duration, steps, artifacts, validation. Facts
+ * that a text lacks are left out, never guessed; agents always get the text as well.
  */
-
 import type { List, RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import { headingName, plainText, withoutLeadingMarks, withoutTrailingMarks } from "./from-markdown.js";
 import { endOfSection, itemsOf, linesOfParagraph, proseOf, type Section, sectionsOf } from "./markdown-blocks.js";
-/** What could be read out of a text. */
+
+/** One step of a task. */
+export interface ExecutionStep {
+  /** The number of the step. */
+  readonly step: number;
+  /** What to do. */
+  readonly description: string;
+  /** The first shell command, if it is short. */
+  readonly command?: string;
+  /** The output to expect. */
+  readonly expectedOutput?: string;
+}
+
+/** The facts found in a text. */
 export interface MarkdownFacts {
   /** The first heading, without "Phase N:" or "Task N:". */
   readonly title?: string;
+  /** The goal, the purpose, or the first paragraph. */
   readonly description?: string;
+  /** The duration, as written. */
   readonly estimatedDuration?: string;
+  /** The steps, in order. */
   readonly executionSteps?: readonly ExecutionStep[];
+  /** The artifacts to produce, one item each. */
   readonly artifactsToProduce?: readonly string[];
-  /** What must hold before the phase or task counts as done. */
+  /** Conditions for the phase or task to count as done. */
   readonly validation?: readonly string[];
 }
 
-const GOALS = new Set(["objective", "phase objective", "task objective", "goal", "purpose"]);
-const OUTPUTS = new Set(["artifacts", "artifacts to produce", "deliverables", "outputs", "phase deliverables"]);
-const CHECKS = ["validation gate", "checkpoint", "completion criteria"];
 const DURATION = /^(?:estimated time|estimated duration|duration|time)\s*:(.+)$/is;
-const PURPOSE = /^purpose\s*:(.+)$/is;
-/** `**Any label:** and its value`, or a label alone. */
-const LABEL = /^(?:\*\*|__)[^*_]+(?::(?:\*\*|__)|(?:\*\*|__)\s*:)/;
 
-/** Reads a text. Never throws. */
+/** Reads the facts of a text. Never throws. */
 export function readMarkdownFacts(text: string): MarkdownFacts {
   const sections = sectionsOf(text);
   return known({
@@ -40,15 +50,31 @@ export function readMarkdownFacts(text: string): MarkdownFacts {
   });
 }
 
-/** The first heading of a text, without "Phase N:" or "Task N:"; undefined if it has none. */
+/** Returns the first heading of a text, without "Phase N:" or "Task N:"; undefined if it has none. */
 export function readTitle(text: string): string | undefined {
   return titleOf(sectionsOf(text));
+}
+
+function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
+  const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
+    ...(executionSteps === undefined ? {} : { executionSteps }),
+    ...(artifactsToProduce === undefined ? {} : { artifactsToProduce }),
+    ...(validation === undefined ? {} : { validation }),
+  };
 }
 
 function titleOf(sections: readonly Section[]): string | undefined {
   const heading = sections.find(({ depth }) => depth === 1)?.heading ?? "";
   return heading.replace(/^[^\p{L}\p{N}]*(?:phase|task)\s+\d[\d.]*\s*[:.)–—-]\s*/iu, "").trim() || undefined;
 }
+
+const GOALS = new Set(["objective", "phase objective", "task objective", "goal", "purpose"]);
+
+const PURPOSE = /^purpose\s*:(.+)$/is;
 
 function descriptionOf(sections: readonly Section[]): string | undefined {
   const goal = sections.find(
@@ -65,11 +91,7 @@ function paragraphs({ blocks }: Pick<Section, "blocks">) {
   return blocks.filter((block) => block.type === "paragraph");
 }
 
-function isLabel(line: string): boolean {
-  return LABEL.test(line);
-}
-
-/** A label's value. Only before the second heading: what comes later is of a part, not of the whole. */
+/** Returns the value of a label. Only looks before the second heading; what follows is about a part, not the whole. */
 function labelled(sections: readonly Section[], label: RegExp): string | undefined {
   const second = sections.findIndex(({ depth }) => depth > 1);
   const lines = sections
@@ -83,59 +105,20 @@ function labelled(sections: readonly Section[], label: RegExp): string | undefin
   return undefined;
 }
 
-function outputsOf(sections: readonly Section[]): string[] {
-  return sections
-    .filter(({ heading }) => OUTPUTS.has(headingName(heading)))
-    .flatMap(itemsIn)
-    .map(withoutLeadingMarks);
-}
+/** `**Any label:** and its value`, or a label alone. */
+const LABEL = /^(?:\*\*|__)[^*_]+(?::(?:\*\*|__)|(?:\*\*|__)\s*:)/;
 
-function checksOf(sections: readonly Section[]): string[] {
-  const section = sections.find(
-    ({ heading, blocks }) =>
-      CHECKS.some((check) => headingName(heading).includes(check)) && itemsIn({ blocks }).length > 0,
-  );
-  const items = section === undefined ? [] : itemsIn(section);
-  const boxes = items.filter((item) => /^\[[ xX]\]\s/.test(item));
-  return (boxes.length > 0 ? boxes : items).map((item) => withoutTrailingMarks(withoutLeadingMarks(item)));
-}
-
-function itemsIn({ blocks }: Pick<Section, "blocks">): string[] {
-  return blocks.flatMap((block) => (block.type === "list" ? itemsOf(block) : []));
+function isLabel(line: string): boolean {
+  return LABEL.test(line);
 }
 
 function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** The facts that were found. */
-function known(facts: { [K in keyof MarkdownFacts]: MarkdownFacts[K] | undefined }): MarkdownFacts {
-  const { title, description, estimatedDuration, executionSteps, artifactsToProduce, validation } = facts;
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(estimatedDuration === undefined ? {} : { estimatedDuration }),
-    ...(executionSteps === undefined ? {} : { executionSteps }),
-    ...(artifactsToProduce === undefined ? {} : { artifactsToProduce }),
-    ...(validation === undefined ? {} : { validation }),
-  };
-}
-
-/** One step of a task, as far as its text tells. */
-export interface ExecutionStep {
-  readonly step: number;
-  readonly description: string;
-  /** The first shell command, if it is short. */
-  readonly command?: string;
-  readonly expectedOutput?: string;
-}
-
-const SHELLS = new Set(["bash", "sh", "shell", "console"]);
-/** A longer one is a script, and stands in the text. */
-const COMMAND_MAX = 240;
 const LISTS = new Set(["steps", "execution steps"]);
 
-/** Steps: headings `Step N: …` with what is below them, else an ordered list below "Steps". */
+/** Returns the steps: headings `Step N: …` with their blocks, else an ordered list below "Steps". */
 function stepsOf(sections: readonly Section[]): ExecutionStep[] {
   const steps = sections.flatMap((section, index) => stepOfHeading(section, () => below(sections, index)));
   if (steps.length > 0) return steps;
@@ -154,18 +137,6 @@ function stepOfHeading({ heading }: Section, blocks: () => readonly RootContent[
   return description === "" ? [] : [{ step: Number(number), description, ...detailsOf(content) }];
 }
 
-/** The blocks of a section and of those that are deeper, up to its equal. */
-function below(sections: readonly Section[], index: number): RootContent[] {
-  return sections.slice(index, endOfSection(sections, index)).flatMap(({ blocks }) => blocks);
-}
-
-function stepsOfList(list: List): ExecutionStep[] {
-  return list.children.flatMap(({ children }, index) => {
-    const description = firstProse(children);
-    return description === "" ? [] : [{ step: (list.start ?? 1) + index, description, ...detailsOf(children) }];
-  });
-}
-
 function firstProse(blocks: readonly RootContent[]): string {
   const paragraph = blocks.find((block) => block.type === "paragraph");
   return paragraph === undefined ? "" : proseOf(paragraph);
@@ -177,13 +148,17 @@ function detailsOf(blocks: readonly RootContent[]): Pick<ExecutionStep, "command
   return { ...(command === undefined ? {} : { command }), ...(expectedOutput === undefined ? {} : { expectedOutput }) };
 }
 
+const SHELLS = new Set(["bash", "sh", "shell", "console"]);
+/** A longer command is a script, and is only in the text. */
+const COMMAND_MAX = 240;
+
 function commandOf(blocks: readonly RootContent[]): string | undefined {
   const fence = blocks.find((block) => block.type === "code" && SHELLS.has(block.lang?.toLowerCase() ?? ""));
   const command = fence === undefined ? "" : textOf(fence).trim();
   return command === "" || command.length > COMMAND_MAX ? undefined : command;
 }
 
-/** What stands behind "Expected output:", on its line or in the block after it. */
+/** Returns the text after "Expected output:", on its line or in the next block. */
 function expectedOf(blocks: readonly RootContent[]): string | undefined {
   for (const [index, block] of blocks.entries()) {
     if (block.type !== "paragraph") continue;
@@ -196,4 +171,41 @@ function expectedOf(blocks: readonly RootContent[]): string | undefined {
     return found || (next?.type === "code" ? textOf(next).trim() : "") || undefined;
   }
   return undefined;
+}
+
+/** Returns the blocks of a section and of its subsections. */
+function below(sections: readonly Section[], index: number): RootContent[] {
+  return sections.slice(index, endOfSection(sections, index)).flatMap(({ blocks }) => blocks);
+}
+
+function stepsOfList(list: List): ExecutionStep[] {
+  return list.children.flatMap(({ children }, index) => {
+    const description = firstProse(children);
+    return description === "" ? [] : [{ step: (list.start ?? 1) + index, description, ...detailsOf(children) }];
+  });
+}
+
+const OUTPUTS = new Set(["artifacts", "artifacts to produce", "deliverables", "outputs", "phase deliverables"]);
+
+function outputsOf(sections: readonly Section[]): string[] {
+  return sections
+    .filter(({ heading }) => OUTPUTS.has(headingName(heading)))
+    .flatMap(itemsIn)
+    .map(withoutLeadingMarks);
+}
+
+function itemsIn({ blocks }: Pick<Section, "blocks">): string[] {
+  return blocks.flatMap((block) => (block.type === "list" ? itemsOf(block) : []));
+}
+
+const CHECKS = ["validation gate", "checkpoint", "completion criteria"];
+
+function checksOf(sections: readonly Section[]): string[] {
+  const section = sections.find(
+    ({ heading, blocks }) =>
+      CHECKS.some((check) => headingName(heading).includes(check)) && itemsIn({ blocks }).length > 0,
+  );
+  const items = section === undefined ? [] : itemsIn(section);
+  const boxes = items.filter((item) => /^\[[ xX]\]\s/.test(item));
+  return (boxes.length > 0 ? boxes : items).map((item) => withoutTrailingMarks(withoutLeadingMarks(item)));
 }

@@ -1,27 +1,27 @@
 /**
- * The one place where ids and names from outside are checked. Everything behind it may take them
- * for safe: as file names, as keys, in messages.
+ * Checks every id, workflow type and path that comes from outside. Code behind this file may use them as file names, as
+ * keys and in messages. The rules for paths are the same on every platform, so that a session that is moved to another
+ * machine stays inside its root.
  */
-
 import { distance } from "fastest-levenshtein";
 import { PhasegateError } from "../errors.js";
 
-declare const sessionIdBrand: unique symbol;
-
-/** The id of a session, checked: `[a-z0-9_-]`, 1 to 128 characters, the first none of `_` and `-`. */
+/** A checked session id: `[a-z0-9_-]`, 1 to 128 characters, beginning with a letter or digit. */
 export type SessionId = string & { readonly [sessionIdBrand]: true };
 
-/** The longest session id, in characters. */
+/** Maximum length of a session id, in characters. */
 const SESSION_ID_MAX = 128;
-/** The longest end of one that tells sessions on the same target apart. */
-const SUFFIX_MAX = 24;
 
-/** Whether a value may be a session id. */
+/** Checks whether a value is a valid session id. */
 export function isSessionId(value: unknown): value is SessionId {
   return typeof value === "string" && value.length <= SESSION_ID_MAX && /^[a-z0-9][a-z0-9_-]*$/.test(value);
 }
 
-/** Reads a session id; throws `INVALID_INPUT` for anything that can't be one. */
+/**
+ * Returns a value as a session id.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when it is not one.
+ */
 export function parseSessionId(value: unknown): SessionId {
   if (isSessionId(value)) return value;
   throw new PhasegateError("INVALID_INPUT", `session_id is not valid: ${shown(value)}`, {
@@ -30,7 +30,7 @@ export function parseSessionId(value: unknown): SessionId {
   });
 }
 
-/** Whether a value may be a workflow's type: a letter or digit, then letters, digits, `_`, `-`, `.`; no `..`. */
+/** Checks whether a value is a valid workflow type: a letter or digit, then letters, digits, `_`, `-`, `.`; no `..`. */
 export function isWorkflowType(value: unknown): value is string {
   return (
     typeof value === "string" &&
@@ -41,84 +41,65 @@ export function isWorkflowType(value: unknown): value is string {
   );
 }
 
-/** Keys that reach an object's prototype; never a name of anything. */
+/** Keys that reach an object's prototype. Nothing may have such a name. */
 export const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
- * A session id as seed 000 has it: `<workflow_type>_<target>_<YYYYMMDD>_<HHMMSS>`. `suffix` takes
- * the place of the time where the id must not depend on it.
+ * Returns the session id `<workflow_type>_<target>_<suffix>`. The suffix is the start time, `<YYYYMMDD>_<HHMMSS>`, or
+ * another text where the id must not depend on the time.
  */
 export function sessionIdFor(workflowType: string, target: string, suffix: string): SessionId {
   return parseSessionId(`${sessionIdPrefix(workflowType, target)}${suffix}`);
 }
 
-/** What the ids of all sessions on a workflow and a target begin with; those of similar names do, too. */
+/** Maximum length of the suffix that distinguishes sessions on one target. */
+const SUFFIX_MAX = 24;
+
+/** Returns the prefix of the session ids for a workflow and a target. Similar names can share a prefix. */
 export function sessionIdPrefix(workflowType: string, target: string): string {
-  const room = SESSION_ID_MAX - SUFFIX_MAX - 2;
-  const type = slug(workflowType).slice(0, Math.floor(room / 2)) || "workflow";
+  const maxChars = SESSION_ID_MAX - SUFFIX_MAX - 2;
+  const type = slug(workflowType).slice(0, Math.floor(maxChars / 2)) || "workflow";
   const name = slug(target)
-    .slice(-(room - type.length))
+    .slice(-(maxChars - type.length))
     .replace(/^_+/, "");
   return `${type}_${name || "target"}_`;
 }
 
-function slug(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^_|_$/g, "");
-}
-
 /**
- * Characters that nobody sees, or that change how the text around them is shown: format and control characters, halves
- * of characters, code points that no character has, or none that everybody knows (`\p{C}`; bidi controls and tags are
- * among them); separators of lines and paragraphs; everything that Unicode lets a screen ignore (`\p{DI}`, short for
- * `\p{Default_Ignorable_Code_Point}`); and blanks that Unicode counts as letters and symbols: the braille pattern without
- * dots, a musical notehead, fillers of old scripts. Every place that cleans or refuses a text uses this class. Tabs and line
- * feeds are none of them.
+ * Characters that are invisible or change how the text around them is displayed. Every check and clean-up of text uses
+ * this class: format and control characters, lone surrogates, private and unassigned code points (`\p{C}`, with bidi
+ * controls and tags); line and paragraph separators; everything that Unicode allows to ignore on display (`\p{DI}`);
+ * and blanks that Unicode counts as letters or symbols. Tab and line feed are not included.
  */
 export const HIDDEN = /(?![\t\n])[\p{C}\p{DI}\u2028\u2029\u2800\u{1d159}\u{16fe4}\u{13441}\u{13442}]/gu;
 
 /**
- * Returns a text in which each hidden character is shown as `\uXXXX`; tabs and line feeds stay. Characters beyond U+FFFF
- * become two escapes, as in JSON, so that JSON stays the same JSON.
+ * Returns a text with each hidden character written as `\uXXXX`. Tabs and line feeds stay. Characters beyond U+FFFF
+ * become two escapes, as in JSON, so that JSON keeps its meaning.
  */
 export function escapeHidden(text: string): string {
-  // Without the flag u a pattern goes by units of UTF-16, of which one character may have two.
+  // Without the flag u the pattern matches UTF-16 units, of which a character may have two.
   return text.replace(HIDDEN, (character) =>
     character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
   );
 }
 
-/** Returns a value from outside as it may stand in a message: one line, no hidden characters, at most 80 characters. */
+/** Returns a value from outside for use in a message: one line, no hidden characters, at most 80 characters. */
 export function shown(value: unknown): string {
   const line = escapeHidden(jsonOf(value));
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }
 
-/** JSON, or the kind of what JSON can't hold: a BigInt, something that holds itself. */
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;
-  } catch {
-    return `a ${typeof value}`;
-  }
-}
-
-/**
- * What a path from outside may look like before any file system is asked: the same rules on every
- * platform, so that a session that is moved finds no new way out.
- */
-
-/** The longest path, in characters. */
+/** Maximum length of a path, in characters. */
 const PATH_MAX = 1024;
-/** The longest name between two separators, in bytes of UTF-8: what common file systems take. */
+/** Maximum length of a name in a path, in bytes of UTF-8, as common file systems have it. */
 const NAME_MAX = 255;
 
 /**
- * Checks a path relative to a root and gives it with `/` as separator and without `.` segments.
- * Absolute paths, drives, UNC names, `..`, NUL and control characters throw `PATH_REFUSED`; the
- * root itself is `.`.
+ * Returns a path relative to a root, with `/` as separator and without `.` segments; the root itself is `.`.
+ *
+ * @throws {PhasegateError} `PATH_REFUSED` for absolute paths, drives, UNC names, `..`, control characters, and paths or
+ * names that are too long.
  */
 export function parseRelativePath(value: unknown): string {
   if (typeof value !== "string") throw refusal(value, "it is not a string");
@@ -135,19 +116,14 @@ export function parseRelativePath(value: unknown): string {
   return segments.join("/") || ".";
 }
 
-function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
-  return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
-    remedy: "Give a path relative to the root, such as 'src/calculator.py'.",
-    details: { reason },
-  });
-}
-
-/** How many candidates are compared with a name: what somebody hands in may hold a million. */
+/** Maximum number of candidates that are compared with a name: input may hold a million. */
 const COMPARED_MAX = 1000;
-/** How many more characters a candidate may have than the name, signs that don't count among them. */
+/** Maximum number of characters by which a candidate may be longer than the name. */
 const LONGER_MAX = 1000;
 
-/** The candidate that is most like a name, if one is near enough to have been meant; by Levenshtein distance. */
+/**
+ * Returns the candidate that a misspelt name probably means, by Levenshtein distance; undefined if none is near enough.
+ */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   const wanted = normal(name);
   let best: string | undefined;
@@ -163,7 +139,34 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** `srdCreated`, `srd-created` and `SRD_CREATED` are the same word to whoever typed them. */
+declare const sessionIdBrand: unique symbol;
+
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_|_$/g, "");
+}
+
+/** Returns JSON, or the type of a value that JSON can't hold: a BigInt, a circular object. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(typeof value === "string" ? value.slice(0, 200) : value) ?? typeof value;
+  } catch {
+    return `a ${typeof value}`;
+  }
+}
+
+function refusal(value: unknown, reason: string): PhasegateError<"PATH_REFUSED"> {
+  return new PhasegateError("PATH_REFUSED", `the path ${shown(value)} is refused: ${reason}`, {
+    remedy: "Give a path relative to the root, such as 'src/calculator.py'.",
+    details: { reason },
+  });
+}
+
+/**
+ * Returns a name without case and separators: `srdCreated`, `srd-created` and `SRD_CREATED` are the same to an author.
+ */
 function normal(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }

@@ -1,36 +1,36 @@
+/**
+ * `ObjectReader` reads an object of a definition key by key. A value of the wrong type is reported at its position and
+ * treated as missing, so that one mistake doesn't hide the next. Keys that were never read are unknown.
+ */
 import type { SourcePosition } from "../errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
 import { nearest, shown } from "./names.js";
 import type { KeyPath, ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
 
-/** A kind of value that a key may ask for. */
+/** A type of value that a key may ask for. */
 interface ValueKind<T extends JsonValue> {
-  /** As it stands after "must be". */
+  /** The text after "must be" in messages. */
   readonly expected: string;
   is(value: JsonValue): value is T;
-  /** What to write in place of a value of another kind; as JSON, which YAML takes, too. */
+  /** Returns the hint for a value of another type. Values are written as JSON, which YAML accepts too. */
   write(value: JsonValue): string;
 }
 
 const isText = (value: JsonValue): value is string => typeof value === "string";
-const isList = (value: JsonValue): value is JsonValue[] => Array.isArray(value);
-const isSimple = (value: JsonValue): value is string | number | boolean => typeof value !== "object";
 
-/** A text. */
 const TEXT: ValueKind<string> = {
   expected: "a text in double quotes",
   is: isText,
   write: (value) => `Write ${isSimple(value) ? shown(String(value)) : 'a text in double quotes: "like this"'}.`,
 };
 
-/** A text, or a number that was meant as one. */
+/** A text, or a number that is meant as text: `"version": 2`. */
 const LABEL: ValueKind<string | number> = {
   ...TEXT,
   is: (value): value is string | number => isText(value) || typeof value === "number",
 };
 
-/** A list of texts. */
 const TEXTS: ValueKind<string[]> = {
   expected: "a list of texts",
   is: (value): value is string[] => isList(value) && value.every(isText),
@@ -40,7 +40,6 @@ const TEXTS: ValueKind<string[]> = {
   },
 };
 
-/** True or false. */
 const FLAG: ValueKind<boolean> = {
   expected: "true or false",
   is: (value): value is boolean => typeof value === "boolean",
@@ -52,7 +51,7 @@ const FLAG: ValueKind<boolean> = {
   },
 };
 
-/** A whole number from 0 on. */
+/** A whole number, 0 or more. */
 const WHOLE: ValueKind<number> = {
   expected: "a whole number, 0 or more",
   is: (value): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
@@ -64,25 +63,22 @@ const WHOLE: ValueKind<number> = {
   },
 };
 
-/** An object. */
 const OBJECT: ValueKind<JsonObject> = {
   expected: "an object with keys",
   is: isJsonObject,
   write: () => 'Write keys and values in braces: {"key": "value"}.',
 };
 
-/** A list, of objects as a rule. */
+const isList = (value: JsonValue): value is JsonValue[] => Array.isArray(value);
+
+/** A list, usually of objects. */
 const LIST: ValueKind<JsonValue[]> = {
   expected: "a list of objects",
   is: isList,
   write: () => 'Write objects in brackets: [{"key": "value"}].',
 };
 
-/**
- * Takes an object of a definition apart, key by key. A value of the wrong kind is reported where it
- * stands and reads as missing, so that one mistake doesn't hide the next.
- * Keys that nobody asked for are unknown.
- */
+/** Reads one object of a definition and reports what is wrong with it. */
 export class ObjectReader {
   private readonly known = new Set<string>();
 
@@ -91,7 +87,7 @@ export class ObjectReader {
   private readonly path: KeyPath;
   private readonly report: Report;
 
-  /** `fields` is what stands at `path` in the source. */
+  /** `fields` is the value at `path` in the source. */
   constructor(source: ParsedSource, fields: JsonObject, path: KeyPath, report: Report) {
     this.source = source;
     this.entries = fields;
@@ -99,12 +95,12 @@ export class ObjectReader {
     this.report = report;
   }
 
-  /** Where a key stands; without one, where the object does. */
+  /** Returns the position of a key, or of the object if no key is given. */
   place(...keys: KeyPath): SourcePosition {
     return this.source.place([...this.path, ...keys]);
   }
 
-  /** Any value; undefined for none, which is what `null` and a blank text are, too. */
+  /** Returns any value. `null` and a blank text count as missing. */
   value(key: string): JsonValue | undefined {
     this.known.add(key);
     const value = Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
@@ -112,7 +108,7 @@ export class ObjectReader {
     return value;
   }
 
-  /** Like `value`, but a blank text is wrong: for what a gate asks for, which must not be passed over. */
+  /** Returns any value, like `value`, but reports a blank text: a gate's requirement must not be ignored silently. */
   asked(key: string, hint: string): JsonValue | undefined {
     const value = this.value(key);
     const given = Object.hasOwn(this.entries, key) ? this.entries[key] : undefined;
@@ -124,7 +120,7 @@ export class ObjectReader {
     return this.typed(key, TEXT);
   }
 
-  /** A text, or a number that was meant as one: `"version": 2`. */
+  /** Returns a text, or a number as text: `"version": 2`. */
   label(key: string): string | undefined {
     const value = this.typed(key, LABEL);
     return value === undefined ? undefined : String(value);
@@ -138,12 +134,12 @@ export class ObjectReader {
     return this.typed(key, FLAG);
   }
 
-  /** A whole number from 0 on. */
+  /** Returns a whole number, 0 or more. */
   whole(key: string): number | undefined {
     return this.typed(key, WHOLE);
   }
 
-  /** An object as it is, to be kept whole. */
+  /** Returns an object unread, to be kept as it is. */
   fields(key: string): JsonObject | undefined {
     return this.typed(key, OBJECT);
   }
@@ -153,12 +149,12 @@ export class ObjectReader {
     return fields === undefined ? undefined : this.inner(fields, [key]);
   }
 
-  /** An object that was found at some keys below this one. */
+  /** Returns a reader for an object below this one, by its path. */
   at(keys: KeyPath, fields: JsonObject): ObjectReader {
     return this.inner(fields, keys);
   }
 
-  /** A list of objects; elements that are none are reported and left out. */
+  /** Returns readers for a list of objects. Other elements are reported and left out. */
   objects(key: string): ObjectReader[] | undefined {
     const list = this.typed(key, LIST);
     return list?.flatMap((item, index) => {
@@ -169,8 +165,8 @@ export class ObjectReader {
   }
 
   /**
-   * The members of an object whose keys are names; those that aren't objects are reported, with what to
-   * `write` in their place, and left out.
+   * Returns readers for an object whose keys are names. Members that are not objects are reported and left out; `write`
+   * makes the hint for them.
    */
   members(key: string, write: (name: string, item: JsonValue) => string): (readonly [string, ObjectReader])[] {
     return Object.entries(this.typed(key, OBJECT) ?? {}).flatMap(([name, item]) => {
@@ -180,27 +176,27 @@ export class ObjectReader {
     });
   }
 
-  /** A value that must be there: an error with what to write, if it isn't. */
+  /** Reports an error if the key is missing. `write` is what to write. Returns `value`. */
   required<T>(key: string, value: T | undefined, write: string): T | undefined {
     if (this.value(key) === undefined)
       this.report.error("KEY_MISSING", this.place(), `the key ${shown(key)} is missing`, `Write ${write}.`);
     return value;
   }
 
-  /** A value that should be there: a warning if it isn't. */
+  /** Reports a warning if the key is missing. `write` is what to write. Returns `value`. */
   wanted<T>(key: string, value: T | undefined, write: string): T | undefined {
     if (this.value(key) === undefined)
       this.report.warn("KEY_MISSING", this.place(), `the key ${shown(key)} is missing`, `Write ${write}.`);
     return value;
   }
 
-  /** Reports a value as wrong. */
+  /** Reports a wrong value. */
   wrong(keys: KeyPath, value: unknown, expected: string, hint: string): void {
     const name = shown(String(keys.at(-1)));
     this.report.error("VALUE_WRONG", this.place(...keys), `${name} must be ${expected}, not ${shown(value)}`, hint);
   }
 
-  /** The keys that nobody has asked for, each with a warning; undefined if there are none. */
+  /** Returns the unknown keys and reports each with a warning; undefined if there are none. */
   rest(): JsonObject | undefined {
     const unknown = Object.entries(this.entries).filter(([key]) => !this.known.has(key));
     for (const [key] of unknown) this.unknown("warn", key, "Check its spelling, or remove it: nothing reads it.");
@@ -208,8 +204,8 @@ export class ObjectReader {
   }
 
   /**
-   * Reports the keys of a gate that nobody has asked for as errors: `aproval:` would open a gate without the person that
-   * it was to ask. Keys that begin with `x-` are for others to read.
+   * Reports the unknown keys of a gate as errors: `aproval:` would open a gate without the approval. Keys that begin
+   * with `x-` are for other programs.
    */
   refuseRest(): void {
     const hint = "Check its spelling, or remove it; if it is for other programs, begin it with x-.";
@@ -236,3 +232,5 @@ export class ObjectReader {
     return new ObjectReader(this.source, fields, [...this.path, ...keys], this.report);
   }
 }
+
+const isSimple = (value: JsonValue): value is string | number | boolean => typeof value !== "object";

@@ -1,6 +1,6 @@
-/** The templates of phases and tasks out of a plan, and what they may hold: names in capitals, in brackets. */
+/** The placeholders of the templates for phases and tasks from a plan: names in capitals, in square brackets. */
 
-/** The names that a template of phases may hold. */
+/** The placeholders of a phase template. */
 export const PHASE_PLACEHOLDERS = [
   "PHASE_NUMBER",
   "PHASE_NAME",
@@ -11,7 +11,7 @@ export const PHASE_PLACEHOLDERS = [
   "NEXT_PHASE_NUMBER",
 ] as const;
 
-/** The names that a template of tasks may hold. */
+/** The placeholders of a task template. */
 export const TASK_PLACEHOLDERS = [
   "TASK_ID",
   "TASK_NAME",
@@ -25,33 +25,33 @@ export const TASK_PLACEHOLDERS = [
   "NEXT_TASK_NUMBER",
 ] as const;
 
-/** Which template: that of phases, or that of their tasks. */
+/** The kind of a template: for phases, or for their tasks. */
 export type TemplateKind = "phase" | "task";
 
-/** Where templates lie in a workflow's folder if its metadata doesn't say. */
+/** Default paths of the templates in a workflow's folder. */
 export const USUAL_TEMPLATES: Readonly<Record<TemplateKind, string>> = {
   phase: "phases/dynamic/phase-template.md",
   task: "phases/dynamic/task-template.md",
 };
 
-/** The names that a template of each kind may hold. */
+/** The placeholders of each kind of template. */
 export const PLACEHOLDERS: Readonly<Record<TemplateKind, readonly string[]>> = {
   phase: PHASE_PLACEHOLDERS,
   task: TASK_PLACEHOLDERS,
 };
 
-/** A placeholder, its name in the first group. */
-const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)\]/g;
-
-/** A name that a template holds, and where its bracket opens: an offset in characters. */
+/** A placeholder in a template; `offset` is the position of its bracket, in characters. */
 export interface FoundPlaceholder {
   readonly name: string;
   readonly offset: number;
 }
 
+/** A placeholder, with its name in the first group. */
+const PLACEHOLDER = /\[([A-Z][A-Z0-9_]*)\]/g;
+
 /**
- * What in a template was meant as a placeholder: neither `[x]` nor `[N]`, which stand for ticks and
- * numbers in prose, nor the text of a link.
+ * Returns the placeholders of a template. `[x]` and `[N]`, which are common in prose, and the texts of links are not
+ * placeholders.
  */
 export function findPlaceholders(template: string): FoundPlaceholder[] {
   return [...template.matchAll(PLACEHOLDER)].flatMap(({ 0: whole, 1: name = "", index }) =>

@@ -1,16 +1,17 @@
+/** Positions in source texts: from an offset or a path of keys to line and column. */
 import type { SourcePosition } from "../errors.js";
 import type { JsonValue } from "./json.js";
-/** The way to a value: keys and indexes from the top. */
+/** The path to a value: keys and indexes from the top. */
 export type KeyPath = readonly (string | number)[];
 
-/** A value and where its parts stand in the text that it was read from. */
+/** A parsed value and the positions of its parts in the text. */
 export interface ParsedSource {
   readonly value: JsonValue;
-  /** Where a key or an element stands; that of the nearest one around it if it isn't there. */
+  /** Returns the position of a key or element, or of the nearest one around it if it doesn't exist. */
   place(path: KeyPath): SourcePosition;
 }
 
-/** Gives line and column, from 1, for an offset into a text. */
+/** Returns a function that turns an offset in a text into line and column, from 1. */
 export function linesOf(file: string, text: string): (offset: number) => SourcePosition {
   const starts = [0];
   for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
@@ -20,7 +21,7 @@ export function linesOf(file: string, text: string): (offset: number) => SourceP
   };
 }
 
-/** The index of the last number that is not above a bound, in an ascending list that begins with 0. */
+/** Returns the index of the last number that is at most `bound`, in an ascending list that begins with 0. */
 function lastAtMost(numbers: readonly number[], bound: number): number {
   let low = 0;
   let high = numbers.length - 1;

@@ -1,43 +1,43 @@
+/**
+ * `Report` collects everything that is wrong with a definition, so that it can be reported at once. It also limits the
+ * work per definition: at most 1,000 diagnostics of each severity and 5,000 rules, and the event loop gets a turn every
+ * 20 ms.
+ */
 import type { SourcePosition } from "../errors.js";
 import type { Diagnostic } from "./diagnostic.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 import { escapeHidden } from "./names.js";
 import type { InferredRequirement } from "./requirement.js";
-/** What to write instead; as a function where it has to be looked for, which is done only for what is kept. */
+
+/** What to write instead. A function is only called for diagnostics that are kept. */
 export type Hint = string | (() => string);
 
-/** Reports one thing that is wrong. */
+/** Reports one problem. */
 type Add = (code: DiagnosticCode, place: SourcePosition, message: string, hint: Hint) => void;
 
-/** Collects what is wrong, so that all of it can be said at once, each with a hint of what to write instead. */
+/** Collects the diagnostics of one definition, each with a hint. */
 export interface Report {
   readonly error: Add;
   readonly warn: Add;
-  /** Reports that reading something has thrown: a fault of the reader's own, which must not become more than an error. */
+  /** Reports that a reader has thrown, which is a bug of the reader, as an error of the definition. */
   failed(place: SourcePosition, error: unknown): void;
-  /** Takes down what was read out of a phase's text. */
+  /** Records a requirement that was read from the text of a phase. */
   infer(requirement: InferredRequirement): void;
-  /** By file, line and column; behind them how many more there are than are kept. */
+  /** Returns the diagnostics by file, line and column, then the number of those that were left out. */
   sorted(): Diagnostic[];
-  /** In the order in which they were taken down. */
+  /** Returns the recorded requirements, in order. */
   inferred(): readonly InferredRequirement[];
   /**
-   * Counts rules of a definition, and lets others run where it has been read for a while. False, with an error the first
-   * time, where the definition has more rules than are read.
+   * Counts rules of the definition, and lets other tasks run if reading has taken a while. Returns false, and reports
+   * an error the first time, if the definition has too many rules.
    */
   hasRoom(count: number, place: SourcePosition): Promise<boolean>;
 }
 
-/** How many errors of one definition are kept, and how many warnings: nobody reads more, and a file can have a fault in each line. */
+/** Maximum number of errors, and of warnings, that are kept: a file can have a fault in each line. */
 const KEPT_MAX = 1000;
-/** How much is repeated of what an error says, in characters. */
-const SAID_MAX = 300;
-/** How many rules one definition may have, in all its gates: each is compiled, and tried on values. */
-const RULES_MAX = 5000;
-/** So many milliseconds at a time a definition is read without letting anything else run. */
-const TURN_MS = 20;
 
-/** An empty report, or one that begins with what others have found. */
+/** Creates a report that begins with the given diagnostics. */
 export function createReport(found: readonly Diagnostic[] = []): Report {
   const diagnostics = [...found];
   const inferred: InferredRequirement[] = [];
@@ -48,7 +48,7 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
     return (code, place, message, hint) => {
       counts[severity] += 1;
       if (counts[severity] <= KEPT_MAX) {
-        // What a parser says of a text can hold parts of that text.
+        // A parser's message can hold parts of the text.
         const say = singleLine(typeof hint === "string" ? hint : hint());
         diagnostics.push({ ...place, severity, code, message: singleLine(message), hint: say });
         return;
@@ -81,11 +81,19 @@ export function createReport(found: readonly Diagnostic[] = []): Report {
   };
 }
 
-/** What stands for all that are left out; it is an error where one of them is. */
+/** Returns a text as one line: line feeds and tabs become spaces, hidden characters become escapes. */
+export function singleLine(text: string): string {
+  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
+}
+
+/** Returns the diagnostic for all that are left out. It is an error if one of them is. */
 function more({ file }: SourcePosition, severity: Diagnostic["severity"]): Diagnostic {
   const hint = "Mend those that are listed, then check again.";
   return { file, severity, code: "DIAGNOSTICS_MORE" satisfies DiagnosticCode, message: "", hint };
 }
+
+/** Maximum number of rules in one definition: each is compiled and tried on values. */
+const RULES_MAX = 5000;
 
 function spending(error: Add) {
   let left = RULES_MAX;
@@ -101,7 +109,10 @@ function spending(error: Add) {
   };
 }
 
-/** Lets whatever waits run, once some time has passed since it last could. */
+/** Maximum time that a definition is read without letting other tasks run, in milliseconds. */
+const TURN_MS = 20;
+
+/** Returns a function that lets other tasks run if `TURN_MS` have passed since the last time. */
 function turns(): () => Promise<void> {
   let since = performance.now();
   return async () => {
@@ -111,13 +122,11 @@ function turns(): () => Promise<void> {
   };
 }
 
+/** Maximum number of characters that are repeated of an error's message. */
+const SAID_MAX = 300;
+
 function shortened(text: string): string {
   return text.length <= SAID_MAX ? text : `${text.slice(0, SAID_MAX)}…`;
-}
-
-/** Returns a text as one line: line feeds and tabs become a space, hidden characters become escapes. */
-export function singleLine(text: string): string {
-  return escapeHidden(text.replace(/(?:\r?\n|\t)+/g, " "));
 }
 
 function byPlace(a: Diagnostic, b: Diagnostic): number {

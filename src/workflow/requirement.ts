@@ -1,57 +1,60 @@
+/**
+ * A requirement that was found in the text of a phase, or a passage that seems to ask for something and can't be read.
+ */
 import type { SourcePosition } from "../errors.js";
 import type { DiagnosticCode } from "./diagnostic-codes.js";
 import type { FieldDefinition } from "./structure.js";
-/** Something that a phase's text asks for. */
+/** A requirement in the text of a phase. */
 export interface Requirement {
   readonly field: FieldDefinition;
-  /** Validators by name, or rules. */
+  /** Names of validators, or rules. */
   readonly validators: readonly string[];
-  /** In which form it stands there. */
+  /** The form in which the text asks. */
   readonly from: "table" | "checkbox" | "sentence";
-  /** `sure` where its form says it, `guess` where words were interpreted. */
+  /** `sure` if the form is unambiguous, `guess` if words were interpreted. */
   readonly certainty: "sure" | "guess";
-  /** Whether anything said of which type it is; else it is a text because nothing says otherwise. */
+  /** True if something in the text gives the type; otherwise it is a text by default. */
   readonly typed: boolean;
-  /** Whether its own words name it; a claim's name is made of the whole of them. */
+  /** True if the text gives the name; otherwise the name is made of the whole claim. */
   readonly named: boolean;
-  /** From 1. */
+  /** The line, from 1. */
   readonly line: number;
   readonly column: number;
 }
 
-/** Something in a phase's text that asks, and can't be read as it stands. */
+/** A passage that seems to ask for something and can't be read. */
 export interface RequirementFault {
   readonly severity: "error" | "warning";
   readonly code: DiagnosticCode;
   readonly message: string;
   readonly hint: string;
-  /** From 1. */
+  /** The line, from 1. */
   readonly line: number;
   readonly column: number;
 }
 
-/** What one place of a text gives. */
+/** The result of reading one passage. */
 export type Finding = Requirement | RequirementFault;
 
-/** What a text gives, requirements and faults in their order. */
+/** The result of reading a text: requirements and faults, each in order. */
 export interface Found {
   readonly requirements: readonly Requirement[];
   readonly faults: readonly RequirementFault[];
 }
 
-/** Where something stands, from 1. */
+/** A position, from 1. */
 export type Place = Pick<Requirement, "line" | "column">;
 
 export function isFault(finding: Finding): finding is RequirementFault {
   return "severity" in finding;
 }
 
-/** A warning of words that ask for something that can't be read. */
+/** Creates the warning for a passage that asks for something and can't be read. */
 export function unclear(place: Place, message: string, hint: string): RequirementFault {
   return { severity: "warning", code: "REQUIREMENT_UNCLEAR", message, hint, line: place.line, column: place.column };
 }
 
-/** A requirement that was read out of a phase's text, for people to look over. */
+/** A requirement that was read from the text of a phase, for people to review. */
 export interface InferredRequirement extends SourcePosition {
   readonly phase: number;
   readonly name: string;

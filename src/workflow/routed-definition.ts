@@ -1,40 +1,46 @@
+/**
+ * The definition of a routed workflow, and the comparison of step names: case, spaces and punctuation don't distinguish
+ * names.
+ */
 import type { FieldGate } from "./structure.js";
-/** What a decider names as the next step when the work is done. No step may be called so, in any case. */
+/** The name that a decider answers when the work is done. No step may have it, in any case. */
 export const FINISH = "FINISH";
 
-/** One step of a routed workflow, with its texts; included files stand in them. */
+/** One step of a routed workflow, with its texts. Includes are already expanded. */
 export interface RoutedStep {
-  /** The text of the link that names it: its canonical name. */
+  /** The name of the step: the text of its link in the index. */
   readonly name: string;
-  /** Where its text lies, relative to the workflow's folder; missing for a step in code. */
+  /** The path of its file, relative to the workflow's folder; missing for a step in code. */
   readonly file?: string;
-  /** What the decider is told. */
+  /** The text for the decider. */
   readonly guidance: string;
-  /** What the client is told. */
+  /** The text for the client. */
   readonly instructions: string;
-  /** The whole text of the step, other sections included, without its front matter. */
+  /** The whole text of the step with all sections, without its front matter. */
   readonly content: string;
-  /** The only steps, or `FINISH`, that may follow; any may where it is missing. */
+  /** The only steps, or `FINISH`, that may follow. If missing, any may. */
   readonly next?: readonly string[];
-  /** What the report's `details` must show before the decider is asked. */
+  /** The gate for the report's `details`, checked before the decider is asked. */
   readonly gate?: FieldGate;
-  /** How often the step may be entered. */
+  /** Maximum number of times the step may be entered. If missing, there is no limit. */
   readonly maxVisits?: number;
 }
 
 /** A workflow whose next step is decided after each report. */
 export interface RoutedDefinition {
+  /** The name of the workflow. */
   readonly name: string;
-  /** A digest of everything that was read, included files too; the author's word for a workflow in code. */
+  /** A digest of everything that was read, including included files. */
   readonly revision: string;
+  /** The goal of the workflow. */
   readonly goal?: string;
-  /** The text of the index, included files in it. */
+  /** The text of the index, with includes expanded. */
   readonly index: string;
-  /** In the order of the index: at least one. */
+  /** The steps in the order of the index; at least one. */
   readonly steps: readonly [RoutedStep, ...RoutedStep[]];
 }
 
-/** A name without what people write differently: case, blanks, underscores, hyphens and signs. */
+/** Returns a name without case, spaces and punctuation, for comparison. */
 export function plainName(name: string): string {
   return name
     .normalize("NFKC")
@@ -42,7 +48,9 @@ export function plainName(name: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, "");
 }
 
-/** The one name that is meant: the same, or the only one that differs by case, blanks and signs alone. */
+/**
+ * Returns the name that is meant: the same name, or the only one that differs in case, spaces and punctuation alone.
+ */
 export function matchName(name: string, names: readonly string[]): string | undefined {
   if (names.includes(name)) return name;
   const plain = plainName(name);

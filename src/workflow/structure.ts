@@ -1,79 +1,41 @@
-/** What a session pins of a plan, and of how its phases come out of one. */
-
+/**
+ * The definition of a workflow as plain JSON: what a session pins when it starts. This is the entry file of the folder.
+ * Types are inferred from the zod schemas, so a definition read back from a store is checked by the same rules as one
+ * that was just read.
+ *
+ * Rules that are decided in this folder:
+ * - gate-definition.ts: the four kinds of gates, and what each can ask for
+ * - define-workflow.ts: what a workflow defined in code must fulfil
+ * - workflow-input.ts: the input types of `defineWorkflow`
+ * - routed-definition.ts: the definition of a routed workflow, and when two step names are the same
+ * - names.ts: which ids, types and paths from outside are accepted, and which characters are escaped
+ * - kept-back.ts: which files are never shown to agents because they hold secrets
+ * - field-types.ts: the words for field types, and when a value is blank
+ * - json.ts: canonical JSON, digests and revisions
+ * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value
+ * - object-reader.ts: how wrong, missing and unknown keys are reported
+ * - report.ts: how many diagnostics and rules one definition may have
+ * - diagnostic-codes.ts, diagnostic.ts: every check that reading a definition can report
+ * - from-markdown.ts, markdown-blocks.ts: parsing Markdown in linear time
+ * - markdown-facts.ts: the facts shown from the text of a phase or task
+ * - placeholders.ts: the placeholders that templates may use
+ * - requirement.ts: a requirement found in the text of a phase
+ *
+ * `files/` reads workflow folders; `infer/` reads gates from prose.
+ */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod";
 import { gateSchema } from "./gate-definition.js";
 import { storedObjectSchema } from "./json.js";
 
-/** What a plan says of a task, as far as a session needs it. */
-const plannedTaskSchema = z.object({
-  /** The plan's own id. */
-  id: z.string(),
-  description: z.string().optional(),
-  estimatedTime: z.string().optional(),
-  /** Ids of tasks that must be done first. */
-  dependencies: z.array(z.string()),
-  acceptanceCriteria: z.array(z.string()),
-  /** What it is done for, where the plan says so. */
-  requirements: z.array(z.string()).optional(),
-  /** What the plan said when it was pinned. */
-  state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
-  optional: z.boolean(),
-  parallel: z.boolean(),
-});
-
-/** What a plan says of a phase, as far as a session needs it. */
-const plannedPhaseSchema = z.object({
-  /** The plan's own number, which is another one where phases were shifted. */
-  number: z.int().nonnegative(),
-  goal: z.string().optional(),
-  estimatedDuration: z.string().optional(),
-});
-
-/** How the phases after the static ones come out of a plan. */
-const dynamicSchema = z.object({
-  /** The name of the source parser. */
-  parser: z.string(),
-  /** The option of a session that says where its plan lies. */
-  sourcePathKey: z.string(),
-  /** Where the templates lie, relative to the workflow's folder. */
-  templates: z.object({ phase: z.string(), task: z.string() }),
-  /** The revisions of the templates' texts when the definition was read. */
-  templateRevisions: z.object({ phase: z.string().optional(), task: z.string().optional() }).optional(),
-  /** Whether a task whose dependencies are open can be read. */
-  enforceDependencies: z.boolean(),
-  /** Whether acceptance criteria are ticked with their tasks. */
-  tickCriteria: z.boolean(),
-  /** Keys of the source that this version doesn't know, kept. */
-  extra: z.optional(storedObjectSchema),
-});
-
-/** The plan that a session has pinned. */
-const planPinSchema = z.object({
-  /** Where it lies, relative to the project root. */
-  path: z.string(),
-  /** The state of the text that was pinned. */
-  hash: z.string(),
-  dialect: z.string(),
-  /** What was added to the plan's own phase numbers. */
-  shift: z.int(),
-  /** Whether tasks are ticked in it once their phase's gate has passed: not every source can be written. */
-  ticked: z.boolean(),
-});
-
-/** What a plan says of a task, as far as a session needs it. */
+/** What a session keeps of a task in a plan. */
 export type PlannedTask = z.infer<typeof plannedTaskSchema>;
-/** What a plan says of a phase, as far as a session needs it. */
+/** What a session keeps of a phase in a plan. */
 export type PlannedPhase = z.infer<typeof plannedPhaseSchema>;
-/** How the phases after the static ones come out of a plan. */
+/** How the phases after the static ones are read from a plan. */
 export type DynamicDefinition = z.infer<typeof dynamicSchema>;
-/** The plan that a session has pinned. */
+/** The plan that a session is pinned to. */
 export type PlanPin = z.infer<typeof planPinSchema>;
-
-/**
- * The part of a definition that is plain JSON: what a session pins when it starts. Types are
- * inferred from the schemas, so that a body read back from a store is checked by the same words.
- */
 
 export type {
   ApprovalDefinition,
@@ -89,6 +51,22 @@ export type {
   VerifyDefinition,
 } from "./gate-definition.js";
 
+const plannedTaskSchema = z.object({
+  /** The plan's own id. */
+  id: z.string(),
+  description: z.string().optional(),
+  estimatedTime: z.string().optional(),
+  /** Ids of the tasks that must be done before this one. */
+  dependencies: z.array(z.string()),
+  acceptanceCriteria: z.array(z.string()),
+  /** The requirements that the task serves, if the plan names them. */
+  requirements: z.array(z.string()).optional(),
+  /** The task's state when the plan was pinned. */
+  state: z.enum(["pending", "in_progress", "queued", "blocked", "done"]),
+  optional: z.boolean(),
+  parallel: z.boolean(),
+});
+
 const taskSchema = z.object({
   number: z.int().nonnegative(),
   name: z.string(),
@@ -101,6 +79,13 @@ const taskSchema = z.object({
   plan: plannedTaskSchema.optional(),
   /** Keys of the source that this version doesn't know, kept. */
   extra: z.optional(storedObjectSchema),
+});
+
+const plannedPhaseSchema = z.object({
+  /** The number in the plan; it differs from the session's number where phases were shifted. */
+  number: z.int().nonnegative(),
+  goal: z.string().optional(),
+  estimatedDuration: z.string().optional(),
 });
 
 const phaseSchema = z.object({
@@ -123,10 +108,39 @@ const phaseSchema = z.object({
   extra: z.optional(storedObjectSchema),
 });
 
+const dynamicSchema = z.object({
+  /** The name of the source parser. */
+  parser: z.string(),
+  /** The session option that holds the path of the plan. */
+  sourcePathKey: z.string(),
+  /** Paths of the templates, relative to the workflow's folder. */
+  templates: z.object({ phase: z.string(), task: z.string() }),
+  /** The revisions of the templates' texts when the definition was read. */
+  templateRevisions: z.object({ phase: z.string().optional(), task: z.string().optional() }).optional(),
+  /** True if a task can't be read while its dependencies are open. */
+  enforceDependencies: z.boolean(),
+  /** True if acceptance criteria are ticked with their tasks. */
+  tickCriteria: z.boolean(),
+  /** Keys of the source that this version doesn't know, kept. */
+  extra: z.optional(storedObjectSchema),
+});
+
+const planPinSchema = z.object({
+  /** The path of the plan, relative to the project root. */
+  path: z.string(),
+  /** The digest of the text that was pinned. */
+  hash: z.string(),
+  dialect: z.string(),
+  /** What was added to the plan's own phase numbers. */
+  shift: z.int(),
+  /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
+  ticked: z.boolean(),
+});
+
 const structureShape = z.object({
   type: z.string(),
   version: z.string(),
-  /** Names this state of the definition: the author's word for code, a digest for files. */
+  /** Identifies this version of the definition: chosen by the author in code, a digest for files. */
   revision: z.string(),
   name: z.string(),
   description: z.string(),
@@ -138,18 +152,18 @@ const structureShape = z.object({
   tags: z.array(z.string()).optional(),
   startPhase: z.int().nonnegative(),
   /**
-   * In ascending order of their numbers; the numbers may have gaps and begin at 0. Empty only where all
-   * of them come out of a plan, and none is pinned yet.
+   * In ascending order of their numbers, which may have gaps and may begin at 0. Empty only if all phases
+   * come from a plan that is not pinned yet.
    */
   phases: z.array(phaseSchema),
-  /** Where phases come out of a plan: how. */
+  /** How phases are read from a plan, if they are. */
   dynamic: dynamicSchema.optional(),
-  /** The plan of a session whose phases come out of one. */
+  /** The pinned plan of a session whose phases come from a plan. */
   plan: planPinSchema.optional(),
   extra: z.optional(storedObjectSchema),
 });
 
-/** Checks a pinned definition that comes out of a store. */
+/** Checks a pinned definition that is read from a store. */
 export const structureSchema = structureShape.refine(
   ({ phases, dynamic, plan }) => phases.length > 0 || (dynamic !== undefined && plan === undefined),
   "a workflow needs a phase, or a plan that gives it some",
@@ -162,11 +176,10 @@ export type PhaseDefinition = z.infer<typeof phaseSchema>;
 /** A whole definition as plain JSON. */
 export type WorkflowStructure = z.infer<typeof structureSchema>;
 
-/**
- * A definition that an engine can run: its structure, and the evidence schemas that exist only as
- * code, by phase number.
- */
+/** A definition that an engine can run. */
 export interface WorkflowDefinition {
+  /** The part that is plain JSON. */
   readonly structure: WorkflowStructure;
+  /** The evidence schemas, which exist only as code, by phase number. */
   readonly schemas: ReadonlyMap<number, StandardSchemaV1>;
 }

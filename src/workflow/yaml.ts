@@ -1,6 +1,6 @@
 /**
- * YAML of the core schema, and nothing that would turn a text into more than data: no custom tags, no
- * merge keys, no YAML 1.1, no expansion without bound. The parser is loaded when it is first needed.
+ * Reads YAML 1.2 as plain data: no custom tags, no merge keys, no YAML 1.1, and bounded alias expansion. The parser is
+ * loaded on first use.
  */
 import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
@@ -12,10 +12,10 @@ import type { ObjectReader } from "./object-reader.js";
 import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
 
-/** How many words and signs are read of one file: the parser takes its time over each, and can't be stopped. */
+/** Maximum number of tokens in one file: the parser takes time for each and can't be interrupted. */
 const LEXEMES_MAX = 120_000;
 
-/** Reads YAML; undefined, with diagnostics, if it can't be taken as plain data. An empty text is `null`. */
+/** Reads YAML. Returns undefined and reports errors if it is not plain data. An empty text is `null`. */
 export async function readYaml(file: string, text: string, report: Report): Promise<ParsedSource | undefined> {
   const yaml = await import("yaml");
   const at = linesOf(file, text);
@@ -25,7 +25,7 @@ export async function readYaml(file: string, text: string, report: Report): Prom
     report.error("DEFINITION_TOO_LARGE", at(end), `the file has more than ${LEXEMES_MAX} words and signs`, hint);
     return undefined;
   }
-  // Its own check for keys that are there twice takes quadratic time.
+  // The parser's own check for duplicate keys takes quadratic time.
   const document = yaml.parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: "error" });
   const reading = { yaml, document, text, report, at };
   if (!isSound(reading) || !hasPlainKeys(reading) || !hasKnownAliases(reading)) return undefined;
@@ -34,68 +34,31 @@ export async function readYaml(file: string, text: string, report: Report): Prom
   return value === undefined ? undefined : { value, place };
 }
 
-/** Where a text has more words and signs than are read; undefined where it hasn't. They are counted one by one. */
-function endOfRead(yaml: Yaml, text: string): number | undefined {
-  if (text.length <= LEXEMES_MAX) return undefined;
-  let count = 0;
-  let offset = 0;
-  for (const lexeme of new yaml.Lexer().lex(text)) {
-    count += 1;
-    if (count > LEXEMES_MAX) return offset;
-    offset += lexeme.length;
-  }
-  return undefined;
-}
-
-/** Finds where the key, or the element, at a path stands; the nearest one around it if there is none. */
-function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
-  const indexes = new Map<YAMLMap, Map<string, Pair>>();
-  const pairOf = (map: YAMLMap, key: string | number) => {
-    const index = indexes.get(map) ?? new Map(map.items.map((pair) => [keyOf(yaml, pair), pair]));
-    indexes.set(map, index);
-    return index.get(String(key));
-  };
-  return (path) => {
-    let node: unknown = document.contents;
-    let offset = startOf(yaml, node);
-    for (const key of path) {
-      const whole = yaml.isAlias(node) ? node.resolve(document) : node;
-      const pair = yaml.isMap(whole) ? pairOf(whole, key) : undefined;
-      const item: unknown = yaml.isSeq(whole) && typeof key === "number" ? whole.items[key] : undefined;
-      if (pair === undefined && item === undefined) break;
-      offset = startOf(yaml, pair === undefined ? item : pair.key);
-      node = pair === undefined ? item : pair.value;
-    }
-    return at(offset);
-  };
-}
-
-function keyOf(yaml: Yaml, pair: Pair): string {
-  return yaml.isScalar(pair.key) ? String(pair.key.value) : "";
-}
-
-/** A text, its front matter apart from the rest. */
+/** A text with its front matter separated. */
 interface SplitText {
-  /** What stands between the two `---`; undefined where there is none, or none that can be read. `null` where it is empty. */
+  /** The front matter; `null` if it is empty, undefined if there is none or it can't be read. */
   readonly source?: ParsedSource;
-  /** The text, with an empty line for each line of the front matter, so that lines keep their numbers. */
+  /** The text with an empty line for each line of the front matter, so that line numbers stay the same. */
   readonly body: string;
 }
 
 const FENCED = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)??---[ \t]*(?:\r?\n|$)/;
 
-/** Reads the YAML between two `---` at the very beginning of a text. */
+/** Reads the front matter: YAML between two `---` at the very beginning of a text. */
 export async function splitFrontMatter(file: string, text: string, report: Report): Promise<SplitText> {
   const found = FENCED.exec(text);
   if (found === null) return { body: text };
   const lines = found[0].split("\n").length - 1;
   const body = "\n".repeat(lines) + text.slice(found[0].length);
-  // One line for the `---` before it, so that positions are those in the file.
+  // The line feed stands for the line of the first `---`, so that positions match the file.
   const source = await readYaml(file, `\n${found[1] ?? ""}`, report);
   return source === undefined ? { body } : { source, body };
 }
 
-/** Any other key is nobody's business here; one that was meant to hold the work back must not be passed over. */
+/**
+ * Reports front matter keys that are almost one of `keys`, or have no value. Other unknown keys are ignored, but a
+ * misspelt gate must not be.
+ */
 export function refuseMisspelt(
   entries: JsonObject,
   keys: readonly string[],
@@ -113,26 +76,47 @@ export function refuseMisspelt(
   }
 }
 
-/** What is said of a fault that the parser has found. */
-interface Words {
-  readonly code: DiagnosticCode;
-  readonly message: string;
-  readonly hint: string;
+/**
+ * Returns the path to the first part of a value that is not JSON: a number that is not finite, an object that is not
+ * plain, or a value nested too deeply, which includes circular ones. Undefined if all of it is JSON.
+ */
+export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
+  if (typeof value !== "object" || path.length >= DEPTH_MAX || !isPlain(value)) return path;
+  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    const found = notJson(inner, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
-const QUOTES = "Put the text into double quotes.";
-const CHECK = "Check quotes, brackets and indentation; put a text that holds ':', '#' or '*' into double quotes.";
+/** The loaded parser. */
+type Yaml = typeof import("yaml");
 
-/** What to write where the parser's own message says what is wrong, and only that. */
-const HINTS: Partial<Record<ErrorCode, string>> = {
-  BAD_ALIAS: QUOTES,
-  BAD_DQ_ESCAPE: "Write a backslash in double quotes twice, or put the text into single quotes.",
-  BAD_INDENT: "Indent what belongs together by the same number of spaces.",
-  BAD_SCALAR_START: QUOTES,
-  TAB_AS_INDENT: "Indent with spaces.",
-};
+/** Returns the offset at which a text exceeds the maximum number of tokens; undefined if it doesn't. */
+function endOfRead(yaml: Yaml, text: string): number | undefined {
+  if (text.length <= LEXEMES_MAX) return undefined;
+  let count = 0;
+  let offset = 0;
+  for (const lexeme of new yaml.Lexer().lex(text)) {
+    count += 1;
+    if (count > LEXEMES_MAX) return offset;
+    offset += lexeme.length;
+  }
+  return undefined;
+}
 
-/** Whether a document is YAML 1.2 of the core schema, and the only one in its text. */
+/** A YAML text that is being read. */
+interface YamlReading {
+  readonly yaml: Yaml;
+  readonly document: Document.Parsed;
+  readonly text: string;
+  readonly report: Report;
+  at(offset: number): SourcePosition;
+}
+
+/** Checks that a text is one document of YAML 1.2 without errors. */
 function isSound({ document, text, report, at }: YamlReading): boolean {
   const faults = [...document.errors, ...document.warnings];
   for (const fault of faults) {
@@ -143,6 +127,26 @@ function isSound({ document, text, report, at }: YamlReading): boolean {
   if (is11) report.error("YAML_VERSION", at(0), "only YAML 1.2 is read", "Remove the line that begins with %YAML.");
   return faults.length === 0 && !is11;
 }
+
+/** The report of an error that the parser found. */
+interface Words {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly hint: string;
+}
+
+const QUOTES = "Put the text into double quotes.";
+
+/** Hints for errors whose message is good enough. */
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  BAD_ALIAS: QUOTES,
+  BAD_DQ_ESCAPE: "Write a backslash in double quotes twice, or put the text into single quotes.",
+  BAD_INDENT: "Indent what belongs together by the same number of spaces.",
+  BAD_SCALAR_START: QUOTES,
+  TAB_AS_INDENT: "Indent with spaces.",
+};
+
+const CHECK = "Check quotes, brackets and indentation; put a text that holds ':', '#' or '*' into double quotes.";
 
 function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
   switch (code) {
@@ -166,7 +170,7 @@ function wordsOf({ code, message, pos }: YAMLError, text: string): Words {
   }
 }
 
-/** Whether all keys are texts, each there once, and none does more than to name a value. */
+/** Checks that all keys are plain texts and unique, and that none is a merge key or reserved. */
 function hasPlainKeys(reading: YamlReading): boolean {
   const { yaml, document, report } = reading;
   let plain = true;
@@ -203,10 +207,13 @@ function keyProblem({ yaml }: YamlReading, pair: Pair, seen: Set<string>) {
   return { code: "KEY_DUPLICATE", message: `the key ${shown(key)} is there twice`, hint } as const;
 }
 
-/** How often aliases may stand for what they name, multiplied through. */
-const ALIASES_MAX = 100;
+/** Returns the offset of a node in its text. */
+function startOf(yaml: Yaml, node: unknown): number {
+  const range: Range | null | undefined = yaml.isNode(node) ? node.range : undefined;
+  return range?.[0] ?? 0;
+}
 
-/** Whether all aliases name what stands before them. */
+/** Checks that every alias refers to an anchor before it. */
 function hasKnownAliases(reading: YamlReading): boolean {
   const anchors = new Set<string>();
   let known = true;
@@ -224,7 +231,38 @@ function hasKnownAliases(reading: YamlReading): boolean {
   return known;
 }
 
-/** What the document says, as plain data; undefined, with an error, if it is more than that. */
+function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined, message: string, hint: string) {
+  report.error("YAML_ALIASES", at(startOf(yaml, alias)), message, hint);
+}
+
+/** Returns a function that finds the position of a path, or of the nearest value around it. */
+function placesOf({ yaml, document, at }: YamlReading): ParsedSource["place"] {
+  const indexes = new Map<YAMLMap, Map<string, Pair>>();
+  const pairOf = (map: YAMLMap, key: string | number) => {
+    const index = indexes.get(map) ?? new Map(map.items.map((pair) => [keyOf(yaml, pair), pair]));
+    indexes.set(map, index);
+    return index.get(String(key));
+  };
+  return (path) => {
+    let node: unknown = document.contents;
+    let offset = startOf(yaml, node);
+    for (const key of path) {
+      const whole = yaml.isAlias(node) ? node.resolve(document) : node;
+      const pair = yaml.isMap(whole) ? pairOf(whole, key) : undefined;
+      const item: unknown = yaml.isSeq(whole) && typeof key === "number" ? whole.items[key] : undefined;
+      if (pair === undefined && item === undefined) break;
+      offset = startOf(yaml, pair === undefined ? item : pair.key);
+      node = pair === undefined ? item : pair.value;
+    }
+    return at(offset);
+  };
+}
+
+function keyOf(yaml: Yaml, pair: Pair): string {
+  return yaml.isScalar(pair.key) ? String(pair.key.value) : "";
+}
+
+/** Returns the document as plain data. Returns undefined and reports an error if it is more than that. */
 function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonValue | undefined {
   const value = expanded(reading);
   if (value === undefined) return undefined;
@@ -235,12 +273,15 @@ function plainValue(reading: YamlReading, place: ParsedSource["place"]): JsonVal
   return undefined;
 }
 
-/** All aliases replaced by what they name; undefined, with an error at the first of them, if that is too much. */
+/** Maximum number of values that aliases may expand to, multiplied. */
+const ALIASES_MAX = 100;
+
+/** Returns the document with aliases expanded. Returns undefined and reports an error if there are too many. */
 function expanded(reading: YamlReading): unknown {
   try {
     return reading.document.toJS({ maxAliasCount: ALIASES_MAX });
   } catch {
-    // No other fault is left here: what the aliases name is known, and how deep values go is bounded.
+    // Only the number of aliases can fail here: anchors and depth were checked before.
     const message = `aliases stand for more than ${ALIASES_MAX} values, multiplied through`;
     reportAlias(reading, firstAlias(reading), message, "Write the values out in place of the aliases ('*').");
     return undefined;
@@ -258,44 +299,6 @@ function firstAlias({ yaml, document }: YamlReading): Alias | undefined {
   return first;
 }
 
-function reportAlias({ yaml, report, at }: YamlReading, alias: Alias | undefined, message: string, hint: string) {
-  report.error("YAML_ALIASES", at(startOf(yaml, alias)), message, hint);
-}
-
-/**
- * The way to the first part of a value that isn't JSON: a number that isn't finite, an object that
- * isn't plain, or one deeper than definitions go, which is where a value that holds itself ends.
- * Undefined if all of it is JSON.
- */
-export function notJson(value: unknown, path: KeyPath = []): KeyPath | undefined {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
-  if (typeof value !== "object" || path.length >= DEPTH_MAX || !isPlain(value)) return path;
-  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    const found = notJson(inner, [...path, key]);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
 function isPlain(value: object): boolean {
   return Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-}
-
-/** The parser, loaded. */
-type Yaml = typeof import("yaml");
-
-/** A YAML text that is being read. */
-interface YamlReading {
-  readonly yaml: Yaml;
-  readonly document: Document.Parsed;
-  readonly text: string;
-  readonly report: Report;
-  at(offset: number): SourcePosition;
-}
-
-/** Where a node begins in its text. */
-function startOf(yaml: Yaml, node: unknown): number {
-  const range: Range | null | undefined = yaml.isNode(node) ? node.range : undefined;
-  return range?.[0] ?? 0;
 }

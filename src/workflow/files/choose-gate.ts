@@ -1,3 +1,7 @@
+/**
+ * Chooses the gate of a phase: its gate file; else what its text asks for; else what the metadata requires; else an
+ * open gate. A gate file that can't be read never opens the gate.
+ */
 import { type DocumentGate, readRequirements } from "../infer/document-gate.js";
 import { checkExamples } from "../infer/examples.js";
 import { isJsonObject } from "../json.js";
@@ -13,21 +17,18 @@ import { readRules } from "./gate-rules.js";
 import type { PhaseFolders } from "./tasks.js";
 import { GATE_FILES, isGateFile, looksLikeGate, type WorkflowFiles } from "./workflow-files.js";
 
-/** Of a gate that can't be read: never passed, since the workflow can't be started. */
-const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
-
-/** Where a phase's gate is looked for. */
+/** Where the gate of a phase may be. */
 interface GateFolders extends PhaseFolders {
   /** The phase's text. */
   readonly file: string;
-  /** The phase's text and those of its tasks: whatever they are called, they are no gates. */
+  /** The texts of the phase and its tasks, which are not gates whatever their names are. */
   readonly texts: readonly string[];
 }
 
-/**
- * A phase's gate: its file; else what its text asks for; else what the metadata requires; else one that lets
- * any evidence through.
- */
+/** The gate for a gate file that can't be read. It is never used, because the workflow can't be started. */
+const SHUT: GateDefinition = { kind: "fields", strict: true, allowOverride: false, fields: [], source: "gate-file" };
+
+/** Returns the gate of a phase. */
 export async function chooseGate(
   number: number,
   phase: ObjectReader | undefined,
@@ -57,31 +58,30 @@ export async function chooseGate(
   return { kind: "open", allowOverride: settings.allowOverride };
 }
 
-/** An example that the gate wouldn't take is not shown to agents: they would hand it in. */
-async function withSoundExamples(
-  settings: Omit<FieldGate, "kind" | "source">,
-  { examples }: DocumentGate,
-  where: GateFolders,
-): Promise<FieldDefinition[]> {
-  const { faults, wrong } = await checkExamples(settings, examples);
-  reportFaults(faults, where);
-  return settings.fields.map((field) => {
-    const { example, ...rest } = field;
-    return wrong.has(field.name) ? rest : field;
-  });
+/** Reads a gate-definition.yaml. Returns undefined and reports an error if it can't be read as a gate. */
+export async function readGate(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+  const source = await readYaml(file, text, report);
+  if (source === undefined) return undefined;
+  if (!isJsonObject(source.value)) {
+    const hint = "Write 'evidence_schema:' and the fields below it.";
+    report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
+    return undefined;
+  }
+  return readGateObject(new ObjectReader(source, source.value, [], report), report);
 }
 
-/** The names of the validators that a checkpoint in metadata defines. */
-function definedBy(checkpoint: ObjectReader | undefined): ReadonlySet<string> {
-  const value = checkpoint?.value("validators");
-  return new Set(isJsonObject(value) ? Object.keys(value) : []);
+/** Reads a gate from an object: a gate file, or a part of another file. */
+export async function readGateObject(gate: ObjectReader, report: Report): Promise<FieldGate> {
+  const checkpoint = gate.object("checkpoint");
+  const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
+  const settings = await readSettings(seeds, gate, checkpoint, report);
+  if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(gate, report);
+  checkpoint?.refuseRest();
+  gate.refuseRest();
+  return { kind: "fields", ...settings, source: "gate-file" };
 }
 
-function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | "source">): boolean {
-  return fields.length > 0 || rules !== undefined || verify !== undefined || approval !== undefined;
-}
-
-/** Requirements may stand at the phase or in its checkpoint; all of them count. */
+/** Returns the names of required evidence. They may be at the phase or in its checkpoint; all count. */
 function requiredNames(
   phase: ObjectReader | undefined,
   checkpoint: ObjectReader | undefined,
@@ -95,13 +95,7 @@ function requiredNames(
   return [...new Set(names)];
 }
 
-function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
-  const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
-  const definition = { name, type: "any", required: true } as const;
-  return { definition, place, validators: [], params: {}, verify: [] };
-}
-
-/** The phase's gate file. */
+/** Returns the path of the phase's gate file. */
 function gateFile({ files, folders, report }: GateFolders): string | undefined {
   const [first, second] = folders.flatMap((folder) => GATE_FILES.map((name) => `${folder}/${name}`)).filter(files.has);
   if (second !== undefined) {
@@ -113,35 +107,6 @@ function gateFile({ files, folders, report }: GateFolders): string | undefined {
     );
   }
   return first;
-}
-
-/** Reports what was meant as the gate of a phase that has no gate file. */
-function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean {
-  const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
-  const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
-  for (const file of lookalikes) {
-    const hint = `Make it the file ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is none.`;
-    report.error("GATE_FILE_MISNAMED", { file }, "this looks like a gate's file, but isn't read", hint);
-  }
-  return lookalikes.size > 0;
-}
-
-/** Of a path below a phase's folder, the part that looks like a gate: a file, a folder, or a gate file too deep. */
-function meantAsGate(folder: string, path: string): string[] {
-  if (!path.startsWith(`${folder}/`)) return [];
-  const [name = ""] = path.slice(folder.length + 1).split("/");
-  if (looksLikeGate(name)) return [`${folder}/${name}`];
-  return isGateFile(path) ? [path] : [];
-}
-
-/** A gate file, read; one whose reading throws is an error in that file. */
-async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
-  try {
-    return await readGate(file, text, report);
-  } catch (error) {
-    report.failed({ file }, error);
-    return undefined;
-  }
 }
 
 async function fileGate(
@@ -163,6 +128,16 @@ async function fileGate(
   return gate;
 }
 
+/** Reads a gate file. If the reader throws, that is an error in the file. */
+async function gateOf(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
+  try {
+    return await readGate(file, text, report);
+  } catch (error) {
+    report.failed({ file }, error);
+    return undefined;
+  }
+}
+
 interface Document {
   /** The phase's text. */
   readonly file: string;
@@ -170,7 +145,10 @@ interface Document {
   readonly report: Report;
 }
 
-/** What a phase's text asks for. `defined` are the names of validators that its checkpoint defines. */
+/**
+ * Returns the requirements in the text of a phase. `defined` has the names of the validators that its checkpoint
+ * defines.
+ */
 async function readDocument(
   { file, files }: Pick<Document, "file" | "files">,
   defined: ReadonlySet<string> = new Set(),
@@ -178,7 +156,32 @@ async function readDocument(
   return readRequirements(files.text(file) ?? "", defined);
 }
 
-/** The fields of a text; each is told, so that people can see what was made of their words, and so is what can't be read. */
+/** Returns the names of the validators that a checkpoint in metadata defines. */
+function definedBy(checkpoint: ObjectReader | undefined): ReadonlySet<string> {
+  const value = checkpoint?.value("validators");
+  return new Set(isJsonObject(value) ? Object.keys(value) : []);
+}
+
+/** Reports files that look like the gate of a phase without a gate file. */
+function hasLookalikes({ files, folders, texts, report }: GateFolders): boolean {
+  const found = folders.flatMap((folder) => files.paths.flatMap((path) => meantAsGate(folder, path)));
+  const lookalikes = new Set(found.filter((path) => !texts.includes(path)));
+  for (const file of lookalikes) {
+    const hint = `Make it the file ${folders[0]}/${GATE_FILES[0]}, or give it a name without "gate" if it is none.`;
+    report.error("GATE_FILE_MISNAMED", { file }, "this looks like a gate's file, but isn't read", hint);
+  }
+  return lookalikes.size > 0;
+}
+
+/** Returns the part of a path in a phase's folder that looks like a gate: a file, a folder, or a gate file too deep. */
+function meantAsGate(folder: string, path: string): string[] {
+  if (!path.startsWith(`${folder}/`)) return [];
+  const [name = ""] = path.slice(folder.length + 1).split("/");
+  if (looksLikeGate(name)) return [`${folder}/${name}`];
+  return isGateFile(path) ? [path] : [];
+}
+
+/** Returns the fields that a text asks for. Records each, so that people can review how their words were read. */
 function documentSeeds(phase: number, { requirements, faults }: DocumentGate, where: Document): FieldSeed[] {
   const { file, report } = where;
   reportFaults(faults, where);
@@ -199,7 +202,7 @@ function documentSeeds(phase: number, { requirements, faults }: DocumentGate, wh
   });
 }
 
-/** Reports what is wrong in a text, where it stands. */
+/** Reports what is wrong in a text. */
 function reportFaults(faults: readonly RequirementFault[], { file, report }: Document): void {
   for (const { severity, code, message, hint, line, column } of faults) {
     const place = { file, line, column };
@@ -208,33 +211,13 @@ function reportFaults(faults: readonly RequirementFault[], { file, report }: Doc
   }
 }
 
-/**
- * Reads a gate-definition.yaml. Undefined, with an error, if it can't be read as a gate: a gate file
- * never opens the gate.
- */
-export async function readGate(file: string, text: string, report: Report): Promise<FieldGate | undefined> {
-  const source = await readYaml(file, text, report);
-  if (source === undefined) return undefined;
-  if (!isJsonObject(source.value)) {
-    const hint = "Write 'evidence_schema:' and the fields below it.";
-    report.error("GATE_EMPTY", source.place([]), "a gate file must be a mapping with keys", hint);
-    return undefined;
-  }
-  return readGateObject(new ObjectReader(source, source.value, [], report), report);
+function anyField(name: string, phase: ObjectReader | undefined): FieldSeed {
+  const place = phase?.place("required_evidence") ?? { file: "metadata.json" };
+  const definition = { name, type: "any", required: true } as const;
+  return { definition, place, validators: [], params: {}, verify: [] };
 }
 
-/** Reads a gate that stands in an object: a gate file, or a part of another file. */
-export async function readGateObject(gate: ObjectReader, report: Report): Promise<FieldGate> {
-  const checkpoint = gate.object("checkpoint");
-  const seeds = gate.members("evidence_schema", asField).map(([name, field]) => readField(name, field, report));
-  const settings = await readSettings(seeds, gate, checkpoint, report);
-  if ((settings.verify?.length ?? 0) === 0 && settings.approval === undefined) refuseEmpty(gate, report);
-  checkpoint?.refuseRest();
-  gate.refuseRest();
-  return { kind: "fields", ...settings, source: "gate-file" };
-}
-
-/** Reads all that a gate says of its fields together. Keys may stand at its top or in its checkpoint. */
+/** Reads everything that a gate says about its fields together. Keys may be at its top or in its checkpoint. */
 async function readSettings(
   seeds: readonly FieldSeed[],
   top: ObjectReader | undefined,
@@ -253,6 +236,24 @@ async function readSettings(
     ...(verify.length === 0 ? {} : { verify }),
     ...demands,
   };
+}
+
+/** Removes examples that the gate would refuse: agents would submit them. */
+async function withSoundExamples(
+  settings: Omit<FieldGate, "kind" | "source">,
+  { examples }: DocumentGate,
+  where: GateFolders,
+): Promise<FieldDefinition[]> {
+  const { faults, wrong } = await checkExamples(settings, examples);
+  reportFaults(faults, where);
+  return settings.fields.map((field) => {
+    const { example, ...rest } = field;
+    return wrong.has(field.name) ? rest : field;
+  });
+}
+
+function isAsking({ fields, rules, verify, approval }: Omit<FieldGate, "kind" | "source">): boolean {
+  return fields.length > 0 || rules !== undefined || verify !== undefined || approval !== undefined;
 }
 
 function refuseEmpty(gate: ObjectReader, report: Report): void {

@@ -1,3 +1,7 @@
+/**
+ * `defineRoutedWorkflow`: checks a routed workflow that is written in code and turns it into a definition.
+ * `routedWorkflows` serves such definitions to an engine.
+ */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource } from "../../ports/content-provider.js";
@@ -5,32 +9,43 @@ import { fieldGateSchema } from "../gate-definition.js";
 import { canonicalJson, revisionOf } from "../json.js";
 import { isWorkflowType, shown } from "../names.js";
 import { FINISH, plainName, type RoutedDefinition, type RoutedStep } from "../routed-definition.js";
+
+/**
+ * The gate of a step in code: fields, each required and of type `any` unless it says otherwise; rules in CEL;
+ * verifiers, an approval, and how much of the gate agents see.
+ */
+export type StepGateInput = z.input<typeof stepGateSchema>;
+
 /** A step of a routed workflow in code. */
 export interface RoutedStepInput<Name extends string = string> {
+  /** The name of the step, unique in the workflow. */
   readonly name: Name;
-  /** What the decider is told. */
+  /** The text for the decider. */
   readonly guidance: string;
-  /** What the client is told. */
+  /** The text for the client. */
   readonly instructions: string;
-  /** The only steps, or `FINISH`, that may follow; any may where it is missing. */
+  /** The only steps, or `FINISH`, that may follow. Default: any. */
   readonly next?: readonly (NoInfer<Name> | typeof FINISH)[];
-  /** What the report's `details` must show before the decider is asked. */
+  /** The gate for the report's `details`, checked before the decider is asked. */
   readonly gate?: StepGateInput;
-  /** How often the step may be entered. */
+  /** Maximum number of times the step may be entered. Default: no limit. */
   readonly maxVisits?: number;
 }
 
 /** A routed workflow in code. */
 export interface RoutedWorkflowInput<Name extends string = string> {
+  /** The name: letters, digits, `_`, `-` and `.`. */
   readonly name: string;
+  /** The goal, shown to the decider. */
   readonly goal?: string;
-  /** In their order; the first is where the work begins, unless the decider is asked. */
+  /** The steps, in order. The first one is where the work begins, unless the decider is asked. */
   readonly steps: readonly [RoutedStepInput<Name>, ...RoutedStepInput<Name>[]];
 }
 
 /**
- * Defines a routed workflow in code: `next` takes the names of its steps and nothing else. Throws `DEFINITION_INVALID` with
- * everything that is wrong.
+ * Defines a routed workflow in code. `next` accepts only the names of its steps and `FINISH`.
+ *
+ * @throws {PhasegateError} `DEFINITION_INVALID` with the list of all problems.
  */
 export function defineRoutedWorkflow<const Name extends string>(input: RoutedWorkflowInput<Name>): RoutedDefinition {
   const problems = problemsOf(input);
@@ -57,7 +72,7 @@ export function defineRoutedWorkflow<const Name extends string>(input: RoutedWor
   return { ...content, revision: revisionOf(canonicalJson(content)) };
 }
 
-/** Routed workflows in code, as an engine takes them. */
+/** Returns routed workflows from code as a source for an engine. */
 export function routedWorkflows(...definitions: readonly RoutedDefinition[]): RoutedSource {
   const byName = new Map(definitions.map((definition) => [definition.name, definition]));
   return {
@@ -65,13 +80,6 @@ export function routedWorkflows(...definitions: readonly RoutedDefinition[]): Ro
       [...byName].map(([name, definition]): RoutedListing => ({ status: "ready", name, definition, diagnostics: [] })),
     definition: async (name) => byName.get(name),
   };
-}
-
-function stepOf({ gate: asked, ...step }: RoutedStepInput): RoutedStep {
-  const { guidance, instructions } = step;
-  const content = `# Orchestrator Guidance\n\n${guidance.trim()}\n\n# Client Instructions\n\n${instructions.trim()}`;
-  const { gate } = asked === undefined ? {} : readStepGate(asked);
-  return { ...step, ...(gate === undefined ? {} : { gate }), content };
 }
 
 function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
@@ -108,8 +116,10 @@ function isEmpty(text: unknown): boolean {
 const { shape } = fieldGateSchema;
 const field = shape.fields.element;
 const rule = shape.rules.unwrap().element.strict();
-const check = shape.verify.unwrap().element;
+
 const rules = z.array(z.union([z.string().transform((cel) => ({ source: cel, cel })), rule]));
+
+const check = shape.verify.unwrap().element;
 
 const stepGateSchema = fieldGateSchema
   .extend({
@@ -129,16 +139,17 @@ const stepGateSchema = fieldGateSchema
   })
   .strict();
 
-/**
- * What the gate of a step in code asks for: fields, each required and of any type unless it says more; rules in CEL, as
- * texts; verifiers, an approval and what agents see as in a gate file, under the names that code has for them.
- */
-export type StepGateInput = z.input<typeof stepGateSchema>;
-
-/** A gate in code as it is pinned, or what is wrong with it. */
+/** Returns a gate in code as it is pinned, or what is wrong with it. */
 function readStepGate(gate: StepGateInput) {
   const read = stepGateSchema.safeParse(gate);
   if (read.success) return { gate: read.data, problems: [] };
   const problems = read.error.issues.map(({ path, message }) => `${["gate", ...path].join(".")}: ${message}`);
   return { problems: [...problems, "a gate is written as { fields: [{ name: 'tests_pass', type: 'boolean' }] }"] };
+}
+
+function stepOf({ gate: asked, ...step }: RoutedStepInput): RoutedStep {
+  const { guidance, instructions } = step;
+  const content = `# Orchestrator Guidance\n\n${guidance.trim()}\n\n# Client Instructions\n\n${instructions.trim()}`;
+  const { gate } = asked === undefined ? {} : readStepGate(asked);
+  return { ...step, ...(gate === undefined ? {} : { gate }), content };
 }

@@ -1,4 +1,7 @@
-/** Where two places say what a phase's gate asks for, and don't say the same, in words that people understand. */
+/**
+ * Warns when gate file, metadata and the text of a phase ask for different things. Only one of them counts, so a
+ * difference is probably a mistake.
+ */
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.js";
 import { shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
@@ -38,6 +41,31 @@ export function warnOtherNames(
   report.warn("GATE_DIFFERS", phase.place("phase_number"), message, `Make "required_evidence" say what ${file} says.`);
 }
 
+interface Difference {
+  readonly text: string;
+  /** True if the gate file has nothing of that kind. */
+  readonly isMissing: boolean;
+}
+
+const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Difference | undefined>> = {
+  validators: (value, { fields }) =>
+    otherRules(
+      "the metadata defines validators",
+      value,
+      fields.flatMap(({ rules = [] }) => rules),
+    ),
+  cross_field_validation: (value, { rules = [] }) => otherRules("the metadata has rules between fields", value, rules),
+  verify: otherChecks,
+  approval: otherApproval,
+  reveal: (value, { reveal = "fields" }) =>
+    value === reveal
+      ? undefined
+      : {
+          text: `the metadata shows agents ${shown(value)} of the gate, the gate file ${shown(reveal)}`,
+          isMissing: false,
+        },
+};
+
 /** Warns of what the metadata's checkpoint says beside names and the gate file doesn't; none of it counts. */
 export function warnOtherDemands(
   file: string,
@@ -69,33 +97,23 @@ export function warnOtherDemands(
   }
 }
 
-interface Difference {
-  readonly text: string;
-  /** Whether the gate file has nothing of that kind. */
-  readonly isMissing: boolean;
-}
-
-const DEMANDS: Readonly<Record<string, (value: JsonValue, gate: FieldGate) => Difference | undefined>> = {
-  validators: (value, { fields }) =>
-    otherRules(
-      "the metadata defines validators",
-      value,
-      fields.flatMap(({ rules = [] }) => rules),
-    ),
-  cross_field_validation: (value, { rules = [] }) => otherRules("the metadata has rules between fields", value, rules),
-  verify: otherChecks,
-  approval: otherApproval,
-  reveal: (value, { reveal = "fields" }) =>
-    value === reveal
-      ? undefined
-      : {
-          text: `the metadata shows agents ${shown(value)} of the gate, the gate file ${shown(reveal)}`,
-          isMissing: false,
-        },
-};
-
-function isNothing(value: JsonValue): boolean {
-  return value === false || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+/**
+ * Warns where a phase's text asks by name for something else than its gate file. Claims are left out: their
+ * names are made of whole sentences, and a gate file has shorter ones.
+ */
+export function warnOtherText(
+  requirements: readonly Requirement[],
+  gate: FieldGate,
+  { text, file }: { readonly text: string; readonly file: string },
+  report: Report,
+): void {
+  for (const requirement of requirements.filter(({ named }) => named)) {
+    const parts = otherField(requirement, gate);
+    if (parts.length === 0) continue;
+    const place = { file: text, line: requirement.line, column: requirement.column };
+    const message = `the text differs from the gate file, which counts: ${parts.join("; ")}`;
+    report.warn("GATE_DIFFERS", place, message, `Make both say the same: the other is ${file}.`);
+  }
 }
 
 /** Rules are the same where their texts are, whatever they are called. */
@@ -145,23 +163,8 @@ function otherApproval(value: JsonValue, { approval }: FieldGate): Difference | 
   };
 }
 
-/**
- * Warns where a phase's text asks by name for something else than its gate file. Claims are left out: their
- * names are made of whole sentences, and a gate file has shorter ones.
- */
-export function warnOtherText(
-  requirements: readonly Requirement[],
-  gate: FieldGate,
-  { text, file }: { readonly text: string; readonly file: string },
-  report: Report,
-): void {
-  for (const requirement of requirements.filter(({ named }) => named)) {
-    const parts = otherField(requirement, gate);
-    if (parts.length === 0) continue;
-    const place = { file: text, line: requirement.line, column: requirement.column };
-    const message = `the text differs from the gate file, which counts: ${parts.join("; ")}`;
-    report.warn("GATE_DIFFERS", place, message, `Make both say the same: the other is ${file}.`);
-  }
+function isNothing(value: JsonValue): boolean {
+  return value === false || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
 }
 
 /** Of what was only guessed nothing but the name is compared. */

@@ -1,5 +1,7 @@
-/** The examples of a gate's fields: an author's own is tried, and where there is none that does, one is made up. */
-
+/**
+ * The example that agents are shown for each field of a gate. The author's own example is checked; if it fails or is
+ * missing, one is generated that passes the rules.
+ */
 import { candidateValues, faultOfValue, SIZE_MAX, type TrialRule } from "../../rules/candidates.js";
 import { EvidenceValue, ruleValue } from "../../rules/compile.js";
 import { verifiedValues } from "../../rules/language.js";
@@ -9,44 +11,45 @@ import { shown } from "../names.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, VerifyDefinition } from "../structure.js";
 import type { FieldSeed } from "./gate-fields.js";
+
 /** A field with its rules. */
 export interface RuledField {
   readonly seed: FieldSeed;
   readonly definition: FieldDefinition;
-  /** Those of its rules that values can be tried by. */
+  /** The rules that values can be tried with. */
   readonly trials: readonly TrialRule[];
-  /** Whether all of its rules are validators that are built in, so that what they ask for is known. */
+  /** True if all rules are built-in validators, so that their meaning is known. */
   readonly isPlain: boolean;
   readonly checks: readonly VerifyDefinition[];
 }
 
-/** How many values are tried for all fields of a definition, so that reading it takes no longer than it must. */
-const TRIALS_MAX = 20_000;
-
-/** How many trials are left, by the report of the definition that is read. */
+/** The number of trials left, by the report of the definition. */
 const budgets = new WeakMap<Report, { left: number }>();
 
-/** The fields, each with an example that its rules take, as far as there is one. */
-export async function settleExamples(fields: readonly RuledField[], report: Report): Promise<FieldDefinition[]> {
+/** Maximum number of values that are tried for all fields of a definition. */
+const TRIALS_MAX = 20_000;
+
+/** Returns the fields, each with an example that passes its rules, if one is found. */
+export async function chooseExamples(fields: readonly RuledField[], report: Report): Promise<FieldDefinition[]> {
   const budget = budgets.get(report) ?? { left: TRIALS_MAX };
   budgets.set(report, budget);
   const alone: FieldDefinition[] = [];
   for (const field of fields) {
     await report.hasRoom(0, field.seed.place);
-    alone.push(settleAlone(field, budget, report));
+    alone.push(chooseAlone(field, budget, report));
   }
   const evidence = evidenceOf(alone);
   const settled: FieldDefinition[] = [];
   for (const [index, field] of fields.entries()) {
     await report.hasRoom(0, field.seed.place);
     const before = alone[index] ?? field.definition;
-    settled.push(before.example === undefined ? settleTogether(field, before, alone, evidence, budget) : before);
+    settled.push(before.example === undefined ? chooseTogether(field, before, alone, evidence, budget) : before);
   }
   return settled;
 }
 
-/** By those of a field's rules that look at nothing else. */
-function settleAlone(field: RuledField, budget: { left: number }, report: Report): FieldDefinition {
+/** Finds an example by the rules that look at this field only. */
+function chooseAlone(field: RuledField, budget: { left: number }, report: Report): FieldDefinition {
   const { seed, trials } = field;
   const { example, ...bare } = field.definition;
   if (example === undefined && trials.length === 0 && field.checks.length === 0) return field.definition;
@@ -63,21 +66,6 @@ function settleAlone(field: RuledField, budget: { left: number }, report: Report
   return sample === undefined || isUsual(field, sample) ? bare : { ...bare, sample };
 }
 
-/** By all of its rules, on the examples of the other fields. What was found alone stays where nothing is found. */
-function settleTogether(
-  field: RuledField,
-  settled: FieldDefinition,
-  all: readonly FieldDefinition[],
-  evidence: EvidenceValue,
-  budget: { left: number },
-): FieldDefinition {
-  const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== settled.name)));
-  if (named.size === 0) return settled;
-  const others = all.filter(({ name }) => named.has(name)).map(exampleOf);
-  const value = firstTaken(field, field.trials, others, budget, evidence);
-  return value === undefined ? settled : { ...settled, sample: value };
-}
-
 function firstTaken(
   { definition, trials, checks, seed }: RuledField,
   rules: readonly TrialRule[],
@@ -90,14 +78,14 @@ function firstTaken(
     budget.left -= 1;
     return budget.left > 0 && faultOfValue(definition, rules, value, evidence) === undefined;
   };
-  // Most fields take what is usual, and nothing need be made up for them.
+  // Most fields accept the usual example of their type.
   const usual = [...verifiedValues(type, checks), USUAL_EXAMPLES[type]].find(isTaken);
   if (usual !== undefined || rules.length === 0) return usual;
   const trees = trials.map(({ compiled }) => compiled.tree);
   return candidateValues(type, trees, seed.params, others).find(isTaken);
 }
 
-/** No value that was tried passes. Where it is known what validators ask for, there is none at all. */
+/** Reports that no value passes. For built-in validators this is certain, for other rules it is not. */
 function tellNone({ definition, seed, isPlain }: RuledField, rules: readonly TrialRule[], report: Report): void {
   const { name, type, required } = definition;
   const asked = rules.map(({ source }) => shown(source)).join(", ");
@@ -115,13 +103,31 @@ function tellNone({ definition, seed, isPlain }: RuledField, rules: readonly Tri
   report.warn("EXAMPLE_MISSING", seed.place, message, "Write example: and a value that passes.");
 }
 
-/** What agents would be shown anyway. */
+/** Checks whether an example is the usual one of its type, which is shown anyway. */
 function isUsual({ definition: { type } }: RuledField, sample: JsonValue): boolean {
   return JSON.stringify(sample) === JSON.stringify(USUAL_EXAMPLES[type]);
 }
 
-/** The evidence that agents are shown: what is required. */
+/** Returns the evidence that agents are shown: the required fields. */
 function evidenceOf(fields: readonly FieldDefinition[]): EvidenceValue {
   const required = fields.filter((field) => field.required);
   return new EvidenceValue(required.map((field) => [field.name, ruleValue(exampleOf(field), field.type)]));
+}
+
+/**
+ * Finds an example by all rules, given the examples of the other fields. Keeps the example that was found alone if
+ * there is none.
+ */
+function chooseTogether(
+  field: RuledField,
+  settled: FieldDefinition,
+  all: readonly FieldDefinition[],
+  evidence: EvidenceValue,
+  budget: { left: number },
+): FieldDefinition {
+  const named = new Set(field.trials.flatMap(({ names }) => names.filter((name) => name !== settled.name)));
+  if (named.size === 0) return settled;
+  const others = all.filter(({ name }) => named.has(name)).map(exampleOf);
+  const value = firstTaken(field, field.trials, others, budget, evidence);
+  return value === undefined ? settled : { ...settled, sample: value };
 }

@@ -1,3 +1,7 @@
+/**
+ * Reads the parts of a gate file: fields, `verify`, `approval` and `reveal`. A requirement that can't be read, or is in
+ * a place where it would be ignored, is an error.
+ */
 import type { SourcePosition } from "../../errors.js";
 import { TYPE_WORDS } from "../field-types.js";
 import { type ApprovalDefinition, REVEALS, type Reveal } from "../gate-definition.js";
@@ -7,25 +11,20 @@ import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, FieldType, VerifyDefinition } from "../structure.js";
 
-const TYPE_NAMES = [...TYPE_WORDS.keys()].join(", ");
-
-/** What a gate asks for as a whole; at a field it would be passed over. */
-const GATE_KEYS = ["validators", "cross_field_validation", "approval", "reveal"];
-
-/** A field before its rules are read. */
+/** A field whose rules are not read yet. */
 export interface FieldSeed {
   readonly definition: FieldDefinition;
-  /** Where its validators stand. */
+  /** The position of its validators. */
   readonly place: SourcePosition;
-  /** Where its example stands, if its author wrote one for it: what a text shows is told where it is read. */
+  /** The position of the author's example. Examples in a text are checked where the text is read. */
   readonly examplePlace?: SourcePosition;
-  /** What its validators are called, or say. */
+  /** Names of validators, or rules. */
   readonly validators: readonly string[];
   readonly params: JsonObject;
   readonly verify: readonly VerifyDefinition[];
 }
 
-/** What to write for a field that is no object: `tests_pass: boolean` gives its type. */
+/** Returns the hint for a field that is not an object: `tests_pass: boolean` gives its type. */
 export function asField(name: string, value: JsonValue): string {
   const type = typeof value === "string" && TYPE_WORDS.has(value) ? value : "boolean";
   return `Write ${shown(name)}: {type: ${type}}`;
@@ -60,42 +59,12 @@ export function readField(name: string, reader: ObjectReader, report: Report): F
   };
 }
 
-/** One validator, or a list of them. */
-function readValidators(reader: ObjectReader): readonly string[] {
-  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: nothing is checked by it.")))
-    return reader.texts("validator") ?? [];
-  const one = reader.text("validator");
-  return one === undefined ? [] : [one];
-}
-
-function refuseGateKeys(reader: ObjectReader, report: Report): void {
-  for (const key of GATE_KEYS.filter((candidate) => reader.value(candidate) !== undefined)) {
-    const hint = `Move ${shown(key)} to the top of the gate file, beside evidence_schema.`;
-    report.error("RULE_MISPLACED", reader.place(key), `only a whole gate can have ${shown(key)}, not a field`, hint);
-  }
-}
-
-function readType(field: ObjectReader, report: Report): FieldType {
-  const word = field.required("type", field.text("type"), `type: boolean (or one of ${TYPE_NAMES})`);
-  const type = word === undefined ? "any" : TYPE_WORDS.get(word);
-  if (type !== undefined) return type;
-  const meant = nearest(word ?? "", TYPE_WORDS.keys());
-  const hint = `Write one of ${TYPE_NAMES}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
-  report.error("FIELD_TYPE_UNKNOWN", field.place("type"), `there is no type ${shown(word)}`, hint);
-  return "any";
-}
-
-function checkFieldName(name: string, field: ObjectReader, report: Report): void {
-  if (!isReserved(name)) return;
-  report.error("NAME_RESERVED", field.place(), `no field may be called ${shown(name)}`, "Give it another name.");
-}
-
-/** Whether a name can't be a field's. */
+/** Checks whether a name can't be used for a field. */
 export function isReserved(name: string): boolean {
   return name.trim() === "" || RESERVED.has(name);
 }
 
-/** What a gate asks for beside evidence. */
+/** What a gate asks for in addition to evidence. */
 interface Demands {
   readonly verify: readonly VerifyDefinition[];
   readonly approval?: ApprovalDefinition;
@@ -111,11 +80,29 @@ export function readDemands(readers: readonly ObjectReader[]): Demands {
   return { verify, ...(approval === undefined ? {} : { approval }), ...(reveal === undefined ? {} : { reveal }) };
 }
 
-/** What a gate can have once must not stand in two places: one of them would be passed over. */
-function refuseSecond(readers: readonly ObjectReader[], key: string): void {
-  const [, second] = readers.filter((reader) => (reader.value(key) ?? false) !== false);
-  const hint = "Write it once, at the top of the gate or in its checkpoint.";
-  second?.wrong([key], second.value(key), "written once, and it stands at the top of the gate too", hint);
+function checkFieldName(name: string, field: ObjectReader, report: Report): void {
+  if (!isReserved(name)) return;
+  report.error("NAME_RESERVED", field.place(), `no field may be called ${shown(name)}`, "Give it another name.");
+}
+
+const TYPE_NAMES = [...TYPE_WORDS.keys()].join(", ");
+
+function readType(field: ObjectReader, report: Report): FieldType {
+  const word = field.required("type", field.text("type"), `type: boolean (or one of ${TYPE_NAMES})`);
+  const type = word === undefined ? "any" : TYPE_WORDS.get(word);
+  if (type !== undefined) return type;
+  const meant = nearest(word ?? "", TYPE_WORDS.keys());
+  const hint = `Write one of ${TYPE_NAMES}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
+  report.error("FIELD_TYPE_UNKNOWN", field.place("type"), `there is no type ${shown(word)}`, hint);
+  return "any";
+}
+
+/** Reads one validator or a list of them. */
+function readValidators(reader: ObjectReader): readonly string[] {
+  if (Array.isArray(reader.asked("validator", "Name a validator, or remove the line: nothing is checked by it.")))
+    return reader.texts("validator") ?? [];
+  const one = reader.text("validator");
+  return one === undefined ? [] : [one];
 }
 
 const VERIFY_HINT = "Write the verifier's name, {verifier: name, …its parameters}, or a list of these.";
@@ -141,7 +128,24 @@ function verifyOf(item: JsonValue): VerifyDefinition | undefined {
   return typeof verifier === "string" && verifier.trim() !== "" ? { verifier: verifier.trim(), params } : undefined;
 }
 
-/** Reads `approval`: what the person is asked, alone or with who may answer. */
+/** Keys that only a whole gate can have. At a field they would be ignored. */
+const GATE_KEYS = ["validators", "cross_field_validation", "approval", "reveal"];
+
+function refuseGateKeys(reader: ObjectReader, report: Report): void {
+  for (const key of GATE_KEYS.filter((candidate) => reader.value(candidate) !== undefined)) {
+    const hint = `Move ${shown(key)} to the top of the gate file, beside evidence_schema.`;
+    report.error("RULE_MISPLACED", reader.place(key), `only a whole gate can have ${shown(key)}, not a field`, hint);
+  }
+}
+
+/** Reports a key that a gate can have only once, if it is in two places: one of them would be ignored. */
+function refuseSecond(readers: readonly ObjectReader[], key: string): void {
+  const [, second] = readers.filter((reader) => (reader.value(key) ?? false) !== false);
+  const hint = "Write it once, at the top of the gate or in its checkpoint.";
+  second?.wrong([key], second.value(key), "written once, and it stands at the top of the gate too", hint);
+}
+
+/** Reads `approval`: the question alone, or with the approvers. */
 function readApproval(reader: ObjectReader): ApprovalDefinition | undefined {
   const hint = 'Write approval: {prompt: "what the person is asked"}.';
   const value = reader.asked("approval", hint);

@@ -1,5 +1,4 @@
-/** The rules of a gate: what its fields' validators say, and what must hold between fields. */
-
+/** Reads and checks the rules of a gate: the validators of its fields, and rules between fields. */
 import type { SourcePosition } from "../../errors.js";
 import { trialRule } from "../../rules/candidates.js";
 import { loadRuleLanguage } from "../../rules/language.js";
@@ -12,14 +11,14 @@ import type { ObjectReader } from "../object-reader.js";
 import type { KeyPath } from "../positions.js";
 import type { Report } from "../report.js";
 import type { FieldDefinition, RuleDefinition, VerifyDefinition } from "../structure.js";
-import { type RuledField, settleExamples } from "./gate-examples.js";
+import { chooseExamples, type RuledField } from "./gate-examples.js";
 import type { FieldSeed } from "./gate-fields.js";
 
-/** What came of reading rules. */
+/** The result of reading rules. */
 interface ReadRules {
   readonly fields: readonly FieldDefinition[];
   readonly rules: readonly RuleDefinition[];
-  /** Checks that validators stand for. */
+  /** The checks that some validators stand for. */
   readonly verify: readonly VerifyDefinition[];
 }
 
@@ -36,7 +35,7 @@ export async function readRules(
   const verify = seeds.flatMap(verifyOf);
   for (const seed of seeds) refuseUnverifiable(seed, report);
   if (isPlain && table.size === 0 && cross.length === 0) {
-    return { fields: await settleExamples(seeds.map(withoutRules), report), rules: [], verify };
+    return { fields: await chooseExamples(seeds.map(withoutRules), report), rules: [], verify };
   }
   const compiler = (await loadRuleLanguage()).forFields(bare);
   const reading = { compiler, fields: bare, table, report };
@@ -51,10 +50,18 @@ export async function readRules(
     if (!(await report.hasRoom(1, rule.place))) break;
     rules.push(...checked(rule, {}, "evidence", reading).map(({ definition }) => definition));
   }
-  return { fields: await settleExamples(ruled, report), rules, verify };
+  return { fields: await chooseExamples(ruled, report), rules, verify };
 }
 
-/** The validators of both places; a name that stands in both would hide one of its rules. */
+/** A rule as written in a file. */
+interface WrittenRule {
+  readonly text: string;
+  readonly place: SourcePosition;
+  /** The message for evidence that breaks the rule. */
+  readonly message?: string;
+}
+
+/** Returns the validators of both places. A name in both is an error: one rule would hide the other. */
 function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, WrittenRule> {
   const table = new Map<string, WrittenRule>();
   for (const [name, rule] of readers.flatMap((reader) => readValidatorTable(reader))) {
@@ -65,8 +72,120 @@ function tableOf(readers: readonly ObjectReader[], report: Report): Map<string, 
   return table;
 }
 
+/** Reads `validators`: rules by their names. */
+function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
+  const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
+  if (value === false || (Array.isArray(value) && value.length === 0)) return [];
+  return Object.entries(reader.fields("validators") ?? {}).flatMap(([name, item]) => {
+    const rule = writtenRule(item, ["validators", name], reader);
+    if (rule !== undefined) return [[name, rule] as const];
+    const hint = `Write ${name}: "value > 0", say, or ${name}: {rule: "value > 0", error_message: "…"}.`;
+    reader.wrong(["validators", name], item, "a rule, or an object with one", hint);
+    return [];
+  });
+}
+
+/** Reads a rule: a text, or an object with a message. */
+function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): WrittenRule | undefined {
+  const place = reader.place(...keys);
+  if (typeof item === "string" && item.trim() !== "") return { text: item, place };
+  if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
+  const rule = reader.at(keys, item);
+  for (const key of ["rule", "error_message"]) rule.value(key);
+  rule.refuseRest();
+  const message = item.error_message;
+  return { text: item.rule, place, ...(typeof message === "string" ? { message } : {}) };
+}
+
+const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
+
+/** Reads `cross_field_validation`: rules about the evidence as a whole. */
+function readCrossRules(reader: ObjectReader): WrittenRule[] {
+  const value = reader.asked("cross_field_validation", CROSS_HINT);
+  if (value === undefined || value === false || (isJsonObject(value) && Object.keys(value).length === 0)) return [];
+  const items = Array.isArray(value) ? value : [value];
+  return items.flatMap((item, index) => {
+    const keys = Array.isArray(value) ? ["cross_field_validation", index] : ["cross_field_validation"];
+    const rule = writtenRule(item, keys, reader);
+    if (rule !== undefined) return [rule];
+    reader.wrong(keys, item, "a rule, or an object with one", CROSS_HINT);
+    return [];
+  });
+}
+
+function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
+  const named = validators.filter((name) => VERIFYING_VALIDATORS.has(name));
+  return named.map((verifier) => ({ verifier, params, field: definition.name }));
+}
+
+/** Reports a verifier on a field that can't name a path: only texts and lists can. */
+function refuseUnverifiable(
+  { definition: { name, type }, params, validators, place }: FieldSeed,
+  report: Report,
+): void {
+  if (type === "string" || type === "list" || type === "any" || params.path !== undefined) return;
+  for (const validator of validators.filter((candidate) => VERIFYING_VALIDATORS.has(candidate))) {
+    const message = `the validator ${shown(validator)} doesn't go with ${shown(name)}: a field of type ${type} names no path`;
+    const hint = "Make the field a string, or name the path: validator_params: {path: …}.";
+    report.error("RULE_INVALID", place, message, hint);
+  }
+}
+
 function withoutRules(seed: FieldSeed): RuledField {
   return { seed, definition: seed.definition, trials: [], isPlain: true, checks: checksOfSeed(seed) };
+}
+
+/** Returns the checks of a field, from `verify` and from its validators. */
+function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
+  return [...verifyOf(seed), ...seed.verify];
+}
+
+/** The context for reading the rules of one gate. */
+interface Reading {
+  readonly compiler: RuleCompiler;
+  readonly fields: readonly RuleField[];
+  readonly table: ReadonlyMap<string, WrittenRule>;
+  readonly report: Report;
+}
+
+/** Checks every validator that the gate defines, used or not. Returns the names of those that are valid. */
+async function checkTable(
+  seeds: readonly FieldSeed[],
+  { table, report, ...reading }: Reading,
+): Promise<ReadonlySet<string>> {
+  const used = new Set(seeds.flatMap(({ validators }) => validators));
+  const sound = new Set<string>();
+  for (const [name, rule] of table) {
+    if (!(await report.hasRoom(1, rule.place))) break;
+    // Types and parameters are known only at the fields that use the validator.
+    const subject: RuleSubject = { value: "any", params: "any" };
+    if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
+    if (used.has(name)) continue;
+    const hint = `Write validator: ${name} at the field that it is for, or remove it.`;
+    report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}: nothing runs it`, hint);
+  }
+  return sound;
+}
+
+/** Compiles a rule. Returns undefined and reports an error if it can't run. */
+function compiled(
+  { text, place }: WrittenRule,
+  subject: RuleSubject | "evidence",
+  { compiler, fields, report }: Reading,
+) {
+  const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
+  const read = readRuleText(text, about, fields);
+  const result = read.ok ? compiler.compile(read.cel, subject === "evidence" ? {} : subject) : read;
+  if (!result.ok) report.error("RULE_INVALID", place, result.message, result.hint);
+  return read.ok && result.ok ? { cel: read.cel, compiled: result } : undefined;
+}
+
+/** A rule in its pinned and in its compiled form. */
+interface CheckedRule {
+  readonly definition: RuleDefinition;
+  readonly compiled: CompiledRule;
+  /** True if it is a built-in validator. */
+  readonly isNamed: boolean;
 }
 
 function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
@@ -81,65 +200,7 @@ function withRules(seed: FieldSeed, rules: readonly CheckedRule[]): RuledField {
   };
 }
 
-/** What a field's `verify` and its validators ask verifiers. */
-function checksOfSeed(seed: FieldSeed): VerifyDefinition[] {
-  return [...verifyOf(seed), ...seed.verify];
-}
-
-function verifyOf({ definition, params, validators }: FieldSeed): VerifyDefinition[] {
-  const named = validators.filter((name) => VERIFYING_VALIDATORS.has(name));
-  return named.map((verifier) => ({ verifier, params, field: definition.name }));
-}
-
-/** A verifier looks up what a field names, and only texts and lists of them can name anything. */
-function refuseUnverifiable(
-  { definition: { name, type }, params, validators, place }: FieldSeed,
-  report: Report,
-): void {
-  if (type === "string" || type === "list" || type === "any" || params.path !== undefined) return;
-  for (const validator of validators.filter((candidate) => VERIFYING_VALIDATORS.has(candidate))) {
-    const message = `the validator ${shown(validator)} doesn't go with ${shown(name)}: a field of type ${type} names no path`;
-    const hint = "Make the field a string, or name the path: validator_params: {path: …}.";
-    report.error("RULE_INVALID", place, message, hint);
-  }
-}
-
-/** A rule as it is pinned, and as it is run. */
-interface CheckedRule {
-  readonly definition: RuleDefinition;
-  readonly compiled: CompiledRule;
-  /** Whether it is a validator that is built in. */
-  readonly isNamed: boolean;
-}
-
-/** What rules of one gate are read with. */
-interface Reading {
-  readonly compiler: RuleCompiler;
-  readonly fields: readonly RuleField[];
-  readonly table: ReadonlyMap<string, WrittenRule>;
-  readonly report: Report;
-}
-
-/** Checks each validator that the gate defines, used or not; gives those that can be used. */
-async function checkTable(
-  seeds: readonly FieldSeed[],
-  { table, report, ...reading }: Reading,
-): Promise<ReadonlySet<string>> {
-  const used = new Set(seeds.flatMap(({ validators }) => validators));
-  const sound = new Set<string>();
-  for (const [name, rule] of table) {
-    if (!(await report.hasRoom(1, rule.place))) break;
-    // Of which type the value is, and which parameters there are, is for the fields to say.
-    const subject: RuleSubject = { value: "any", params: "any" };
-    if (compiled(rule, subject, { ...reading, table, report }) !== undefined) sound.add(name);
-    if (used.has(name)) continue;
-    const hint = `Write validator: ${name} at the field that it is for, or remove it.`;
-    report.warn("VALIDATOR_UNUSED", rule.place, `no field names the validator ${shown(name)}: nothing runs it`, hint);
-  }
-  return sound;
-}
-
-/** The rules that a field's validators are, where they are sound. */
+/** Returns the valid rules of a field. */
 function fieldRules(
   { definition, place, validators, params }: FieldSeed,
   sound: ReadonlySet<string>,
@@ -149,7 +210,7 @@ function fieldRules(
   return validators.flatMap((text): CheckedRule[] => {
     const defined = reading.table.get(text);
     if (defined !== undefined) {
-      // One that is wrong in itself has been reported where it is defined.
+      // An invalid validator was reported where it is defined.
       return sound.has(text) ? checked({ ...defined, place }, params, subject, reading, text) : [];
     }
     if (VERIFYING_VALIDATORS.has(text)) return [];
@@ -168,7 +229,7 @@ function fieldRules(
   });
 }
 
-/** A rule as it is pinned, where it is sound. `name` is what its author called it. */
+/** Returns a rule in pinned form, in a list of one; empty if it is invalid. `name` is the author's name for it. */
 function checked(
   rule: WrittenRule,
   params: JsonObject,
@@ -188,19 +249,6 @@ function checked(
   return [{ definition, compiled: sound.compiled, isNamed: false }];
 }
 
-/** A rule's text in CEL; undefined, with an error, if it can't be run. */
-function compiled(
-  { text, place }: WrittenRule,
-  subject: RuleSubject | "evidence",
-  { compiler, fields, report }: Reading,
-) {
-  const about = subject === "evidence" ? subject : { type: subject.value ?? "any" };
-  const read = readRuleText(text, about, fields);
-  const result = read.ok ? compiler.compile(read.cel, subject === "evidence" ? {} : subject) : read;
-  if (!result.ok) report.error("RULE_INVALID", place, result.message, result.hint);
-  return read.ok && result.ok ? { cel: read.cel, compiled: result } : undefined;
-}
-
 function unknownValidator(name: string, place: SourcePosition, { table, report, fields }: Reading): [] {
   const hint = () => {
     const meant = nearest(name, [...table.keys(), ...likelyNames(name)]);
@@ -210,53 +258,4 @@ function unknownValidator(name: string, place: SourcePosition, { table, report, 
   };
   report.error("VALIDATOR_UNKNOWN", place, `there is no validator ${shown(name)}`, hint);
   return [];
-}
-
-/** A rule as it stands in a file. */
-interface WrittenRule {
-  readonly text: string;
-  readonly place: SourcePosition;
-  /** What is said where it doesn't hold. */
-  readonly message?: string;
-}
-
-/** A rule as a text, or as an object with a message. */
-function writtenRule(item: JsonValue, keys: KeyPath, reader: ObjectReader): WrittenRule | undefined {
-  const place = reader.place(...keys);
-  if (typeof item === "string" && item.trim() !== "") return { text: item, place };
-  if (!isJsonObject(item) || typeof item.rule !== "string" || item.rule.trim() === "") return undefined;
-  const rule = reader.at(keys, item);
-  for (const key of ["rule", "error_message"]) rule.value(key);
-  rule.refuseRest();
-  const message = item.error_message;
-  return { text: item.rule, place, ...(typeof message === "string" ? { message } : {}) };
-}
-
-/** Reads `validators`: rules by the names that fields call them by. */
-function readValidatorTable(reader: ObjectReader): (readonly [string, WrittenRule])[] {
-  const value = reader.asked("validators", 'Write name: "value > 0" below it, say, or remove the line.');
-  if (value === false || (Array.isArray(value) && value.length === 0)) return [];
-  return Object.entries(reader.fields("validators") ?? {}).flatMap(([name, item]) => {
-    const rule = writtenRule(item, ["validators", name], reader);
-    if (rule !== undefined) return [[name, rule] as const];
-    const hint = `Write ${name}: "value > 0", say, or ${name}: {rule: "value > 0", error_message: "…"}.`;
-    reader.wrong(["validators", name], item, "a rule, or an object with one", hint);
-    return [];
-  });
-}
-
-const CROSS_HINT = 'Write {rule: "evidence.passed == evidence.total", error_message: "what is wrong then"}.';
-
-/** Reads `cross_field_validation`: rules about the evidence as a whole. */
-function readCrossRules(reader: ObjectReader): WrittenRule[] {
-  const value = reader.asked("cross_field_validation", CROSS_HINT);
-  if (value === undefined || value === false || (isJsonObject(value) && Object.keys(value).length === 0)) return [];
-  const items = Array.isArray(value) ? value : [value];
-  return items.flatMap((item, index) => {
-    const keys = Array.isArray(value) ? ["cross_field_validation", index] : ["cross_field_validation"];
-    const rule = writtenRule(item, keys, reader);
-    if (rule !== undefined) return [rule];
-    reader.wrong(keys, item, "a rule, or an object with one", CROSS_HINT);
-    return [];
-  });
 }

@@ -1,28 +1,25 @@
 /**
- * The links in a paragraph of Markdown, in one pass over it: a parser that also pairs the marks of emphasis takes
- * time that grows with the square of the text.
+ * Finds the links in a paragraph of Markdown in one pass. A parser that also pairs marks of emphasis takes quadratic
+ * time.
  */
 import { decodeString } from "micromark-util-decode-string";
 import { codeSpans } from "../from-markdown.js";
+
 /** A link in a text. */
 export interface Link {
-  /** What it shows, as it is written. */
+  /** The text of the link, as written. */
   readonly label: string;
   readonly target: string;
-  /** Where it begins, in characters of the text. */
+  /** The position of the link in the text, in characters. */
   readonly offset: number;
 }
 
-/** Targets by the labels of references, in lower case. */
+/** The targets of references, by label in lower case. */
 export type Targets = ReadonlyMap<string, string>;
 
-/** A longer target, title or reference is none: each bracket is looked at once, and no further than this. */
-const PART_MAX = 512;
 const DEFINITION = /^ {0,3}\[([^[\]]{1,200})\]:[ \t]*(?:<([^<>]*)>|([^ \t<]\S*))/;
-/** An address or a tag, in which brackets are no links. */
-const ANGLED = /<[A-Za-z/!?][^<>]*>/y;
 
-/** The lines at the beginning of a paragraph that say where references lead: `[1]: steps/dig.md`. */
+/** Returns the reference definitions at the beginning of a paragraph: `[1]: steps/dig.md`. */
 export function definitionsIn(paragraph: string): Link[] {
   const found: Link[] = [];
   let offset = 0;
@@ -35,12 +32,15 @@ export function definitionsIn(paragraph: string): Link[] {
   return found;
 }
 
-/** How the label of a reference is looked up. */
+/** Returns the label of a reference for lookup. */
 export function referenceName(label: string): string {
   return label.replace(/\s+/g, " ").trim().toLowerCase();
 }
 
-/** The links of a paragraph in their order, those by reference too; none in code. */
+/** An address or a tag, in which brackets are not links. */
+const ANGLED = /<[A-Za-z/!?][^<>]*>/y;
+
+/** Returns the links of a paragraph in order, including references. Code spans are skipped. */
 export function linksIn(text: string, targets: Targets = new Map()): Link[] {
   const links: Link[] = [];
   const codeEnd = codeSpans(text);
@@ -60,7 +60,7 @@ export function linksIn(text: string, targets: Targets = new Map()): Link[] {
       at = found.end - 1;
       if (text.charAt(start - 1) === "!") continue;
       links.push({ label, target: decodeString(found.target), offset: start });
-      // A link holds no other one.
+      // Links can't be nested.
       open = [];
     }
   }
@@ -72,30 +72,12 @@ interface Target {
   readonly end: number;
 }
 
-function runLength(text: string, at: number): number {
-  let end = at;
-  while (text.charAt(end) === "`") end += 1;
-  return end - at;
-}
-
-/** `(target "title")` at a place. */
-function inlineTarget(text: string, at: number): Target | undefined {
-  if (text.charAt(at) !== "(") return undefined;
-  const part = text.slice(at + 1, at + PART_MAX);
-  const start = blanks(part, 0);
-  const target = part.charAt(start) === "<" ? angled(part, start) : bare(part, start);
-  if (target === undefined) return undefined;
-  const behind = blanks(part, target.end);
-  const end = behind === target.end ? behind : blanks(part, afterTitle(part, behind));
-  return part.charAt(end) === ")" ? { target: target.target, end: at + 1 + end + 1 } : undefined;
-}
-
 function angled(part: string, start: number): Target | undefined {
   const [whole, target = ""] = /^<([^<>\n]*)>/.exec(part.slice(start)) ?? [];
   return whole === undefined ? undefined : { target, end: start + whole.length };
 }
 
-/** A target without blanks, in which brackets come in pairs. */
+/** Returns a target without spaces, with balanced parentheses. */
 function bare(part: string, start: number): Target | undefined {
   let depth = 0;
   let end = start;
@@ -110,9 +92,30 @@ function bare(part: string, start: number): Target | undefined {
   return depth === 0 ? { target: part.slice(start, end), end } : undefined;
 }
 
-function afterTitle(part: string, at: number): number {
-  const [title = ""] = /^(?:"[^"]*"|'[^']*'|\([^()]*\))/.exec(part.slice(at)) ?? [];
-  return at + title.length;
+function runLength(text: string, at: number): number {
+  let end = at;
+  while (text.charAt(end) === "`") end += 1;
+  return end - at;
+}
+
+function after(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}
+
+/** Maximum length of a target, title or reference: longer ones are not links, so each bracket costs bounded time. */
+const PART_MAX = 512;
+
+/** Returns the target of `(target "title")` at a position. */
+function inlineTarget(text: string, at: number): Target | undefined {
+  if (text.charAt(at) !== "(") return undefined;
+  const part = text.slice(at + 1, at + PART_MAX);
+  const start = blanks(part, 0);
+  const target = part.charAt(start) === "<" ? angled(part, start) : bare(part, start);
+  if (target === undefined) return undefined;
+  const behind = blanks(part, target.end);
+  const end = behind === target.end ? behind : blanks(part, afterTitle(part, behind));
+  return part.charAt(end) === ")" ? { target: target.target, end: at + 1 + end + 1 } : undefined;
 }
 
 function blanks(part: string, at: number): number {
@@ -121,15 +124,15 @@ function blanks(part: string, at: number): number {
   return end;
 }
 
-/** `[label]` behind a text in brackets, or the text itself as a label. */
+function afterTitle(part: string, at: number): number {
+  const [title = ""] = /^(?:"[^"]*"|'[^']*'|\([^()]*\))/.exec(part.slice(at)) ?? [];
+  return at + title.length;
+}
+
+/** Returns the target of `[label]` after a text in brackets, or of the text itself as label. */
 function referenced(text: string, at: number, label: string, targets: Targets): Target | undefined {
   const [whole, name = ""] = /^\[([^[\]]*)\]/.exec(text.slice(at, at + PART_MAX)) ?? [];
   const wanted = name.trim() === "" ? label : name;
   const target = wanted.length > PART_MAX ? undefined : targets.get(referenceName(wanted));
   return target === undefined ? undefined : { target, end: at + (whole?.length ?? 0) };
-}
-
-function after(pattern: RegExp, text: string, at: number): number | undefined {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : undefined;
 }

@@ -1,22 +1,25 @@
+/** Reads metadata.json: the keys that describe the workflow, and how many phases it has. */
 import { shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { PhaseDefinition, WorkflowStructure } from "../structure.js";
 
-/** What metadata.json says of a workflow as a whole. */
-type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra">;
-
-/** What it says of how many phases there are. */
+/** What the metadata says about the number of phases. */
 export interface PhaseClaims {
-  /** The numbers that are given, with their keys. */
+  /** The numbers given, with their keys. */
   readonly counts: readonly (readonly [key: "phases" | "total_phases", count: number])[];
-  /** One entry for each phase that has a number of its own, where they are listed. */
+  /** One entry for each phase with its own number, if phases are listed. */
   readonly list: readonly ObjectReader[] | undefined;
-  /** The entries that stand for the phases of a plan: one, as a rule. */
+  /** The entries that stand for the phases of a plan: usually one. */
   readonly dynamicEntries: readonly ObjectReader[];
-  /** Whether phases come from a plan. */
+  /** True if phases come from a plan. */
   readonly dynamic: boolean;
 }
+
+/** The description of a workflow in metadata.json. */
+type WorkflowFacts = Omit<WorkflowStructure, "revision" | "startPhase" | "phases" | "dynamic" | "plan" | "extra">;
+
+const DURATION = '"estimated_duration": "1-2 hours", say';
 
 /** Reads the keys that describe the workflow. */
 export function readFacts(metadata: ObjectReader, type: string, report: Report): WorkflowFacts {
@@ -36,22 +39,7 @@ export function readFacts(metadata: ObjectReader, type: string, report: Report):
   };
 }
 
-const DURATION = '"estimated_duration": "1-2 hours", say';
-
-function checkType(metadata: ObjectReader, type: string, report: Report): void {
-  const write = `"workflow_type": "${type}"`;
-  const given = metadata.required("workflow_type", metadata.text("workflow_type"), write);
-  if (given === undefined || given === type) return;
-  const message = "workflow_type is not the name of the workflow's folder";
-  report.error(
-    "WORKFLOW_TYPE_DIFFERS",
-    metadata.place("workflow_type"),
-    message,
-    `Write ${write}, or rename the folder.`,
-  );
-}
-
-/** Reads what is said of the phases: a list, a number, or that they come from a plan. */
+/** Reads the phases: a list, a number, or a note that they come from a plan. */
 export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims {
   const flag = metadata.flag("dynamic_phases");
   const dynamicTotal = metadata.value("total_phases") === "dynamic";
@@ -79,7 +67,51 @@ export function readClaims(metadata: ObjectReader, report: Report): PhaseClaims 
   return { counts, list: entries?.filter((entry) => !isDynamic(entry)), dynamicEntries, dynamic };
 }
 
-/** Whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
+/**
+ * Compares the phases with the number in the metadata. A missing phase is an error, because its work and its gate would
+ * be skipped. An extra phase is run like the others, so it is a warning.
+ */
+export function checkCounts(
+  claims: PhaseClaims,
+  phases: readonly PhaseDefinition[],
+  metadata: ObjectReader,
+  report: Report,
+): void {
+  if (phases.length === 0 && claims.counts.length === 0 && claims.dynamic) return;
+  if (phases.length === 0) {
+    const hint = "Write phases/1/phase.md, and what the phase is into metadata.json.";
+    report.error("PHASES_MISSING", metadata.place("phases"), "the workflow has no phase", hint);
+    return;
+  }
+  // An entry that can't be read has its own diagnostic.
+  if (claims.list !== undefined && phases.length < claims.list.length) return;
+  for (const [key, count] of claims.counts) {
+    const there = phases.length === 1 ? "is 1 phase" : `are ${phases.length} phases`;
+    const message = `${shown(key)} says ${count}, but there ${there}`;
+    const write = `"${key}": ${phases.length}`;
+    if (count > phases.length) {
+      const hint = `Add the phases that are missing beside ${numbersOf(phases)}, or write ${write}.`;
+      report.error("PHASE_COUNT", metadata.place(key), message, hint);
+    } else if (count < phases.length) {
+      report.warn("PHASE_COUNT", metadata.place(key), message, `Write ${write}.`);
+    }
+  }
+}
+
+function checkType(metadata: ObjectReader, type: string, report: Report): void {
+  const write = `"workflow_type": "${type}"`;
+  const given = metadata.required("workflow_type", metadata.text("workflow_type"), write);
+  if (given === undefined || given === type) return;
+  const message = "workflow_type is not the name of the workflow's folder";
+  report.error(
+    "WORKFLOW_TYPE_DIFFERS",
+    metadata.place("workflow_type"),
+    message,
+    `Write ${write}, or rename the folder.`,
+  );
+}
+
+/** Checks whether an entry stands for all phases of a plan: `"phase_number": "1-N"`. */
 function isDynamic(entry: ObjectReader): boolean {
   const given = entry.value("phase_number");
   return typeof given === "string" && /^(?:dynamic|n|\d+\s*-\s*(?:n|\d+))$/i.test(given.trim());
@@ -95,40 +127,8 @@ function countOf(metadata: ObjectReader, key: "phases" | "total_phases"): number
   return undefined;
 }
 
-/** How many numbers of phases a hint lists. */
+/** Maximum number of phases that a hint lists. */
 const LISTED_MAX = 20;
-
-/**
- * Compares the phases that there are with how many the metadata says there are. A phase that is missing
- * is work that nobody would ask for, and a gate that nobody would stand at: an error. One more than was
- * said is run like the others, so that nothing is passed over: a warning.
- */
-export function checkCounts(
-  claims: PhaseClaims,
-  phases: readonly PhaseDefinition[],
-  metadata: ObjectReader,
-  report: Report,
-): void {
-  if (phases.length === 0 && claims.counts.length === 0 && claims.dynamic) return;
-  if (phases.length === 0) {
-    const hint = "Write phases/1/phase.md, and what the phase is into metadata.json.";
-    report.error("PHASES_MISSING", metadata.place("phases"), "the workflow has no phase", hint);
-    return;
-  }
-  // An entry that can't be read is reported where it stands.
-  if (claims.list !== undefined && phases.length < claims.list.length) return;
-  for (const [key, count] of claims.counts) {
-    const there = phases.length === 1 ? "is 1 phase" : `are ${phases.length} phases`;
-    const message = `${shown(key)} says ${count}, but there ${there}`;
-    const write = `"${key}": ${phases.length}`;
-    if (count > phases.length) {
-      const hint = `Add the phases that are missing beside ${numbersOf(phases)}, or write ${write}.`;
-      report.error("PHASE_COUNT", metadata.place(key), message, hint);
-    } else if (count < phases.length) {
-      report.warn("PHASE_COUNT", metadata.place(key), message, `Write ${write}.`);
-    }
-  }
-}
 
 function numbersOf(phases: readonly PhaseDefinition[]): string {
   const numbers = phases.slice(0, LISTED_MAX).map(({ number }) => number);

@@ -1,3 +1,7 @@
+/**
+ * Reads the phases of a workflow: their folders, texts, tasks and gates, and the templates for phases that come from a
+ * plan. Gate files in places where no phase would use them are errors.
+ */
 import type { SourcePosition } from "../../errors.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
@@ -12,20 +16,13 @@ import type { PhaseClaims } from "./metadata.js";
 import { readTasks } from "./tasks.js";
 import { checkedPath, GATE_FILES, isInLikelyPhase, type WorkflowFiles } from "./workflow-files.js";
 
-/** A phase before its files are read. */
-interface PhaseSeed {
-  readonly number: number;
-  /** What the metadata says of it. */
-  readonly entry?: ObjectReader;
-}
-
-/** What phases are read from. */
+/** The files of a workflow, and its report. */
 interface Reading {
   readonly files: WorkflowFiles;
   readonly report: Report;
 }
 
-/** All phases in ascending order, from the metadata's list or, without one, from the folders. */
+/** Returns all phases in ascending order: those that the metadata lists, else one for each folder. */
 export async function readPhases(claims: PhaseClaims, reading: Reading): Promise<PhaseDefinition[]> {
   const folders = phaseFolders(reading.files);
   const seeds = claims.list?.flatMap(seedOf) ?? folders.map((number) => ({ number }));
@@ -45,18 +42,86 @@ export async function readPhases(claims: PhaseClaims, reading: Reading): Promise
   return phases;
 }
 
-/** The folder of a phase, by its number. */
+/** What templates are read from. */
+interface TemplateReading {
+  readonly files: WorkflowFiles;
+  readonly report: Report;
+}
+
+/** Defaults for what the metadata doesn't say. */
+const PARSER = "spec_tasks_parser";
+const SOURCE_PATH_KEY = "spec_path";
+
+/** Reads how the phases of a plan are found and rendered; undefined if the workflow has none. */
+export function readDynamic(
+  metadata: ObjectReader,
+  claims: PhaseClaims,
+  reading: TemplateReading,
+): DynamicDefinition | undefined {
+  if (!claims.dynamic) {
+    warnUnused(metadata, reading.report);
+    return undefined;
+  }
+  for (const entry of claims.dynamicEntries) checkDynamicEntry(entry);
+  const write = '"dynamic_config": {"source_path_key": "spec_path"}, say';
+  const config = metadata.wanted("dynamic_config", metadata.object("dynamic_config"), write);
+  const sourceType = config?.text("source_type");
+  const templates = config?.object("templates");
+  const place = (kind: "phase" | "task") => templates?.place(kind) ?? config?.place() ?? metadata.place("phases");
+  const phase = readTemplate("phase", templates, place("phase"), reading);
+  const task = readTemplate("task", templates, place("task"), reading);
+  templates?.rest();
+  const folders = [phase.path, task.path].map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+  for (const folder of new Set(folders)) refuseGate(folder, reading);
+  return {
+    parser: config?.text("parser") ?? sourceType ?? PARSER,
+    sourcePathKey: config?.text("source_path_key") ?? SOURCE_PATH_KEY,
+    templates: { phase: phase.path, task: task.path },
+    templateRevisions: { phase: phase.revision, task: task.revision },
+    enforceDependencies: config?.flag("enforce_dependencies") ?? false,
+    tickCriteria: config?.flag("tick_criteria") ?? false,
+    extra: config?.rest(),
+  };
+}
+
+/** Returns the default start phase: the first static phase, else the first phase of a plan. */
+export function firstPhase(phases: readonly PhaseDefinition[], dynamic: DynamicDefinition | undefined) {
+  return phases[0]?.number ?? (dynamic === undefined ? undefined : 1);
+}
+
+/** The folder of a phase. */
 const NUMBERED = /^phases\/(0|[1-9]\d{0,8})\//;
 
-/** The numbers N of all folders `phases/N` that hold a file. */
+/** Returns the numbers N of all folders `phases/N` that hold a file. */
 function phaseFolders({ paths }: WorkflowFiles): number[] {
   const numbers = paths.map((path) => NUMBERED.exec(path)?.[1]).filter((found) => found !== undefined);
   return [...new Set(numbers)].map(Number).sort((a, b) => a - b);
 }
 
+/** A phase whose files are not read yet. */
+interface PhaseSeed {
+  readonly number: number;
+  /** Its entry in the metadata. */
+  readonly entry?: ObjectReader;
+}
+
 function seedOf(entry: ObjectReader): PhaseSeed[] {
   const number = entry.required("phase_number", entry.whole("phase_number"), '"phase_number": 1');
   return number === undefined ? [] : [{ number, entry }];
+}
+
+function warnUnlisted(
+  seeds: readonly PhaseSeed[],
+  folders: readonly number[],
+  claims: PhaseClaims,
+  report: Report,
+): void {
+  if (claims.list === undefined || seeds.length < claims.list.length) return;
+  for (const number of folders.filter((folder) => !seeds.some((seed) => seed.number === folder))) {
+    const hint = 'Add it to "phases" in metadata.json, or delete the folder.';
+    const message = `phases/${number} belongs to no phase of the metadata: nobody will see it`;
+    report.warn("PHASE_UNLISTED", { file: `phases/${number}` }, message, hint);
+  }
 }
 
 async function readPhase({ number, entry }: PhaseSeed, { files, report }: Reading): Promise<PhaseDefinition> {
@@ -114,21 +179,7 @@ function reportTwice(seeds: readonly PhaseSeed[], report: Report): void {
   }
 }
 
-function warnUnlisted(
-  seeds: readonly PhaseSeed[],
-  folders: readonly number[],
-  claims: PhaseClaims,
-  report: Report,
-): void {
-  if (claims.list === undefined || seeds.length < claims.list.length) return;
-  for (const number of folders.filter((folder) => !seeds.some((seed) => seed.number === folder))) {
-    const hint = 'Add it to "phases" in metadata.json, or delete the folder.';
-    const message = `phases/${number} belongs to no phase of the metadata: nobody will see it`;
-    report.warn("PHASE_UNLISTED", { file: `phases/${number}` }, message, hint);
-  }
-}
-
-/** A gate file beside the phases' folders was meant for some phase, and would be read for none. */
+/** Reports gate files outside the folder of any phase. */
 function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }: Reading): void {
   const places = ["", "phases/"].filter((place) => !phases.some(({ file = "" }) => isIn(place, file)));
   const above = places.flatMap((place) => GATE_FILES.map((name) => `${place}${name}`)).filter(files.has);
@@ -138,91 +189,37 @@ function reportStrayGates(phases: readonly PhaseDefinition[], { files, report }:
   }
 }
 
-/** Whether a path lies in the folder that a number gives to a phase, listed or not, or in the folder of a phase's text. */
+/** Checks whether a file is directly in a folder. `folder` ends with `/`. */
+function isIn(folder: string, file: string): boolean {
+  return folder !== "" && file.startsWith(folder) && !file.includes("/", folder.length);
+}
+
+/** Checks whether a path is in a folder `phases/N`, listed or not, or in the folder of a phase's text. */
 function isOfPhase(path: string, phases: readonly PhaseDefinition[]): boolean {
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   return NUMBERED.test(path) || phases.some(({ file = "" }) => isIn(folder, file));
 }
 
-/** Whether a folder, with `/` at its end, holds a file itself. */
-function isIn(folder: string, file: string): boolean {
-  return folder !== "" && file.startsWith(folder) && !file.includes("/", folder.length);
-}
-
-/** What counts where the metadata doesn't say. */
-const PARSER = "spec_tasks_parser";
-const SOURCE_PATH_KEY = "spec_path";
-
-/** What may stand at the entry of the phases that a plan has: it describes, and asks for nothing. */
-const DESCRIBING = ["phase_name", "purpose", "estimated_effort", "key_deliverables", "validation_criteria"];
-
-/** How the phases of a plan are found and shown; undefined if there are none. */
-export function readDynamic(
-  metadata: ObjectReader,
-  claims: PhaseClaims,
-  reading: TemplateReading,
-): DynamicDefinition | undefined {
-  if (!claims.dynamic) {
-    warnUnused(metadata, reading.report);
-    return undefined;
-  }
-  for (const entry of claims.dynamicEntries) lookAtEntry(entry);
-  const write = '"dynamic_config": {"source_path_key": "spec_path"}, say';
-  const config = metadata.wanted("dynamic_config", metadata.object("dynamic_config"), write);
-  const sourceType = config?.text("source_type");
-  const templates = config?.object("templates");
-  const place = (kind: "phase" | "task") => templates?.place(kind) ?? config?.place() ?? metadata.place("phases");
-  const phase = readTemplate("phase", templates, place("phase"), reading);
-  const task = readTemplate("task", templates, place("task"), reading);
-  templates?.rest();
-  const folders = [phase.path, task.path].map((path) => path.slice(0, Math.max(0, path.lastIndexOf("/"))));
-  for (const folder of new Set(folders)) refuseGate(folder, reading);
-  return {
-    parser: config?.text("parser") ?? sourceType ?? PARSER,
-    sourcePathKey: config?.text("source_path_key") ?? SOURCE_PATH_KEY,
-    templates: { phase: phase.path, task: task.path },
-    templateRevisions: { phase: phase.revision, task: task.revision },
-    enforceDependencies: config?.flag("enforce_dependencies") ?? false,
-    tickCriteria: config?.flag("tick_criteria") ?? false,
-    extra: config?.rest(),
-  };
-}
-
-/** Where sessions begin if nothing says it: the first static phase, else the first of a plan. */
-export function firstPhase(phases: readonly PhaseDefinition[], dynamic: DynamicDefinition | undefined) {
-  return phases[0]?.number ?? (dynamic === undefined ? undefined : 1);
-}
-
-/** Whatever else stands there, evidence above all, is unknown: the gates of a plan's phases come from the plan. */
-function lookAtEntry(entry: ObjectReader): void {
-  for (const key of [...DESCRIBING, "phase_number", "tasks", "task_execution"]) entry.value(key);
-  entry.rest();
-}
-
-/** A gate file beside the templates was meant for the phases of a plan, and would be read for none of them. */
-function refuseGate(folder: string, { files, report }: TemplateReading): void {
-  // Of these the one is a phase's, and the others are reported already.
-  if (/^(?:phases\/\d+|phases|)$/.test(folder)) return;
-  for (const file of GATE_FILES.map((name) => `${folder}/${name}`).filter(files.has)) {
-    const message = "this gate file isn't read: the gates of a plan's phases come from the plan";
-    report.error("GATE_FILE_MISNAMED", { file }, message, "Delete it; the plan's validation gates say what is asked.");
-  }
-}
-
-/** Kept, since `"dynamic_phases": false` may switch it off for a while; else it was meant to count. */
+/**
+ * Warns about `dynamic_config` in a workflow without dynamic phases, unless `"dynamic_phases": false` says that it is
+ * switched off.
+ */
 function warnUnused(metadata: ObjectReader, report: Report): void {
   if (metadata.value("dynamic_config") === undefined || metadata.value("dynamic_phases") === false) return;
   const message = '"dynamic_config" counts for nothing: the workflow has no phases from a plan';
   report.warn("DYNAMIC_CONTRADICTS", metadata.place("dynamic_config"), message, 'Write "dynamic_phases": true.');
 }
 
-/** What templates are read from. */
-interface TemplateReading {
-  readonly files: WorkflowFiles;
-  readonly report: Report;
+/** The keys of the entry for a plan's phases. They only describe. */
+const DESCRIBING = ["phase_name", "purpose", "estimated_effort", "key_deliverables", "validation_criteria"];
+
+/** Warns about all other keys of the entry for a plan's phases, such as evidence: their gates come from the plan. */
+function checkDynamicEntry(entry: ObjectReader): void {
+  for (const key of [...DESCRIBING, "phase_number", "tasks", "task_execution"]) entry.value(key);
+  entry.rest();
 }
 
-/** Finds a template, and looks through it. `place` is where it is named, or should be. */
+/** Finds a template and checks its placeholders. `place` is the position for a missing template. */
 function readTemplate(
   kind: TemplateKind,
   templates: ObjectReader | undefined,
@@ -245,7 +242,7 @@ function readTemplate(
   return { path: path ?? USUAL_TEMPLATES[kind], revision: text === undefined ? undefined : revisionOf(text) };
 }
 
-/** A placeholder that nothing is put in the place of stays as it is, for an agent to wonder at. */
+/** Warns about unknown placeholders, which would stay in the text. */
 function warnUnknown(kind: TemplateKind, file: string, text: string, report: Report): void {
   const known = PLACEHOLDERS[kind];
   const at = linesOf(file, text);
@@ -257,5 +254,15 @@ function warnUnknown(kind: TemplateKind, file: string, text: string, report: Rep
         : `Did you mean [${meant}]?`;
     const message = `nothing is put in the place of ${shown(`[${name}]`)} in a template of ${kind}s`;
     report.warn("TEMPLATE_PLACEHOLDER_UNKNOWN", at(offset), message, hint);
+  }
+}
+
+/** Reports gate files next to the templates: they would not be used for the phases of the plan. */
+function refuseGate(folder: string, { files, report }: TemplateReading): void {
+  // A gate file in `phases/N` belongs to a phase; one above was already reported.
+  if (/^(?:phases\/\d+|phases|)$/.test(folder)) return;
+  for (const file of GATE_FILES.map((name) => `${folder}/${name}`).filter(files.has)) {
+    const message = "this gate file isn't read: the gates of a plan's phases come from the plan";
+    report.error("GATE_FILE_MISNAMED", { file }, message, "Delete it; the plan's validation gates say what is asked.");
   }
 }

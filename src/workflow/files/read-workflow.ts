@@ -1,8 +1,25 @@
 /**
- * A workflow's folder, as texts, read into a definition. Pure: whoever has the texts, from a disk, a
- * bundle or a test, gets the same definition and the same diagnostics.
+ * Reads a workflow's folder, given as texts, into a definition. Pure: the same texts give the same definition and
+ * diagnostics, whether they come from a disk, a bundle or a test. This is the entry file of the folder.
+ *
+ * Rules that are decided in this folder:
+ * - workflow-files.ts: file size limit, which file names are gate files, and how long a list waits for one definition
+ * - metadata.ts: the keys of metadata.json, and phase counts that don't match
+ * - phases.ts: where phases and templates are found
+ * - tasks.ts: where tasks are found
+ * - choose-gate.ts: the order gate file, text of the phase, metadata, open gate
+ * - gate-fields.ts: fields, `verify`, `approval` and `reveal` of a gate file
+ * - gate-rules.ts: validators and rules
+ * - gate-examples.ts: the example shown for a field
+ * - gate-differences.ts: warnings when gate file, metadata and text disagree
+ * - routed-workflow.ts: reads the folder of a routed workflow
+ * - routed-index.ts: goal and steps of an index
+ * - routed-step.ts: sections and front matter of a step
+ * - routed-includes.ts: `{{file:path}}`, with limits on depth, number and size
+ * - routed-checks.ts: names, links, and whether the end can be reached
+ * - links.ts: links in a paragraph of Markdown
+ * - define-routed-workflow.ts: `defineRoutedWorkflow`
  */
-
 import { type Diagnostic, hasErrors } from "../diagnostic.js";
 import { canonicalJson, isJsonObject, revisionOf } from "../json.js";
 import { readJson } from "../json-source.js";
@@ -19,23 +36,21 @@ import {
 import { checkCounts, readClaims, readFacts } from "./metadata.js";
 import { firstPhase, readDynamic, readPhases } from "./phases.js";
 import { takeFiles, type WorkflowFiles } from "./workflow-files.js";
+
 /** The file that makes a folder a workflow. */
 export const METADATA_FILE = "metadata.json";
-/** The largest structure, in characters of JSON: sessions carry it in their first commit. */
-const STRUCTURE_MAX = 4 * 1024 * 1024;
 
-/** What came of reading a workflow: a definition, unless there is an error among the diagnostics. */
+/** The result of reading a workflow: a definition, unless a diagnostic is an error. */
 export interface ReadWorkflow {
   readonly definition?: WorkflowDefinition;
   readonly diagnostics: readonly Diagnostic[];
-  /** What was read out of the texts of phases without a gate file: their gates rest on it. */
+  /** Requirements that were read from the texts of phases without a gate file. */
   readonly inferred?: readonly InferredRequirement[];
 }
 
 /**
- * Reads the texts of a workflow's folder (paths relative to it). `type` is the folder's name;
- * `unreadable` says which of its files could not be read, and why. Everything that is wrong is
- * reported at once. Never throws for what the texts hold.
+ * Reads the texts of a workflow's folder; paths are relative to it. `type` is the folder's name; `unreadable` has a
+ * diagnostic for each file that could not be read. Reports all problems at once. Never throws because of the texts.
  */
 export async function readWorkflow(
   type: string,
@@ -113,7 +128,10 @@ function readStart(
   return given ?? first ?? 0;
 }
 
-/** Names the revision by the content, and lets the structure's own schema have the last word. */
+/** Maximum size of a structure, in characters of JSON: sessions store it in their first commit. */
+const STRUCTURE_MAX = 4 * 1024 * 1024;
+
+/** Adds the revision, a digest of the content, and checks the result against the schema. */
 function sealed(content: Omit<WorkflowStructure, "revision">, report: Report): WorkflowStructure | undefined {
   const text = canonicalJson(content);
   if (text.length <= STRUCTURE_MAX) return structureSchema.parse({ ...JSON.parse(text), revision: revisionOf(text) });

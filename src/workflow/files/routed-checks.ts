@@ -1,3 +1,7 @@
+/**
+ * Checks a routed workflow as a whole: the names of steps, the steps and files that guidance texts refer to, steps that
+ * nothing leads to, and workflows that never end.
+ */
 import type { Nodes } from "mdast";
 import { blocksOf } from "../markdown-blocks.js";
 import { nearest, RESERVED, shown } from "../names.js";
@@ -8,10 +12,7 @@ import { resolvePath } from "./routed-includes.js";
 import { fileOf, type IndexEntry } from "./routed-index.js";
 import type { FoundStep, StepOptions } from "./routed-step.js";
 
-/** So many characters of a text are looked through for links. */
-const LINKS_MAX = 64 * 1024;
-
-/** Looks at every step that a guidance names, and at every link to a file; gives the names of steps that it leads to. */
+/** Checks the steps and files that a guidance text names. Returns the names of the steps that it leads to. */
 export function checkReferences(
   found: FoundStep,
   all: readonly FoundStep[],
@@ -28,6 +29,37 @@ export function checkReferences(
   return led;
 }
 
+/** The steps that each step leads to, from `checkReferences`. */
+type Led = ReadonlyMap<FoundStep, ReadonlySet<string>>;
+
+/** Reports steps that nothing leads to, and workflows that never end. */
+export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
+  const ways = new Map(steps.map((found, index) => [found, waysFrom(found, steps[index + 1], led)]));
+  checkUnnamed(steps, ways, report);
+  checkEnd(steps, ways, report);
+}
+
+const NAME_MAX = 120;
+
+/** Reports names that can't be distinguished from another step or from the end. */
+export function checkNames(entries: readonly IndexEntry[], report: Report): void {
+  const before = new Map<string, IndexEntry>();
+  for (const entry of entries) {
+    const { name, place } = entry;
+    const plain = plainName(name);
+    if (plain === "" || name.length > NAME_MAX || RESERVED.has(name)) {
+      const hint = `Give it a name of letters or digits, at most ${NAME_MAX} characters.`;
+      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
+    } else if (name.toUpperCase() === FINISH) {
+      const hint = `${FINISH} is how a decider says that the work is done. Call the step "Wrap Up", for one.`;
+      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
+    }
+    const other = before.get(plain);
+    if (other === undefined) before.set(plain, entry);
+    else reportDuplicate(entry, other, report);
+  }
+}
+
 function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], report: Report): void {
   const names = [...all.map((other) => other.step.name), FINISH];
   for (const name of step.next ?? []) {
@@ -38,33 +70,8 @@ function checkNext({ step, settings }: FoundStep, all: readonly FoundStep[], rep
   }
 }
 
-function checkName(
-  { name, line, column }: NamedStep,
-  offset: number,
-  { step, text }: FoundStep,
-  all: readonly FoundStep[],
-  report: Report,
-): string | undefined {
-  const names = [...all.map((other) => other.step.name), FINISH];
-  if (names.includes(name)) return name;
-  const place = { ...text.place(offset + line), column };
-  const meant = matchName(name, names) ?? byFile(name, all);
-  if (meant !== undefined) {
-    const hint = `Write ${meant}, as the index has it: deciders may answer with names that they have read.`;
-    report.warn("STEP_INEXACT", place, `${shown(step.name)} names the step ${shown(name)}`, hint);
-    return meant;
-  }
-  const near = nearest(name, names);
-  const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
-  report.warn("STEP_UNKNOWN", place, `${shown(step.name)} names a step ${shown(name)} that there isn't`, hint);
-  return undefined;
-}
-
-/** Guidances name steps by their files, too. */
-function byFile(name: string, all: readonly FoundStep[]): string | undefined {
-  const plain = plainName(name.replace(/^.*\//, "").replace(/\.md$/, ""));
-  return all.find(({ path }) => plainName(path.replace(/^.*\//, "").replace(/\.md$/, "")) === plain)?.step.name;
-}
+/** Texts longer than this many characters are not searched for links. */
+const LINKS_MAX = 64 * 1024;
 
 function checkLinks(
   { path, step, text }: FoundStep,
@@ -90,7 +97,7 @@ interface FileLink {
   readonly line: number;
 }
 
-/** Links to Markdown files that are relative, in their order; none in code. */
+/** Returns the relative links to Markdown files in order, except those in code. */
 function fileLinks(text: string): FileLink[] {
   return (blocksOf(text) ?? []).flatMap((block) => linksBelow(block, text));
 }
@@ -114,30 +121,90 @@ function linksBelow(node: Nodes, text: string): FileLink[] {
   });
 }
 
-/** The line that a part of a text begins in, from 1. */
+/** Returns the line on which a part of a text begins, from 1. */
 function lineOf(text: string, part: string): number {
   return text.slice(0, Math.max(0, text.indexOf(part))).split("\n").length;
 }
 
-/** Where each step leads, by what its guidance names; see `checkReferences`. */
-type Led = ReadonlyMap<FoundStep, ReadonlySet<string>>;
-
-/** Reports steps that nothing leads to, and workflows that nothing ends. */
-export function checkWays(steps: readonly FoundStep[], led: Led, report: Report): void {
-  const ways = new Map(steps.map((found, index) => [found, waysFrom(found, steps[index + 1], led)]));
-  checkUnnamed(steps, ways, report);
-  checkEnd(steps, ways, report);
+/** A reference to a step in a text. */
+interface NamedStep {
+  readonly name: string;
+  /** The line in the text, from 0. */
+  readonly line: number;
+  readonly column: number;
 }
 
-/** The steps that may follow as far as it is told: `next`, what the guidance names, else the one after it, else any. */
+/** A name that is set apart: in quotes, as code, in bold, as a link. */
+const SET_APART =
+  /"([^"\n]{1,120})"|“([^”\n]{1,120})”|'([^'\n]{1,120})'(?!\w)|`([^`\n]{1,120})`|\*\*([^*\n]{1,120})\*\*|\[([^\]\n]{1,120})\]\([^()\n]*\)/g;
+/** The words before a name that make it the next step. */
+const LEADS =
+  /\b(?:proceed(?:ing)?|go(?:es)?|going|move|transition|continue|return|advance|jump|switch|skip|redirect|route|hand over|send(?: \w+)?|loop)\b[^.;:!?"“”`*[\]\n]{0,40}$|\b(?:next step(?: is| should be)?|step)[ :]*$/i;
+/** The words after a name that make it a step. */
+const IS_STEP = /^\s*(?:step)\b/i;
+
+/** Returns the steps that a guidance text refers to: names set apart, after words that lead somewhere. */
+function namedSteps(guidance: string): NamedStep[] {
+  return guidance.split("\n").flatMap((text, line) => {
+    let leading = false;
+    let end = 0;
+    return [...text.matchAll(SET_APART)].flatMap((match) => {
+      const before = text.slice(end, match.index);
+      // "go to A or B" leads to both.
+      leading = LEADS.test(before) || (leading && /^\s*(?:,|or|and|,\s*or)\s*(?:the\s*|to\s*)*$/i.test(before));
+      end = match.index + match[0].length;
+      if (!leading && !IS_STEP.test(text.slice(end))) return [];
+      const name = match.slice(1).find((part) => part !== undefined) ?? "";
+      return [{ name: name.replace(/[`*]/g, "").trim(), line, column: match.index + 1 }];
+    });
+  });
+}
+
+function checkName(
+  { name, line, column }: NamedStep,
+  offset: number,
+  { step, text }: FoundStep,
+  all: readonly FoundStep[],
+  report: Report,
+): string | undefined {
+  const names = [...all.map((other) => other.step.name), FINISH];
+  if (names.includes(name)) return name;
+  const place = { ...text.place(offset + line), column };
+  const meant = matchName(name, names) ?? byFile(name, all);
+  if (meant !== undefined) {
+    const hint = `Write ${meant}, as the index has it: deciders may answer with names that they have read.`;
+    report.warn("STEP_INEXACT", place, `${shown(step.name)} names the step ${shown(name)}`, hint);
+    return meant;
+  }
+  const near = nearest(name, names);
+  const hint = near === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${near}?`;
+  report.warn("STEP_UNKNOWN", place, `${shown(step.name)} names a step ${shown(name)} that there isn't`, hint);
+  return undefined;
+}
+
+/** Returns the step with this file name: guidance texts also refer to steps by file. */
+function byFile(name: string, all: readonly FoundStep[]): string | undefined {
+  const plain = plainName(name.replace(/^.*\//, "").replace(/\.md$/, ""));
+  return all.find(({ path }) => plainName(path.replace(/^.*\//, "").replace(/\.md$/, "")) === plain)?.step.name;
+}
+
+/** Returns the steps that may follow: `next`, else those that the guidance names, else the next one in the list. */
 function waysFrom(found: FoundStep, after: FoundStep | undefined, led: Led): ReadonlySet<string> {
   const { step } = found;
   if (step.next !== undefined) return new Set(step.next);
   const named = new Set(led.get(found));
   if (namesTheEnd(step.guidance)) named.add(FINISH);
-  // A guidance that leads nowhere leaves it to the order of the list.
+  // Without any reference, the order of the list counts.
   if (named.size === 0) named.add(after?.step.name ?? FINISH);
   return named;
+}
+
+const ENDS =
+  /\bfinish(?:ed|es)?\b|\bterminal\b|\bfinal step\b|\bcomplet(?:e|ed|es|ion)\b|\bend of the workflow\b|\bends? the workflow\b/i;
+
+/** Checks whether a guidance text mentions the end of the workflow. */
+function namesTheEnd(guidance: string): boolean {
+  return ENDS.test(guidance);
 }
 
 function checkUnnamed(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, ReadonlySet<string>>, report: Report) {
@@ -164,31 +231,10 @@ function checkEnd(steps: readonly FoundStep[], ways: ReadonlyMap<FoundStep, Read
   }
   const hint = `Let a step that can be reached name ${FINISH}.`;
   const message = "nothing that can be reached from the first step leads to the end of this workflow";
-  // Where every step on the way names all that may follow, no decider can end it either.
+  // If every reachable step has `next`, no decider can end the workflow either.
   const isSure = [...reached].every(({ step }) => step.next !== undefined);
   if (isSure) report.error("WORKFLOW_ENDLESS", first.settings.place("next"), message, hint);
   else report.warn("WORKFLOW_ENDLESS", first.entry.place, message, hint);
-}
-
-const NAME_MAX = 120;
-
-/** Reports names that can't tell one step from another, or from the end. */
-export function checkNames(entries: readonly IndexEntry[], report: Report): void {
-  const before = new Map<string, IndexEntry>();
-  for (const entry of entries) {
-    const { name, place } = entry;
-    const plain = plainName(name);
-    if (plain === "" || name.length > NAME_MAX || RESERVED.has(name)) {
-      const hint = `Give it a name of letters or digits, at most ${NAME_MAX} characters.`;
-      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
-    } else if (name.toUpperCase() === FINISH) {
-      const hint = `${FINISH} is how a decider says that the work is done. Call the step "Wrap Up", for one.`;
-      report.error("STEP_NAME_INVALID", place, `a step can't be called ${shown(name)}`, hint);
-    }
-    const other = before.get(plain);
-    if (other === undefined) before.set(plain, entry);
-    else reportDuplicate(entry, other, report);
-  }
 }
 
 function reportDuplicate({ name, place }: IndexEntry, other: IndexEntry, report: Report): void {
@@ -201,46 +247,4 @@ function reportDuplicate({ name, place }: IndexEntry, other: IndexEntry, report:
   const hint = "Give them names that nobody mistakes for one another.";
   const message = `${shown(name)} and ${shown(other.name)}${where} differ by case and signs alone`;
   report.error("STEP_DUPLICATE", place, message, hint);
-}
-
-/** Where a text names a step to go to. */
-interface NamedStep {
-  readonly name: string;
-  /** From 0, in the text that was looked at. */
-  readonly line: number;
-  readonly column: number;
-}
-
-/** A name as people set it apart: in quotes, as code, in bold, as a link. */
-const SET_APART =
-  /"([^"\n]{1,120})"|“([^”\n]{1,120})”|'([^'\n]{1,120})'(?!\w)|`([^`\n]{1,120})`|\*\*([^*\n]{1,120})\*\*|\[([^\]\n]{1,120})\]\([^()\n]*\)/g;
-/** What stands before a name that is the next step. */
-const LEADS =
-  /\b(?:proceed(?:ing)?|go(?:es)?|going|move|transition|continue|return|advance|jump|switch|skip|redirect|route|hand over|send(?: \w+)?|loop)\b[^.;:!?"“”`*[\]\n]{0,40}$|\b(?:next step(?: is| should be)?|step)[ :]*$/i;
-/** What stands behind a name that is a step. */
-const IS_STEP = /^\s*(?:step)\b/i;
-
-/** The steps that a guidance names, as far as its words tell: names set apart, after words that lead somewhere. */
-function namedSteps(guidance: string): NamedStep[] {
-  return guidance.split("\n").flatMap((text, line) => {
-    let leading = false;
-    let end = 0;
-    return [...text.matchAll(SET_APART)].flatMap((match) => {
-      const before = text.slice(end, match.index);
-      // "go to A or B": the words that lead to the one lead to the other.
-      leading = LEADS.test(before) || (leading && /^\s*(?:,|or|and|,\s*or)\s*(?:the\s*|to\s*)*$/i.test(before));
-      end = match.index + match[0].length;
-      if (!leading && !IS_STEP.test(text.slice(end))) return [];
-      const name = match.slice(1).find((part) => part !== undefined) ?? "";
-      return [{ name: name.replace(/[`*]/g, "").trim(), line, column: match.index + 1 }];
-    });
-  });
-}
-
-const ENDS =
-  /\bfinish(?:ed|es)?\b|\bterminal\b|\bfinal step\b|\bcomplet(?:e|ed|es|ion)\b|\bend of the workflow\b|\bends? the workflow\b/i;
-
-/** Whether a guidance speaks of the end of the workflow. */
-function namesTheEnd(guidance: string): boolean {
-  return ENDS.test(guidance);
 }

@@ -1,47 +1,61 @@
+/**
+ * Expands `{{file:path}}` in the texts of a routed workflow, and maps each line back to the file it comes from. Limits:
+ * 10 levels deep, 1,000 includes and 1 MiB per workflow. Includes never leave the workflow and the allowed folders.
+ */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
 import { keptBack } from "../kept-back.js";
 import { parseRelativePath, shown } from "../names.js";
 import type { Report } from "../report.js";
 
-/** How deep files may include one another. */
-const DEPTH_MAX = 10;
-/** How much all texts of a workflow may come to, in bytes, each counted as often as it is included. */
-const BYTES_MAX = 1024 * 1024;
-/** How many includes all texts of a workflow may come to, each counted as often as its file is included. */
-const INCLUDES_MAX = 1000;
-
-/** What is left for the texts of a workflow. It is spent while they are expanded. */
+/** What is left for the texts of a workflow. */
 interface IncludeBudget {
   bytes: number;
   includes: number;
-  /** Whether it was said that one of the two is used up. */
+  /** True once the report says that one of the two is used up. */
   isTold: boolean;
-  /** Where an include was found to lead back into a circle, or too deep: said once, not once for each way there. */
+  /** Includes that are circular or too deep, each reported once, not once for every path to it. */
   readonly refused: Set<string>;
 }
 
-/** The budget of a workflow that is about to be read. */
+/** Maximum size of all texts of a workflow, in bytes. A text counts each time it is included. */
+const BYTES_MAX = 1024 * 1024;
+/** Maximum number of includes of a workflow. The includes of a file count each time it is included. */
+const INCLUDES_MAX = 1000;
+
+/** Returns the budget of a new workflow. */
 export function newBudget(): IncludeBudget {
   return { bytes: BYTES_MAX, includes: INCLUDES_MAX, isTold: false, refused: new Set() };
 }
 
-const INCLUDE = /\{\{file:([^{}\n]*)\}\}/g;
-
-/** What includes are looked up in. */
+/** How includes are resolved. */
 export interface IncludeOptions {
-  /** A text by its path from the root; undefined if there is none. */
+  /** Returns a text by its path from the root; undefined if there is none. */
   read(path: string): Promise<string | undefined>;
-  /** Whether files may be included from there. */
+  /** Checks whether a path may be included. */
   isAllowed(path: string): boolean;
   readonly report: Report;
   /** Shared by all texts of a workflow. */
   readonly budget: IncludeBudget;
 }
 
+/** A text with its includes expanded, and the origin of each line. */
+export interface ExpandedText {
+  readonly text: string;
+  /** Returns the original position of a line, from 1. */
+  place(line: number): SourcePosition;
+}
+
+/** A piece of text, and the line of its file on which it begins. */
+interface TextPiece {
+  readonly file: string;
+  readonly line: number;
+  readonly text: string;
+}
+
 /**
- * Puts files in the place of `{{file:path}}`, relative to the file that names them, in fences and comments too: what is
- * included may well be code. Every include that can't be had is an error with its line, and leaves nothing behind.
+ * Replaces `{{file:path}}` by the file, also in fences and comments, since code is included too. Paths are relative to
+ * the file that names them. An include that can't be read is an error with its line, and is removed.
  */
 export async function expandIncludes(file: string, text: string, options: IncludeOptions): Promise<ExpandedText> {
   spend(options, { file, line: 1 }, text);
@@ -50,7 +64,54 @@ export async function expandIncludes(file: string, text: string, options: Includ
   return joinPieces(pieces, file);
 }
 
-/** Adds the pieces of a text to those before it. One list for all: a million of them can't be handed on as arguments. */
+/** The resolved path, or the reason why it is refused. */
+type ResolvedPath = { readonly path: string } | { readonly reason: string };
+
+/**
+ * Resolves a path that a file refers to: relative to the file's folder, `/` as separator. It may use `..`, but not
+ * leave the root of all texts. Pure: symbolic links are checked when the file is read.
+ */
+export function resolvePath(file: string, path: string): ResolvedPath {
+  if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
+  if (path.includes("\\")) return { reason: "it holds a '\\'; write '/'" };
+  const parts = file.split("/").slice(0, -1);
+  for (const part of path.split("/")) {
+    if (part === "" || part === ".") continue;
+    if (part !== "..") parts.push(part);
+    else if (parts.pop() === undefined) return { reason: "it leads out of the folder of workflows" };
+  }
+  try {
+    return { path: parseRelativePath(parts.join("/")) };
+  } catch (error) {
+    if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
+    return { reason: error.details.reason };
+  }
+}
+
+/** Takes the size of a text from the budget. Returns false if the budget is used up. */
+function spend(options: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
+  const { budget } = options;
+  budget.bytes -= utf8ToBytes(text).length;
+  if (budget.bytes >= 0) return true;
+  const message = `the texts of this workflow come to more than ${BYTES_MAX} bytes`;
+  exhausted(options, place, message, "Include less, or split the workflow.");
+  return false;
+}
+
+/** Reports the first text or include over the budget; more reports would say the same. */
+function exhausted(
+  { budget, report }: IncludeOptions,
+  place: { file: string; line: number },
+  message: string,
+  hint: string,
+): void {
+  if (!budget.isTold) report.error("FOLDER_TOO_LARGE", place, message, hint);
+  budget.isTold = true;
+}
+
+const INCLUDE = /\{\{file:([^{}\n]*)\}\}/g;
+
+/** Adds the pieces of a text to a shared list: a million pieces can't be passed as arguments. */
 async function takePieces(
   file: string,
   text: string,
@@ -73,6 +134,9 @@ async function takePieces(
   }
   take(text.length);
 }
+
+/** Maximum depth of includes. */
+const DEPTH_MAX = 10;
 
 async function include(
   place: { readonly file: string; readonly line: number },
@@ -110,11 +174,16 @@ async function include(
     return;
   }
   if (!spend(options, place, text)) return;
-  // The line end at the end of a file ends the file, not the line that it is included in.
+  // The line feed at the end of a file doesn't belong to the line that includes it.
   await takePieces(path, text.replace(/\r?\n$/, ""), [...chain, path], options, pieces);
 }
 
-/** Reports an include that leads into a circle, or too deep. */
+function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
+  if (!isAllowed(path)) return "it lies outside this workflow and the folders that may be included from";
+  return keptBack(path);
+}
+
+/** Reports an include that is circular or too deep. */
 function refuseWay(place: SourcePosition, named: string, circle: readonly string[] | undefined, report: Report): void {
   if (circle === undefined) {
     const hint = `Files may include one another ${DEPTH_MAX} deep: put the text in directly.`;
@@ -125,71 +194,7 @@ function refuseWay(place: SourcePosition, named: string, circle: readonly string
   report.error("INCLUDE_CIRCULAR", place, message, "Take one of them out.");
 }
 
-function refusal(path: string, { isAllowed }: IncludeOptions): string | undefined {
-  if (!isAllowed(path)) return "it lies outside this workflow and the folders that may be included from";
-  return keptBack(path);
-}
-
-/** Whether there was still room for a text. */
-function spend(options: IncludeOptions, place: { file: string; line: number }, text: string): boolean {
-  const { budget } = options;
-  budget.bytes -= utf8ToBytes(text).length;
-  if (budget.bytes >= 0) return true;
-  const message = `the texts of this workflow come to more than ${BYTES_MAX} bytes`;
-  exhausted(options, place, message, "Include less, or split the workflow.");
-  return false;
-}
-
-/** Reports the first text or include that there is no room for; the others would say the same. */
-function exhausted(
-  { budget, report }: IncludeOptions,
-  place: { file: string; line: number },
-  message: string,
-  hint: string,
-): void {
-  if (!budget.isTold) report.error("FOLDER_TOO_LARGE", place, message, hint);
-  budget.isTold = true;
-}
-
-/** Where a path leads, or why it may not lead there. */
-type ResolvedPath = { readonly path: string } | { readonly reason: string };
-
-/**
- * Where a path leads that stands in a file: relative to that file's folder, `/` as separator, from the root that all
- * texts lie below. It may climb with `..`, but not out of the root. Pure; whoever reads it looks for links as well.
- */
-export function resolvePath(file: string, path: string): ResolvedPath {
-  if (/^[\\/~]|^[A-Za-z][A-Za-z0-9+.-]*:/.test(path)) return { reason: "it is absolute" };
-  if (path.includes("\\")) return { reason: "it holds a '\\'; write '/'" };
-  const parts = file.split("/").slice(0, -1);
-  for (const part of path.split("/")) {
-    if (part === "" || part === ".") continue;
-    if (part !== "..") parts.push(part);
-    else if (parts.pop() === undefined) return { reason: "it leads out of the folder of workflows" };
-  }
-  try {
-    return { path: parseRelativePath(parts.join("/")) };
-  } catch (error) {
-    if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
-    return { reason: error.details.reason };
-  }
-}
-
-/** A run of text as it stands in a file, from the beginning of which line. */
-interface TextPiece {
-  readonly file: string;
-  readonly line: number;
-  readonly text: string;
-}
-
-/** A text that several files went into, and where each of its lines comes from. */
-export interface ExpandedText {
-  readonly text: string;
-  /** Where a line of it, from 1, stands in the file that it begins in. */
-  place(line: number): SourcePosition;
-}
-
-/** Puts pieces together. A line belongs to the piece that its first character came from. */
+/** Joins pieces. A line belongs to the file of its first character. */
 function joinPieces(pieces: readonly TextPiece[], file: string): ExpandedText {
   const origins: SourcePosition[] = [];
   let hasText = false;

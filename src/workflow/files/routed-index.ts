@@ -1,3 +1,7 @@
+/**
+ * Reads the goal and the ordered list of steps from the index.md of a routed workflow. A step is a list item whose
+ * first link leads to `steps/`.
+ */
 import type { RootContent } from "mdast";
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
@@ -6,29 +10,30 @@ import { blocksOf } from "../markdown-blocks.js";
 import type { Report } from "../report.js";
 import { definitionsIn, linksIn, referenceName, type Targets } from "./links.js";
 import type { ExpandedText } from "./routed-includes.js";
-/** A step as the index names it. */
+
+/** A step in the index. */
 export interface IndexEntry {
   /** The text of its link. */
   readonly name: string;
-  /** Where its link leads, as it stands there. */
+  /** The target of its link, as written. */
   readonly target: string;
   readonly place: SourcePosition;
 }
 
-/** What the index of a routed workflow says. */
+/** The content of an index. */
 interface WorkflowIndex {
   readonly goal?: string;
   readonly entries: readonly IndexEntry[];
 }
 
-/** The longest index that is read, in characters. */
-const INDEX_MAX = 256 * 1024;
-/** The most steps of a workflow: each is compared with all others, and a decider is told of all. */
-const STEPS_MAX = 500;
-const PLAN = "high-level plan";
-const GOALS = new Set(["overall goal", "goal"]);
+type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
 
-/** Reads the ordered list of steps and the goal out of the Markdown tree. */
+/** Maximum length of an index, in characters. */
+const INDEX_MAX = 256 * 1024;
+/** Maximum number of steps: each is compared with all others, and a decider is told all of them. */
+const STEPS_MAX = 500;
+
+/** Reads the goal and the steps. */
 export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
   const blocks = index.text.length > INDEX_MAX ? undefined : blocksOf(index.text);
   if (blocks === undefined) {
@@ -55,12 +60,20 @@ export function readIndex(index: ExpandedText, report: Report): WorkflowIndex {
   return { entries, ...(goal === undefined ? {} : { goal }) };
 }
 
-type EntriesIn = (blocks: readonly RootContent[]) => IndexEntry[];
+/** Returns the file that a link leads to, decoded and without a fragment or query. */
+export function fileOf(url: string): string {
+  const [file = ""] = decoded(url).split(/[#?]/, 1);
+  return file;
+}
 
-/** Where references lead; of two with one name the first counts. */
+/** Returns the targets of references. The first of two with the same label counts. */
 function targetsIn(blocks: readonly RootContent[], index: ExpandedText): Targets {
   const found = blocks.flatMap((block) => (block.type === "paragraph" ? definitionsIn(sourceOf(block, index)) : []));
   return new Map(found.reverse().map(({ label, target }) => [referenceName(label), target]));
+}
+
+function sourceOf({ position }: RootContent, index: ExpandedText): string {
+  return index.text.slice(position?.start.offset, position?.end.offset);
 }
 
 function entriesOf(blocks: readonly RootContent[], index: ExpandedText, targets: Targets): IndexEntry[] {
@@ -81,7 +94,50 @@ function entryOf(block: RootContent | undefined, index: ExpandedText, targets: T
   return link === undefined ? [] : [{ ...link, place: index.place(start.line) }];
 }
 
-/** What stands below the heading of the plan, up to the next one that is as high. */
+/** The name of a step and the target of its link. */
+interface StepLink {
+  readonly name: string;
+  readonly target: string;
+}
+
+/** A longer list item is not a link with a few words. */
+const ITEM_MAX = 2048;
+
+/**
+ * Returns the first link to `steps/` in the first paragraph of a list item; undefined if there is none. `targets`
+ * resolves references such as `[Dig][1]`.
+ */
+function linkInItem(source: string, targets: Targets): StepLink | undefined {
+  if (source.length > ITEM_MAX) return undefined;
+  for (const link of linksIn(source, targets)) {
+    const target = fileOf(link.target);
+    if (/^(?:\.\/)?steps\//.test(target)) return { name: shownText(link.label), target };
+  }
+  return undefined;
+}
+
+/** Returns the visible text of a label on one line, without marks of code and emphasis. */
+function shownText(label: string): string {
+  const parts = label.split(/`+/);
+  return parts
+    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : withoutEmphasis(part)))
+    .join("")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Removes marks of emphasis. Marks between two letters or between two spaces are not emphasis. */
+function withoutEmphasis(text: string): string {
+  return text.replace(/\\(.)|[*_]+/gs, (run: string, escaped: string | undefined, at: number) => {
+    if (escaped !== undefined) return /[\w\s]/.test(escaped) ? run : escaped;
+    const around = `${text.charAt(at - 1) || " "}${text.charAt(at + run.length) || " "}`;
+    return /^(?:[\p{L}\p{N}]{2}|\s\s)$/u.test(around) ? run : "";
+  });
+}
+
+const PLAN = "high-level plan";
+
+/** Returns the blocks below the heading of the plan, up to the next heading of its level. */
 function underPlan(blocks: readonly RootContent[]): readonly RootContent[] {
   const at = blocks.findIndex((block) => block.type === "heading" && headingName(textOf(block)) === PLAN);
   const heading = blocks[at];
@@ -91,15 +147,17 @@ function underPlan(blocks: readonly RootContent[]): readonly RootContent[] {
   return end === -1 ? rest : rest.slice(0, end);
 }
 
+const GOALS = new Set(["overall goal", "goal"]);
+
 function goalOf(blocks: readonly RootContent[], index: ExpandedText, entriesIn: EntriesIn) {
   const isSteps = (block: RootContent) => entriesIn([block]).length > 0;
   const named = blocks.findIndex((block) => block.type === "heading" && GOALS.has(headingName(textOf(block))));
-  // The steps may stand below the goal, without a heading of their own.
+  // The steps may follow the goal without a heading of their own.
   if (named !== -1) return textBetween(blocks, named, (block) => isHeading(block) || isSteps(block), index);
   return textBetween(blocks, blocks.findIndex(isHeading), isSteps, index);
 }
 
-/** What stands behind a block up to the first one that ends it, without headings and comments. */
+/** Returns the source after a block, up to the first block that ends it, without headings and comments. */
 function textBetween(
   blocks: readonly RootContent[],
   after: number,
@@ -115,66 +173,15 @@ function textBetween(
   return parts.join("\n\n").trim() || undefined;
 }
 
-function sourceOf({ position }: RootContent, index: ExpandedText): string {
-  return index.text.slice(position?.start.offset, position?.end.offset);
-}
-
 function isHeading(block: RootContent): boolean {
   return block.type === "heading";
-}
-
-/** A longer item is no link with a few words. */
-const ITEM_MAX = 2048;
-
-/** A step's name, and where its file is. */
-interface StepLink {
-  readonly name: string;
-  readonly target: string;
-}
-
-/**
- * Returns the first link of a list item's first paragraph that leads into `steps/`; undefined if there is none. `targets` says
- * where references lead: `[1]: steps/dig.md` for `[Dig][1]`.
- */
-function linkInItem(source: string, targets: Targets): StepLink | undefined {
-  if (source.length > ITEM_MAX) return undefined;
-  for (const link of linksIn(source, targets)) {
-    const target = fileOf(link.target);
-    if (/^(?:\.\/)?steps\//.test(target)) return { name: shownText(link.label), target };
-  }
-  return undefined;
-}
-
-/** The file that a link leads to, without the place in it: `%20` is a blank in its name. */
-export function fileOf(url: string): string {
-  const [file = ""] = decoded(url).split(/[#?]/, 1);
-  return file;
 }
 
 function decoded(url: string): string {
   try {
     return decodeURIComponent(url);
   } catch {
-    // A `%` that belongs to the name.
+    // The `%` belongs to the name.
     return url;
   }
-}
-
-/** What a label shows: without marks of code and emphasis, in one line. */
-function shownText(label: string): string {
-  const parts = label.split(/`+/);
-  return parts
-    .map((part, index) => (index % 2 === 1 && index < parts.length - 1 ? part : withoutEmphasis(part)))
-    .join("")
-    .replace(/\s+/g, " ")
-    .trim();
-}
-
-/** Marks between two letters or between two blanks are no emphasis. */
-function withoutEmphasis(text: string): string {
-  return text.replace(/\\(.)|[*_]+/gs, (run: string, escaped: string | undefined, at: number) => {
-    if (escaped !== undefined) return /[\w\s]/.test(escaped) ? run : escaped;
-    const around = `${text.charAt(at - 1) || " "}${text.charAt(at + run.length) || " "}`;
-    return /^(?:[\p{L}\p{N}]{2}|\s\s)$/u.test(around) ? run : "";
-  });
 }

@@ -1,3 +1,7 @@
+/**
+ * Reads a step of a routed workflow: its front matter (`next`, `gate`, `max_visits`) and its two sections. Front matter
+ * that can't be read is an error, because a misspelt gate must not be an open one.
+ */
 import { toString as textOf } from "mdast-util-to-string";
 import type { SourcePosition } from "../../errors.js";
 import { headingName, plainText } from "../from-markdown.js";
@@ -12,25 +16,34 @@ import { readGateObject } from "./choose-gate.js";
 import { type ExpandedText, expandIncludes, type IncludeOptions, resolvePath } from "./routed-includes.js";
 import type { IndexEntry } from "./routed-index.js";
 import { withoutMark } from "./workflow-files.js";
+
+/** The front matter of a step. */
+interface StepSettings extends Pick<RoutedStep, "next" | "gate" | "maxVisits"> {
+  /** Returns the position of a key, for later diagnostics. */
+  place(key: string): SourcePosition;
+}
+
 /** A step that was read, with what later checks need. */
 export interface FoundStep {
   readonly step: RoutedStep;
-  /** Its path from the root. */
+  /** The path from the root. */
   readonly path: string;
   readonly entry: IndexEntry;
   readonly text: ExpandedText;
   readonly settings: StepSettings;
 }
 
-/** What the steps of a workflow are read with. */
+/** The context for reading the steps of a workflow. */
 export interface StepOptions extends IncludeOptions {
   /** The workflow's folder. */
   readonly folder: string;
-  /** All paths below it. */
+  /** All paths below the workflow's folder. */
   readonly paths: readonly string[];
 }
 
-/** Where the link of a step leads; undefined, with an error, where there is no such file. */
+/**
+ * Returns the path that the link of a step leads to. Returns undefined and reports an error if there is no such file.
+ */
 export function stepPath({ target, place }: IndexEntry, { folder, paths, report }: StepOptions): string | undefined {
   const resolved = resolvePath(`${folder}/index.md`, target);
   const steps = `${folder}/steps/`;
@@ -46,7 +59,7 @@ export function stepPath({ target, place }: IndexEntry, { folder, paths, report 
   return undefined;
 }
 
-/** Reads a step's file; undefined, with errors, where it can't be used. */
+/** Reads the file of a step. Returns undefined and reports errors if it can't be used. */
 export async function readStep(entry: IndexEntry, path: string, options: StepOptions): Promise<FoundStep | undefined> {
   const { folder, report } = options;
   const source = await options.read(path);
@@ -71,25 +84,16 @@ export async function readStep(entry: IndexEntry, path: string, options: StepOpt
   return { step, path, entry, text, settings };
 }
 
-/** What a step's front matter says. */
-interface StepSettings extends Pick<RoutedStep, "next" | "gate" | "maxVisits"> {
-  /** Where each of them stands, for what is found wrong with it later. */
-  place(key: string): SourcePosition;
-}
-
-/** A step's text, its front matter apart from the rest. */
+/** A step's text with its front matter separated. */
 interface SplitStep {
   readonly settings: StepSettings;
-  /** The text, with an empty line for each line of the front matter, so that lines keep their numbers. */
+  /** The text with an empty line for each line of the front matter, so that line numbers stay the same. */
   readonly body: string;
 }
 
 const KEYS = ["next", "gate", "max_visits"];
 
-/**
- * Reads the YAML between two `---` at the very beginning of a step: `next`, `gate` and `max_visits`. What can't be read is
- * an error: a gate that is misspelt must not be an open one.
- */
+/** Reads the front matter between two `---` at the very beginning of a step. */
 async function splitStep(file: string, text: string, report: Report): Promise<SplitStep> {
   const { source, body } = await splitFrontMatter(file, text, report);
   const none = { settings: { place: () => ({ file, line: 1 }) }, body };
@@ -122,34 +126,31 @@ async function settingsOf(reader: ObjectReader, report: Report): Promise<StepSet
   };
 }
 
-/** The two sections that every step has, as their headings are looked up. */
-const REQUIRED = { guidance: "orchestrator guidance", instructions: "client instructions" } as const;
-const TITLES = { guidance: "# Orchestrator Guidance", instructions: "# Client Instructions" } as const;
-
-/** What a step tells the decider, and what the client. */
+/** The text for the decider and the text for the client. */
 interface StepSections {
   readonly guidance: string;
   readonly instructions: string;
 }
 
-interface Heading {
-  readonly name: string;
-  readonly depth: number;
-  readonly line: number;
-  /** Where it begins, and where what stands below it does. */
-  readonly start: number;
-  readonly end: number;
-}
-
 /**
- * Finds a step's sections in its Markdown tree, where a marker in a fence is no heading: those of depth 1, of any case
- * and spacing, in any order; any other heading of depth 1 ends them. Undefined, with an error, where one is missing.
+ * Finds the sections of a step: headings of level 1, in any case, spacing and order, outside of code. Any other heading
+ * of level 1 ends a section. Returns undefined and reports an error if one is missing.
  */
 function readSections(step: ExpandedText, report: Report): StepSections | undefined {
   const headings = headingsOf(step.text);
   const guidance = sectionOf("guidance", step, headings, report);
   const instructions = sectionOf("instructions", step, headings, report);
   return guidance === undefined || instructions === undefined ? undefined : { guidance, instructions };
+}
+
+interface Heading {
+  readonly name: string;
+  readonly depth: number;
+  readonly line: number;
+  /** Offset of the heading. */
+  readonly start: number;
+  /** Offset of the text below it. */
+  readonly end: number;
 }
 
 function headingsOf(text: string): Heading[] {
@@ -160,6 +161,10 @@ function headingsOf(text: string): Heading[] {
     return [{ name, depth: block.depth, line: start.line, start: start.offset ?? 0, end: end.offset ?? 0 }];
   });
 }
+
+/** The two required sections, by the names of their headings. */
+const REQUIRED = { guidance: "orchestrator guidance", instructions: "client instructions" } as const;
+const TITLES = { guidance: "# Orchestrator Guidance", instructions: "# Client Instructions" } as const;
 
 function sectionOf(
   section: keyof typeof REQUIRED,

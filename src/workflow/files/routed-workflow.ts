@@ -1,3 +1,7 @@
+/**
+ * Reads the folder of a routed workflow, and serves such folders to an engine. A workflow is read again when any text
+ * that went into it has changed.
+ */
 import { PhasegateError } from "../../errors.js";
 import type { RoutedListing, RoutedSource, TextSource } from "../../ports/content-provider.js";
 import { type Diagnostic, formatDiagnostic, hasErrors, unreadable } from "../diagnostic.js";
@@ -12,19 +16,17 @@ import { type IndexEntry, readIndex } from "./routed-index.js";
 import { type FoundStep, readStep, type StepOptions, stepPath } from "./routed-step.js";
 import { FILE_MAX, TimedReads, withoutMark } from "./workflow-files.js";
 
-/** How many paths below a workflow's folder are looked at. */
-const PATHS_MAX = 10_000;
-
-/** What came of reading a routed workflow: a definition, unless there is an error among the diagnostics. */
+/** The result of reading a routed workflow. */
 export interface ReadRoutedWorkflow {
+  /** The definition; missing if a diagnostic is an error. */
   readonly definition?: RoutedDefinition;
-  /** Their files are relative to the workflow's folder. */
+  /** What is wrong with it. File names are relative to the workflow's folder. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * Reads the workflow in a folder of a source: `NAME/index.md` and `NAME/steps/*.md`, with all that they include from the
- * workflow's folder and from `includeRoots`, folders of the same source. Everything that is wrong is said at once.
+ * Reads the workflow `NAME/index.md` and `NAME/steps/*.md` from a source, with everything that they include from the
+ * workflow's folder and from `includeRoots`, folders of the same source. Reports all problems at once.
  */
 export async function readRoutedWorkflow(
   name: string,
@@ -40,6 +42,93 @@ export async function readRoutedWorkflow(
   } catch (error) {
     report.failed({ file }, error);
     return { diagnostics: relativeTo(name, report) };
+  }
+}
+
+/** The folders of routed workflows. */
+export interface RoutedFoldersOptions {
+  /** The texts below one root. Each folder directly in it with an index.md or a folder `steps` is a workflow. */
+  readonly source: TextSource;
+  /** Other folders of the same source that may be included from; `"."` for all of it. Default: none. */
+  readonly includeRoots?: readonly string[];
+}
+
+/** A workflow in the cache, with every text that it was read from. */
+interface Kept {
+  readonly paths: readonly string[];
+  /** The text of each path; undefined if there was none. */
+  readonly texts: ReadonlyMap<string, string | undefined>;
+  readonly read: ReadRoutedWorkflow;
+}
+
+/** Routed workflows from texts. Edited, added and deleted files count from the next call on. */
+export class RoutedFolders implements RoutedSource {
+  readonly #source: TextSource;
+  readonly #includeRoots: readonly string[];
+  readonly #kept = new Map<string, Kept>();
+  readonly #timed = new TimedReads<RoutedListing>((name, diagnostic) => {
+    return { status: "broken", name, diagnostics: [diagnostic] };
+  });
+
+  constructor({ source, includeRoots = [] }: RoutedFoldersOptions) {
+    this.#source = source;
+    this.#includeRoots = includeRoots;
+  }
+
+  /** Returns all workflows by name; those with errors are listed as broken. */
+  async list(): Promise<readonly RoutedListing[]> {
+    const names = new Set((await this.#source.list("")).flatMap(folderOf));
+    for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
+    return this.#timed.all([...names].sort(), async (name) => listingOf(name, await this.read(name)));
+  }
+
+  /**
+   * Returns a definition by name; undefined if there is no such workflow.
+   *
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the workflow has errors.
+   */
+  async definition(name: string): Promise<RoutedDefinition | undefined> {
+    // Names come from clients: only a valid one may become a path.
+    if (!isWorkflowType(name)) return undefined;
+    const paths = await this.#source.list(name);
+    if (!paths.some((path) => folderOf(path).includes(name))) {
+      this.#kept.delete(name);
+      return undefined;
+    }
+    const { definition, diagnostics } = await this.read(name);
+    if (definition !== undefined) return definition;
+    const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
+    throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${errors.join("; ")}`, {
+      remedy: "Mend the files; `phasegate validate` shows every place.",
+      details: { workflowType: name, diagnostics: errors },
+    });
+  }
+
+  /** Returns a workflow with its diagnostics, from the cache if nothing has changed. */
+  async read(name: string): Promise<ReadRoutedWorkflow> {
+    const paths = await this.#source.list(name);
+    const kept = this.#kept.get(name);
+    if (kept !== undefined && (await this.#isCurrent(kept, paths))) return kept.read;
+    const texts = new Map<string, string | undefined>();
+    const source: TextSource = {
+      list: (folder) => this.#source.list(folder),
+      read: async (path) => {
+        const text = texts.has(path) ? texts.get(path) : await this.#source.read(path);
+        texts.set(path, text);
+        return text;
+      },
+    };
+    const read = await readRoutedWorkflow(name, source, this.#includeRoots);
+    const hasFailed = read.diagnostics.some(({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode));
+    // A failed read may work the next time.
+    if (!hasFailed) this.#kept.set(name, { paths, texts, read });
+    return read;
+  }
+
+  async #isCurrent(kept: Kept, paths: readonly string[]): Promise<boolean> {
+    if (paths.length !== kept.paths.length || paths.some((path, index) => path !== kept.paths[index])) return false;
+    const texts = await Promise.all([...kept.texts.keys()].map((path) => this.#source.read(path)));
+    return [...kept.texts.values()].every((text, index) => text === texts[index]);
   }
 }
 
@@ -62,22 +151,10 @@ async function readBounded(
   return readDefinition(name, options);
 }
 
-/** A text; undefined, with an error at its path, where the source throws. Of what a host's source throws only the name is told. */
-async function readText(path: string, source: TextSource, report: Report): Promise<string | undefined> {
-  let text: unknown;
-  try {
-    text = await source.read(path);
-  } catch (error) {
-    return tellUnreadable(error, path, report);
-  }
-  if (text === undefined) return undefined;
-  if (typeof text !== "string") return tellUnreadable(new TypeError(), path, report);
-  if (text.length <= FILE_MAX) return text;
-  report.error("FILE_TOO_LARGE", { file: path }, `the file is larger than ${FILE_MAX} bytes`, "Split it.");
-  return undefined;
-}
+/** Maximum number of paths below a workflow's folder. */
+const PATHS_MAX = 10_000;
 
-/** The paths below a workflow's folder: none, with an error, where the source throws or gives something else. */
+/** Returns the paths below a workflow's folder: none, with an error, where the source throws or gives something else. */
 async function listPaths(name: string, source: TextSource, report: Report): Promise<readonly string[]> {
   try {
     return (await source.list(name)).filter((path) => typeof path === "string").slice(0, PATHS_MAX);
@@ -92,8 +169,19 @@ function tellUnreadable(error: unknown, path: string, report: Report): undefined
   report.error(code, { file }, message, hint);
 }
 
-function relativeTo(name: string, report: Report): Diagnostic[] {
-  return report.sorted().map((found) => ({ ...found, file: relative(found.file, name) }));
+/** Returns a text; undefined, with an error at its path, where the source throws. Of what a host's source throws only the name is told. */
+async function readText(path: string, source: TextSource, report: Report): Promise<string | undefined> {
+  let text: unknown;
+  try {
+    text = await source.read(path);
+  } catch (error) {
+    return tellUnreadable(error, path, report);
+  }
+  if (text === undefined) return undefined;
+  if (typeof text !== "string") return tellUnreadable(new TypeError(), path, report);
+  if (text.length <= FILE_MAX) return text;
+  report.error("FILE_TOO_LARGE", { file: path }, `the file is larger than ${FILE_MAX} bytes`, "Split it.");
+  return undefined;
 }
 
 async function readDefinition(name: string, options: StepOptions): Promise<RoutedDefinition | undefined> {
@@ -122,7 +210,7 @@ async function readDefinition(name: string, options: StepOptions): Promise<Route
     await report.hasRoom(0, found.entry.place);
     led.set(found, checkReferences(found, steps, options));
   }
-  // A step that could not be read may be the one that leads on.
+  // A step that could not be read may be the one that leads to the others.
   if (steps.length === entries.length) checkWays(steps, led, report);
   const [first, ...rest] = steps.map(({ step }) => step);
   if (first === undefined) return undefined;
@@ -164,100 +252,20 @@ function checkUnlisted(steps: readonly FoundStep[], listed: number, { folder, pa
   }
 }
 
-/** Names the revision by all that was read. */
+/** Adds the revision, a digest of everything that was read. */
 function sealed(content: Omit<RoutedDefinition, "revision">): RoutedDefinition {
   return { ...content, revision: revisionOf(canonicalJson(content)) };
+}
+
+function relativeTo(name: string, report: Report): Diagnostic[] {
+  return report.sorted().map((found) => ({ ...found, file: relative(found.file, name) }));
 }
 
 function relative(file: string, folder: string): string {
   return file.startsWith(`${folder}/`) ? file.slice(folder.length + 1) : `../${file}`;
 }
 
-/** Where routed workflows lie. */
-export interface RoutedFoldersOptions {
-  /** Texts below one root; each folder directly in it that has an index.md or a folder `steps` is a workflow. */
-  readonly source: TextSource;
-  /** Folders of the same source that files may be included from, beside a workflow's own; `"."` for all of it. */
-  readonly includeRoots?: readonly string[];
-}
-
-/** A workflow as it was read, and every text that it was read from. */
-interface Kept {
-  readonly paths: readonly string[];
-  /** What each path held; undefined where there was nothing. */
-  readonly texts: ReadonlyMap<string, string | undefined>;
-  readonly read: ReadRoutedWorkflow;
-}
-
-/**
- * Routed workflows from texts. What is edited, added or deleted shows at the next call; a workflow is read again when any
- * text that went into it has changed, included files too.
- */
-export class RoutedFolders implements RoutedSource {
-  readonly #source: TextSource;
-  readonly #includeRoots: readonly string[];
-  readonly #kept = new Map<string, Kept>();
-  readonly #timed = new TimedReads<RoutedListing>((name, diagnostic) => {
-    return { status: "broken", name, diagnostics: [diagnostic] };
-  });
-
-  constructor({ source, includeRoots = [] }: RoutedFoldersOptions) {
-    this.#source = source;
-    this.#includeRoots = includeRoots;
-  }
-
-  async list(): Promise<readonly RoutedListing[]> {
-    const names = new Set((await this.#source.list("")).flatMap(folderOf));
-    for (const name of this.#kept.keys()) if (!names.has(name)) this.#kept.delete(name);
-    return this.#timed.all([...names].sort(), async (name) => listingOf(name, await this.read(name)));
-  }
-
-  async definition(name: string): Promise<RoutedDefinition | undefined> {
-    // Names come from clients: no other one ever becomes a path.
-    if (!isWorkflowType(name)) return undefined;
-    const paths = await this.#source.list(name);
-    if (!paths.some((path) => folderOf(path).includes(name))) {
-      this.#kept.delete(name);
-      return undefined;
-    }
-    const { definition, diagnostics } = await this.read(name);
-    if (definition !== undefined) return definition;
-    const errors = diagnostics.filter(({ severity }) => severity === "error").map(formatDiagnostic);
-    throw new PhasegateError("DEFINITION_INVALID", `the workflow ${name} is broken: ${errors.join("; ")}`, {
-      remedy: "Mend the files; `phasegate validate` shows every place.",
-      details: { workflowType: name, diagnostics: errors },
-    });
-  }
-
-  /** A workflow with its diagnostics, from the cache if nothing that it was read from has changed. */
-  async read(name: string): Promise<ReadRoutedWorkflow> {
-    const paths = await this.#source.list(name);
-    const kept = this.#kept.get(name);
-    if (kept !== undefined && (await this.#isCurrent(kept, paths))) return kept.read;
-    const texts = new Map<string, string | undefined>();
-    const source: TextSource = {
-      list: (folder) => this.#source.list(folder),
-      read: async (path) => {
-        const text = texts.has(path) ? texts.get(path) : await this.#source.read(path);
-        texts.set(path, text);
-        return text;
-      },
-    };
-    const read = await readRoutedWorkflow(name, source, this.#includeRoots);
-    const hasFailed = read.diagnostics.some(({ code }) => code === ("DEFINITION_UNREADABLE" satisfies DiagnosticCode));
-    // What has failed may work the next time.
-    if (!hasFailed) this.#kept.set(name, { paths, texts, read });
-    return read;
-  }
-
-  async #isCurrent(kept: Kept, paths: readonly string[]): Promise<boolean> {
-    if (paths.length !== kept.paths.length || paths.some((path, index) => path !== kept.paths[index])) return false;
-    const texts = await Promise.all([...kept.texts.keys()].map((path) => this.#source.read(path)));
-    return [...kept.texts.values()].every((text, index) => text === texts[index]);
-  }
-}
-
-/** The folder that a path says is a workflow, in a list of one. */
+/** Returns the workflow folder that a path belongs to, in a list of one. */
 function folderOf(path: string): string[] {
   const [name, second, third] = path.split("/");
   return name !== undefined && (second === "index.md" || (second === "steps" && third !== undefined)) ? [name] : [];

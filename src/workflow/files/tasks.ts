@@ -1,3 +1,4 @@
+/** Reads the tasks of a phase: those that the metadata lists, else the files `task-N-slug.md`. */
 import type { SourcePosition } from "../../errors.js";
 import { revisionOf } from "../json.js";
 import { readTitle } from "../markdown-facts.js";
@@ -6,21 +7,16 @@ import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";
 import type { TaskDefinition } from "../structure.js";
 import { checkedPath, type WorkflowFiles } from "./workflow-files.js";
-/** Where a phase's own files lie. */
+
+/** The folders of a phase's files. */
 export interface PhaseFolders {
   readonly files: WorkflowFiles;
   readonly report: Report;
-  /** `phases/N`, and the folder of the phase's text where that is another one. */
+  /** `phases/N`, and the folder of the phase's text if that is another one. */
   readonly folders: readonly string[];
 }
 
-interface TaskFile {
-  readonly number: number;
-  readonly slug: string;
-  readonly path: string;
-}
-
-/** A phase's tasks in ascending order: those that the metadata lists, else those that have files. */
+/** Returns the tasks of a phase in ascending order. */
 export function readTasks(phase: ObjectReader | undefined, where: PhaseFolders): TaskDefinition[] {
   const found = taskFiles(where);
   const listed = phase?.objects("tasks");
@@ -33,22 +29,13 @@ export function readTasks(phase: ObjectReader | undefined, where: PhaseFolders):
   return tasks.map(({ task }) => task).sort((a, b) => a.number - b.number);
 }
 
-/** A task and where its number stands. */
-interface PlacedTask {
-  readonly task: TaskDefinition;
-  readonly place: SourcePosition;
+interface TaskFile {
+  readonly number: number;
+  readonly slug: string;
+  readonly path: string;
 }
 
-function reportTaskTwice(tasks: readonly PlacedTask[], { folders, report }: PhaseFolders): void {
-  const seen = new Set<number>();
-  for (const { task, place } of tasks) {
-    const message = `there are two tasks ${task.number} in ${folders[0]}`;
-    if (seen.has(task.number)) report.error("TASK_DUPLICATE", place, message, "Give each task a number of its own.");
-    seen.add(task.number);
-  }
-}
-
-/** The files of a phase that are called `task-N-slug.md`. */
+/** Returns the files of a phase that are called `task-N-slug.md`. */
 function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
   return files.paths.flatMap((path) => {
     const cut = path.lastIndexOf("/");
@@ -58,18 +45,20 @@ function taskFiles({ files, folders }: PhaseFolders): TaskFile[] {
   });
 }
 
+/** A task and the position of its number. */
+interface PlacedTask {
+  readonly task: TaskDefinition;
+  readonly place: SourcePosition;
+}
+
 function foundTask({ number, slug, path }: TaskFile, { files }: PhaseFolders): PlacedTask {
   const text = files.text(path);
   const name = readTitle(text ?? "") ?? (slug || `Task ${number}`);
   return { task: { number, name, file: path, ...revision(text) }, place: { file: path } };
 }
 
-function warnUnlistedTasks(tasks: readonly PlacedTask[], found: readonly TaskFile[], report: Report): void {
-  const named = new Set(tasks.map(({ task }) => task.file));
-  for (const { path } of found.filter((file) => !named.has(file.path))) {
-    const hint = 'Add it to the phase\'s "tasks" in metadata.json, or delete it.';
-    report.warn("TASK_UNLISTED", { file: path }, "no task of the metadata has this file: nobody will see it", hint);
-  }
+function revision(text: string | undefined): { textRevision?: string } {
+  return text === undefined ? {} : { textRevision: revisionOf(text) };
 }
 
 function listedTask(task: ObjectReader, found: readonly TaskFile[], where: PhaseFolders): PlacedTask[] {
@@ -116,6 +105,19 @@ function missing(task: ObjectReader, key: string, message: string, meant: string
   where.report.error("TASK_FILE_MISSING", task.place(key), `${message} in ${folder}/`, hint);
 }
 
-function revision(text: string | undefined): { textRevision?: string } {
-  return text === undefined ? {} : { textRevision: revisionOf(text) };
+function warnUnlistedTasks(tasks: readonly PlacedTask[], found: readonly TaskFile[], report: Report): void {
+  const named = new Set(tasks.map(({ task }) => task.file));
+  for (const { path } of found.filter((file) => !named.has(file.path))) {
+    const hint = 'Add it to the phase\'s "tasks" in metadata.json, or delete it.';
+    report.warn("TASK_UNLISTED", { file: path }, "no task of the metadata has this file: nobody will see it", hint);
+  }
+}
+
+function reportTaskTwice(tasks: readonly PlacedTask[], { folders, report }: PhaseFolders): void {
+  const seen = new Set<number>();
+  for (const { task, place } of tasks) {
+    const message = `there are two tasks ${task.number} in ${folders[0]}`;
+    if (seen.has(task.number)) report.error("TASK_DUPLICATE", place, message, "Give each task a number of its own.");
+    seen.add(task.number);
+  }
 }

@@ -1,3 +1,7 @@
+/**
+ * The files of a workflow's folder: size and encoding checks, which names are gate files, and `TimedReads`, which keeps
+ * one slow or broken definition from holding up a list.
+ */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
 import { type Diagnostic, unreadable } from "../diagnostic.js";
@@ -5,28 +9,29 @@ import { HIDDEN, parseRelativePath } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import { linesOf } from "../positions.js";
 import type { Report } from "../report.js";
-/** The largest file of a definition, in bytes. */
+
+/** Maximum size of a file, in bytes. */
 export const FILE_MAX = 1024 * 1024;
 
-/** A text and where it lies in the workflow's folder. */
+/** The texts of a workflow's folder, by path. */
+export interface WorkflowFiles {
+  /** All paths, sorted, including those that could not be read. */
+  readonly paths: readonly string[];
+  /** Checks whether a file exists, readable or not. An unreadable one already has a diagnostic. */
+  has(path: string): boolean;
+  /** Returns a text without byte order mark. */
+  text(path: string): string | undefined;
+}
+
+/** A text and its path in the workflow's folder. */
 interface NamedText {
   readonly path: string;
   readonly text: string;
 }
 
-/** The texts of a workflow's folder, by path. */
-export interface WorkflowFiles {
-  /** All paths, sorted; those that could not be read, too. */
-  readonly paths: readonly string[];
-  /** Whether there is a file, readable or not: one that isn't has its diagnostic already. */
-  has(path: string): boolean;
-  /** A text without byte order mark. */
-  text(path: string): string | undefined;
-}
-
 /**
- * Takes the texts, and looks at each for what is wrong with files of any kind. `unreadable` says of
- * which files there is no text.
+ * Takes the texts and checks each for problems of any file: size, byte order mark, line ends. `unreadable` lists the
+ * files without a text.
  */
 export function takeFiles(
   files: readonly NamedText[],
@@ -40,68 +45,46 @@ export function takeFiles(
       report.error("FILE_TOO_LARGE", { file: path }, `the file is larger than ${FILE_MAX} bytes`, "Split it.");
       continue;
     }
-    lookAt(path, text, report);
+    checkText(path, text, report);
     texts.set(path, withoutMark(text));
   }
   return { paths: [...paths].sort(), has: (path) => paths.has(path), text: (path) => texts.get(path) };
 }
 
-/** A text without the byte order mark that some editors put before it. */
+/** Returns a text without the byte order mark that some editors put before it. */
 export function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-function isTooLarge(text: string): boolean {
-  // A character is one to three bytes: only those in between have to be counted.
-  return text.length > FILE_MAX || (text.length * 3 > FILE_MAX && utf8ToBytes(text).length > FILE_MAX);
-}
-
-function lookAt(file: string, text: string, report: Report): void {
-  if (text !== withoutMark(text)) {
-    const hint = "Save the file as UTF-8 without one.";
-    report.warn("BOM", { file, line: 1, column: 1 }, "the file begins with a byte order mark", hint);
-  }
-  const crlf = text.indexOf("\r\n");
-  if (crlf === -1) return;
-  const hint = "Save the file with line ends of one character (LF).";
-  report.warn("CRLF", linesOf(file, text)(crlf), "the file has Windows line ends (CRLF)", hint);
-}
-
-/** The names that a gate's file may have. */
+/** The names of gate files. */
 export const GATE_FILES = ["gate-definition.yaml", "gate-definition.yml"] as const;
 
-/** Whether a path ends in the name of a gate's file. */
+/** Checks whether a path ends in the name of a gate file. */
 export function isGateFile(path: string): boolean {
   return GATE_FILES.some((name) => path === name || path.endsWith(`/${name}`));
 }
 
-/** Whether a path is a gate's file in a folder that a reader takes for a phase's: `phases/01/`, `Phases/1/`. */
+/** Checks whether a path is a gate file in a folder that looks like a phase's: `phases/01/`, `Phases/1/`. */
 export function isInLikelyPhase(path: string): boolean {
   return isGateFile(path) && /^\s*phases?\s*\/[^/\p{N}]*\p{N}[^/]*\/[^/]+$/iu.test(path.replace(HIDDEN, ""));
 }
 
 /**
- * Whether a file or folder of this name was probably meant as a gate: `Gate-Definition.YAML`, `gate.json`,
- * `gate-definition.yaml.bak`, or the usual name with letters of another script. Where there is no gate file, none of these
- * may be passed over in silence.
+ * Checks whether a name was probably meant as a gate file: `Gate-Definition.YAML`, `gate.json`,
+ * `gate-definition.yaml.bak`, or the right name with letters of another script. If a phase has no gate file, such files
+ * must be reported.
  */
 export function looksLikeGate(written: string): boolean {
   const name = written.normalize("NFKC").replace(HIDDEN, "");
   if (GATE_FILES.some((usual) => isAlike(usual, name))) return true;
-  // Markdown is read as text: `task-3-write-gate-definitions.md` is a task.
+  // Markdown files are texts: `task-3-write-gate-definitions.md` is a task.
   if (/\.md$/i.test(name)) return /^gates?[^a-z]{0,2}def/i.test(name);
   const gate = name.search(/gate/i);
   if (gate !== -1 && /\.ya?ml/i.test(name.slice(gate))) return true;
   return /gates?[^a-z]{0,2}def|^gates?\.(?:json\w?|toml|txt)$/i.test(name);
 }
 
-/** Whether a name is another one, but for letters that aren't ASCII: a Cyrillic `а` is an `a` to whoever reads it. */
-function isAlike(usual: string, name: string): boolean {
-  const letters = [...name.toLowerCase()];
-  return letters.length === usual.length && letters.every((letter, at) => letter === usual[at] || letter > "\u007f");
-}
-
-/** A path that metadata gives, in a list of one; empty, with an error, if no path may look like that. */
+/** Returns a path from the metadata, in a list of one. Returns an empty list and reports an error if it is invalid. */
 export function checkedPath(path: string, reader: ObjectReader, key: string, report: Report): string[] {
   try {
     return [parseRelativePath(path)];
@@ -112,30 +95,31 @@ export function checkedPath(path: string, reader: ObjectReader, key: string, rep
   }
 }
 
-/** How long a list waits for one definition, in milliseconds: the others must not wait for it. */
-const READ_MS = 10_000;
-/**
- * The wait is counted in ticks. While one definition keeps the thread busy there are none, so that time is not counted
- * against the others, which could not be read meanwhile.
- */
-const TICK_MS = 100;
-/** How many definitions are read side by side: each may have a file open. */
+/** Number of definitions that are read at the same time: each may have a file open. */
 const AT_ONCE = 16;
 
+/** Maximum time that a list waits for one definition, in milliseconds. */
+const READ_MS = 10_000;
 /**
- * Reads definitions for a list, each on its own: one that throws, or is not read in time, is broken alone. One that came too
- * late is read on; until that has come to an end, nobody waits for it again.
+ * Length of a tick, in milliseconds. The wait is counted in ticks, so that time in which one definition blocks the
+ * thread is not counted against the others.
+ */
+const TICK_MS = 100;
+
+/**
+ * Reads definitions for a list, each on its own: one that throws, or takes too long, is broken alone. A late one is
+ * read to its end in the background; until then nothing waits for it again.
  */
 export class TimedReads<T> {
   readonly #late = new Map<string, Promise<unknown>>();
   readonly #broken: (name: string, diagnostic: Diagnostic) => T;
 
-  /** `broken` makes what stands in the list for a definition that can't be read. */
+  /** `broken` makes the list entry for a definition that can't be read. */
   constructor(broken: (name: string, diagnostic: Diagnostic) => T) {
     this.#broken = broken;
   }
 
-  /** Reads all of some names, some at once; what is undefined is left out. */
+  /** Reads all names, some at the same time. Undefined results are left out. */
   async all(names: readonly string[], read: (name: string) => Promise<T | undefined>): Promise<T[]> {
     const found: (T | undefined)[] = [];
     const left = names.entries();
@@ -146,10 +130,10 @@ export class TimedReads<T> {
     return found.filter((one) => one !== undefined);
   }
 
-  /** Reads one. Never throws, and takes no longer than a list waits. */
+  /** Reads one name. Never throws, and takes no longer than a list waits. */
   async one(name: string, read: (name: string) => Promise<T | undefined>): Promise<T | undefined> {
     if (this.#late.has(name)) return this.#broken(name, late());
-    // Also what throws before it gives a promise.
+    // The async function also catches what `read` throws synchronously.
     const reading = (async () => read(name))().catch((error: unknown) => this.#broken(name, unreadable(error)));
     let timer: ReturnType<typeof setInterval> | undefined;
     let ticks = 0;
@@ -168,6 +152,28 @@ export class TimedReads<T> {
       clearInterval(timer);
     }
   }
+}
+
+function isTooLarge(text: string): boolean {
+  // A character has one to three bytes, so only some texts have to be counted.
+  return text.length > FILE_MAX || (text.length * 3 > FILE_MAX && utf8ToBytes(text).length > FILE_MAX);
+}
+
+function checkText(file: string, text: string, report: Report): void {
+  if (text !== withoutMark(text)) {
+    const hint = "Save the file as UTF-8 without one.";
+    report.warn("BOM", { file, line: 1, column: 1 }, "the file begins with a byte order mark", hint);
+  }
+  const crlf = text.indexOf("\r\n");
+  if (crlf === -1) return;
+  const hint = "Save the file with line ends of one character (LF).";
+  report.warn("CRLF", linesOf(file, text)(crlf), "the file has Windows line ends (CRLF)", hint);
+}
+
+/** Checks whether a name equals another, except for letters outside ASCII: a Cyrillic `а` looks like an `a`. */
+function isAlike(usual: string, name: string): boolean {
+  const letters = [...name.toLowerCase()];
+  return letters.length === usual.length && letters.every((letter, at) => letter === usual[at] || letter > "\u007f");
 }
 
 function late(): Diagnostic {

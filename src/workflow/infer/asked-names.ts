@@ -1,48 +1,30 @@
-/** The names that a sentence asks for, each with the words that are about it. */
+/** Finds the names that a sentence asks for, each with the words about it. */
 import { TYPE_WORDS } from "../field-types.js";
 import { withoutAtEnd } from "../from-markdown.js";
 import { type Mark, type MarkedText, withoutCode } from "./inline-marks.js";
 import { isOptional, nameFrom } from "./requirement.js";
 import { isKnownValidator } from "./validators.js";
-/** A name, and what is said of it. */
+
+/** A name and the words about it. */
 export interface AskedName {
   readonly name: string;
-  /** What is said of it and of those that it stands in a row with. */
+  /** The words about the name and about those in the same list. */
   readonly words: string;
   readonly optional: boolean;
 }
 
-/** What is asked for. */
+/** The names of a sentence. */
 export interface AskedNames {
   readonly names: readonly AskedName[];
-  /** What is marked as a name is, and stands where none is expected. */
+  /** Words that are marked as names where no name is expected. */
   readonly passedOver: readonly string[];
-  /** Whether one of several would do, which no list of fields can say. */
+  /** True if one of several would do, which a list of fields can't express. */
   readonly isChoice: boolean;
 }
 
-interface Candidate {
-  readonly name: string;
-  readonly start: number;
-  readonly end: number;
-  readonly kind: Mark["kind"] | "word";
-}
-
-const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
-/** Names in plain words: `function_count`, not part of a path. */
-const SNAKE = /(?<![\w/.\\-])[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+(?![\w/\\-]|\.\w)/g;
-const LITERALS = new Set(["true", "false", "null", "none", "value", "lambda"]);
-/** Words that are marked to be stressed, not as names. */
-const STRESSED =
-  /^(?:all|every|each|both|must|not|no|never|only|at least|at most|non-?empty|required|optional|mandatory|always|and|or|exactly|complete|full|important|notes?|any|some|the|a|an|before|after|evidence|everything|nothing|\W*\d.*)[:.!]?$/i;
-/** What may stand between the comma before a name and the name. */
-const LEAD = /\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)$/i;
-/** Longer than any of those words. */
-const LEAD_MAX = 12;
-const SEPARATED = /(?:^|[,;:&+()•–—]|\s-|\band|\bplus|\bboth|\bwith|\bor)\s*$/i;
 const NEGATED = /\b(?:no|not|without|except|excluding|instead of|rather than|nor|never)\s+(?:(?:an?|the|any)\s+)?$/i;
 
-/** The names in a part of a text. `lead` is what stands before it and is about its first name, too. */
+/** Returns the names in a part of a text. `lead` is the text before it, which is also about the first name. */
 export function namesIn(text: MarkedText, lead: string, defined: ReadonlySet<string>): AskedNames {
   const searched = withoutCode(text);
   const all = candidates(text, searched, defined);
@@ -53,6 +35,22 @@ export function namesIn(text: MarkedText, lead: string, defined: ReadonlySet<str
   );
   return { names: described(asked, chosen, text, lead), passedOver, isChoice };
 }
+
+interface Candidate {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+  readonly kind: Mark["kind"] | "word";
+}
+
+const IDENTIFIER = /^[A-Za-z_][\w-]*$/;
+
+/** Words that are marked for emphasis, not as names. */
+const STRESSED =
+  /^(?:all|every|each|both|must|not|no|never|only|at least|at most|non-?empty|required|optional|mandatory|always|and|or|exactly|complete|full|important|notes?|any|some|the|a|an|before|after|evidence|everything|nothing|\W*\d.*)[:.!]?$/i;
+
+/** Names in plain words: `function_count`, but not parts of paths. */
+const SNAKE = /(?<![\w/.\\-])[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+(?![\w/\\-]|\.\w)/g;
 
 function candidates({ plain, marks }: MarkedText, searched: string, defined: ReadonlySet<string>): Candidate[] {
   const codes = marks
@@ -70,14 +68,18 @@ function candidates({ plain, marks }: MarkedText, searched: string, defined: Rea
   return [...codes, ...stressed, ...words].sort((one, other) => one.start - other.start);
 }
 
+const LITERALS = new Set(["true", "false", "null", "none", "value", "lambda"]);
+
 function isName(text: string, defined: ReadonlySet<string>): boolean {
   const isWord = TYPE_WORDS.has(text.toLowerCase()) || LITERALS.has(text.toLowerCase());
   return IDENTIFIER.test(text) && !isWord && !isKnownValidator(text, defined);
 }
 
+const SEPARATED = /(?:^|[,;:&+()•–—]|\s-|\band|\bplus|\bboth|\bwith|\bor)\s*$/i;
+
 /**
- * The first name may stand anywhere, all others only where a list goes on: "`count`, as printed by `ctags`"
- * asks for one. Stressed words are names only where nothing is named in code marks behind them.
+ * Chooses the names. The first may be anywhere, the others only where a list goes on: "`count`, as printed by `ctags`"
+ * asks for one. Emphasized words are names only if no code span follows.
  */
 function choose(all: readonly Candidate[], searched: string) {
   const hasCode = all.some(({ kind }) => kind === "code");
@@ -105,17 +107,33 @@ function choose(all: readonly Candidate[], searched: string) {
   return { chosen, passedOver };
 }
 
-/** Whether a bracket is open: what stands in it says something of the name before it. */
+/** Words that may stand between a comma and a name. */
+const LEAD = /\b(?:and|plus|also|with|an?|the|its|your|their|one|both|optionally|optional|as well as)$/i;
+/** Longer than any of those words. */
+const LEAD_MAX = 12;
+
+/** Returns where the words before a name begin, searching backwards word by word. */
+function leadStart(text: string): number {
+  let start = text.length;
+  for (let word = ""; ; start -= word.length) {
+    const end = withoutAtEnd(text.slice(0, start), ",").length;
+    const [lead] = LEAD.exec(text.slice(Math.max(0, end - LEAD_MAX), end)) ?? [];
+    if (lead === undefined) return start;
+    word = text.slice(end - lead.length, start);
+  }
+}
+
+/** Checks whether a bracket is open: its content is about the name before it. */
 function isBracketed(before: string): boolean {
   return before.lastIndexOf("(") > before.lastIndexOf(")");
 }
 
-/** Whether a name is all that stands between commas: then it was meant as a type or a validator. */
+/** Checks whether a name is alone between commas, and so is a type or a validator. */
 function isPart(before: string, after: string, name: string): boolean {
   return name.includes("_") && /[(,;]\s*$/.test(before) && /^\s*[),;]/.test(after);
 }
 
-/** Names in a row share what is said behind the last of them. */
+/** Adds the words after the last name of a list to all names of the list. */
 function described(
   asked: readonly Candidate[],
   chosen: readonly Candidate[],
@@ -150,24 +168,15 @@ function leadBefore(text: string): string {
   return text.slice(leadStart(text));
 }
 
-/** Where the words begin that stand before a name: from the end, word by word. */
-function leadStart(text: string): number {
-  let start = text.length;
-  for (let word = ""; ; start -= word.length) {
-    const end = withoutAtEnd(text.slice(0, start), ",").length;
-    const [lead] = LEAD.exec(text.slice(Math.max(0, end - LEAD_MAX), end)) ?? [];
-    if (lead === undefined) return start;
-    word = text.slice(end - lead.length, start);
-  }
-}
-
-/** A text from the first place on that a pattern fits. */
+/** Returns the rest of a text from the first match of a pattern. */
 function from(text: string, pattern: RegExp): string | undefined {
   const at = text.search(pattern);
   return at === -1 ? undefined : text.slice(at);
 }
 
-/** Of a row only the last one may be left out, unless the words are about all. */
+/**
+ * Checks whether words make a name optional. In a list only the last name is optional, unless the words are about all.
+ */
 function isOptionalBy(words: string, isLast: boolean): boolean {
   const isForAll = words
     .split(".")

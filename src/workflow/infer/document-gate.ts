@@ -1,3 +1,19 @@
+/**
+ * Reads the requirements of a gate from the text of a phase: from tables, from checkboxes below a gate's heading, and
+ * from sentences. Each name becomes one field, however often the text mentions it. This is the entry file of the
+ * folder.
+ *
+ * Rules that are decided in this folder:
+ * - sentences.ts: which sentences ask for evidence
+ * - items.ts: which list items ask, and warnings for passages that are not read
+ * - tables.ts: which tables ask, and what their columns mean
+ * - asked-names.ts: which words of a sentence are names
+ * - types.ts: which type the words about a name mean
+ * - validators.ts: which validators and comparisons words mean
+ * - requirement.ts: names made of text, and which requirements are optional
+ * - inline-marks.ts: marked words of a line
+ * - examples.ts: examples in the text, which headings belong to a gate, and whether the examples pass it
+ */
 import type { List, RootContent } from "mdast";
 import { isOfType, typeOfValue } from "../field-types.js";
 import { headingName } from "../from-markdown.js";
@@ -19,14 +35,15 @@ import { itemFindings, longFindings, unreadFindings } from "./items.js";
 import type { Reading } from "./requirement.js";
 import { askingOf, linesOf, type NumberedLine, sentenceFindings, sentencesOf } from "./sentences.js";
 import { tableFindings, tableIn } from "./tables.js";
-/** A phase's text as a gate. */
+
+/** The gate of a phase as its text describes it. */
 export interface DocumentGate extends Found {
   readonly examples: readonly EvidenceExample[];
 }
 
 /**
- * What a phase's text asks for, with the values that it shows. `defined` are the names of validators that the
- * gate defines itself. Never throws.
+ * Returns the requirements of a text, with its examples. `defined` has the names of validators that the gate defines
+ * itself. Never throws.
  */
 export async function readRequirements(text: string, defined: ReadonlySet<string> = new Set()): Promise<DocumentGate> {
   const found = findRequirements(text, defined);
@@ -35,30 +52,9 @@ export async function readRequirements(text: string, defined: ReadonlySet<string
   return { ...found, requirements: found.requirements.map((one) => withExample(one, examples)), examples };
 }
 
-/** Of a type that nothing but a guess speaks for an example knows better. */
-function withExample(requirement: Requirement, examples: readonly EvidenceExample[]): Requirement {
-  const { field, certainty, validators } = requirement;
-  const example = valueIn(examples, field.name);
-  if (example === undefined) return requirement;
-  if (isOfType(example, field.type)) return { ...requirement, field: { ...field, example } };
-  const type = typeOfValue(example);
-  // A validator was chosen for the guessed type; without it the gate would ask for less.
-  if (certainty === "sure" || type === undefined || validators.length > 0) return requirement;
-  return { ...requirement, field: { ...field, type, example }, typed: true };
-}
-
-function valueIn(examples: readonly EvidenceExample[], name: string): JsonValue | undefined {
-  for (const { values } of examples) {
-    if (values !== undefined && Object.hasOwn(values, name)) return values[name];
-  }
-  return undefined;
-}
-
-/** What a phase's text asks for as evidence: in tables, in checkboxes below a gate's heading, in sentences. */
-
 /**
- * The requirements of a text, each name once, in their order, and what asks and can't be read. `defined` are
- * the names of validators that the gate defines itself. Never throws.
+ * Returns the requirements of a text in order, each name once, and what can't be read. `defined` has the names of
+ * validators that the gate defines itself. Never throws.
  */
 export function findRequirements(text: string, defined: ReadonlySet<string> = new Set()): Found {
   const source = withoutFrontMatter(text);
@@ -71,7 +67,44 @@ export function findRequirements(text: string, defined: ReadonlySet<string> = ne
   return mergeRequirements([...findings, ...unreadFindings(source, sections)]);
 }
 
-/** What stands before the text is about the file; blanked out, so that places stay what they are. */
+/**
+ * Returns a gate as the text of a gate file, which gives the same gate when it is read. Guesses are listed at its top,
+ * for people to review.
+ */
+export async function gateFileText(gate: FieldGate, inferred: readonly InferredRequirement[]): Promise<string> {
+  const yaml = await import("yaml");
+  const { strict, allowOverride, fields, rules = [], verify = [], approval, reveal } = gate;
+  const content = {
+    checkpoint: { strict, allow_override: allowOverride },
+    evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldOf(field, verify)])),
+    ...listed("cross_field_validation", rules.map(crossOf)),
+    ...listed("verify", verify.filter(({ field }) => field === undefined).map(checkOf)),
+    ...(approval === undefined ? {} : { approval }),
+    ...(reveal === undefined ? {} : { reveal }),
+  };
+  return [...headOf(inferred), "", yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })].join("\n");
+}
+
+/** Takes the type from an example, if the type is only a guess. */
+function withExample(requirement: Requirement, examples: readonly EvidenceExample[]): Requirement {
+  const { field, certainty, validators } = requirement;
+  const example = valueIn(examples, field.name);
+  if (example === undefined) return requirement;
+  if (isOfType(example, field.type)) return { ...requirement, field: { ...field, example } };
+  const type = typeOfValue(example);
+  // A validator was chosen for the guessed type; dropping it would weaken the gate.
+  if (certainty === "sure" || type === undefined || validators.length > 0) return requirement;
+  return { ...requirement, field: { ...field, type, example }, typed: true };
+}
+
+function valueIn(examples: readonly EvidenceExample[], name: string): JsonValue | undefined {
+  for (const { values } of examples) {
+    if (values !== undefined && Object.hasOwn(values, name)) return values[name];
+  }
+  return undefined;
+}
+
+/** Blanks out the front matter, so that positions stay the same. */
 function withoutFrontMatter(text: string): string {
   const source = text.startsWith("\uFEFF") ? ` ${text.slice(1)}`.replace(/^ (?=#|-|\|)/, "") : text;
   return source.replace(/^---[ \t]*\r?\n(?:[\s\S]*?\r?\n)??---[ \t]*(?=\r?\n|$)/, (front) =>
@@ -79,7 +112,7 @@ function withoutFrontMatter(text: string): string {
   );
 }
 
-/** A heading can ask as a sentence does. */
+/** Returns the requirements in a heading, which can ask like a sentence. */
 function headingFindings({ written, line, depth }: Section, reading: Reading): Finding[] {
   if (depth === 0) return [];
   const [sentence] = sentencesOf([{ text: written, line, column: 1 }]);
@@ -88,7 +121,7 @@ function headingFindings({ written, line, depth }: Section, reading: Reading): F
   return sentenceFindings(sentence, { ...reading, inGate: false });
 }
 
-/** The requirements of blocks that stand side by side. A sentence that only announces them is about the next block. */
+/** Returns the requirements of adjacent blocks. A sentence that only announces requirements is about the next block. */
 function blocksFindings(blocks: readonly RootContent[], reading: Reading): Finding[] {
   let { inGate } = reading;
   let asked: Reading["asked"];
@@ -109,18 +142,9 @@ function blocksFindings(blocks: readonly RootContent[], reading: Reading): Findi
   });
 }
 
-/** Whether what follows a label is a gate's. One in bold ends what an earlier one began. */
+/** Checks whether the text after a label belongs to a gate. A label in bold ends an earlier one. */
 function gateAfter({ text, isBold }: Label, before: boolean, outside: boolean): boolean {
   return gateHeadingIn(headingName(text)) || (isBold ? outside : before);
-}
-
-/** How the list or table after a paragraph is asked for; undefined if nothing announces it. */
-function announces(lines: readonly NumberedLine[]): Reading["asked"] {
-  if (tableIn(lines) !== undefined) return undefined;
-  const last = sentencesOf(lines).at(-1);
-  const asking = last === undefined ? undefined : askingOf(last, true);
-  if (asking?.introduces !== true || /\bexamples?\b/i.test(last?.plain ?? "")) return undefined;
-  return asking.kind;
 }
 
 function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, next: RootContent | undefined): Finding[] {
@@ -140,6 +164,15 @@ function paragraphFindings(lines: readonly NumberedLine[], reading: Reading, nex
   return [...found, unclear(last, "this announces what is required, and no list follows", hint)];
 }
 
+/** Returns how the list or table after a paragraph is asked for; undefined if the paragraph doesn't announce it. */
+function announces(lines: readonly NumberedLine[]): Reading["asked"] {
+  if (tableIn(lines) !== undefined) return undefined;
+  const last = sentencesOf(lines).at(-1);
+  const asking = last === undefined ? undefined : askingOf(last, true);
+  if (asking?.introduces !== true || /\bexamples?\b/i.test(last?.plain ?? "")) return undefined;
+  return asking.kind;
+}
+
 function listFindings(list: List, reading: Reading): Finding[] {
   return list.children.flatMap(({ children }) => {
     const [first, ...rest] = children;
@@ -155,9 +188,7 @@ function listFindings(list: List, reading: Reading): Finding[] {
   });
 }
 
-/** One field for each name, however often a text speaks of it. */
-
-/** Brings findings together. What a later place asks for is added to what an earlier one does. */
+/** Merges findings by name. A later place adds to an earlier one. */
 function mergeRequirements(findings: readonly Finding[]): Found {
   const requirements = new Map<string, Requirement>();
   const numbers = new Map<string, number>();
@@ -177,24 +208,13 @@ function mergeRequirements(findings: readonly Finding[]): Found {
   return { requirements: [...requirements.values()], faults: faults.sort(byPlace) };
 }
 
-function byPlace(one: RequirementFault, other: RequirementFault): number {
-  return one.line - other.line || one.column - other.column;
-}
-
-/** Two checkboxes may read alike, and are two claims; what is named twice is one field. */
+/**
+ * Checks whether two requirements are one field. Two checkboxes with the same text are two claims; the same name is one
+ * field.
+ */
 function isSame(known: Requirement, { named, field }: Requirement): boolean {
   if (named) return known.named || known.field.type === "boolean";
   return known.named && known.field.type === field.type;
-}
-
-/** `numbers` remembers where to go on, so that many boxes that read alike take linear time. */
-function freeName(name: string, taken: ReadonlyMap<string, Requirement>, numbers: Map<string, number>): string {
-  const isFree = (candidate: string) => !taken.has(candidate) && !RESERVED.has(candidate);
-  if (isFree(name)) return name;
-  for (let number = numbers.get(name) ?? 2; ; number += 1) {
-    numbers.set(name, number + 1);
-    if (isFree(`${name}_${number}`)) return `${name}_${number}`;
-  }
 }
 
 function merged(known: Requirement, again: Requirement): Requirement {
@@ -208,18 +228,18 @@ function merged(known: Requirement, again: Requirement): Requirement {
   };
 }
 
-/** Whether a later place knows better of which type a field is, and what an earlier one asks goes with it. */
+/** Checks whether a later place knows the type better, and the validators of the earlier one fit it. */
 function takesType(known: Requirement, again: Requirement): boolean {
   return !known.typed && again.typed && (known.validators.length === 0 || fits(again.field.type, known.field.type));
 }
 
-/** Whether what is asked of one type can be asked of another. */
+/** Checks whether validators of one type also fit another. */
 function fits(type: FieldType, other: FieldType): boolean {
   const isNumber = (one: FieldType) => one === "integer" || one === "number";
   return type === other || (isNumber(type) && isNumber(other));
 }
 
-/** What a later place says that doesn't go with an earlier one. */
+/** Returns warnings where a later place contradicts an earlier one. */
 function differences(known: Requirement, again: Requirement): RequirementFault[] {
   const { name, required } = known.field;
   const takes = takesType(known, again);
@@ -238,31 +258,18 @@ function differences(known: Requirement, again: Requirement): RequirementFault[]
   return parts.map((part) => ({ ...unclear(again, `${name} is ${part}`, hint), code: "REQUIREMENT_DIFFERS" }));
 }
 
-/**
- * A gate as a gate file, which read again gives the same gate. What was guessed is named at its top, for
- * people to look over.
- */
-export async function gateFileText(gate: FieldGate, inferred: readonly InferredRequirement[]): Promise<string> {
-  const yaml = await import("yaml");
-  const { strict, allowOverride, fields, rules = [], verify = [], approval, reveal } = gate;
-  const content = {
-    checkpoint: { strict, allow_override: allowOverride },
-    evidence_schema: Object.fromEntries(fields.map((field) => [field.name, fieldOf(field, verify)])),
-    ...listed("cross_field_validation", rules.map(crossOf)),
-    ...listed("verify", verify.filter(({ field }) => field === undefined).map(checkOf)),
-    ...(approval === undefined ? {} : { approval }),
-    ...(reveal === undefined ? {} : { reveal }),
-  };
-  return [...headOf(inferred), "", yaml.stringify(content, { lineWidth: 0, aliasDuplicateObjects: false })].join("\n");
+/** Returns a free name. `numbers` remembers the last suffix, so that many equal checkboxes take linear time. */
+function freeName(name: string, taken: ReadonlyMap<string, Requirement>, numbers: Map<string, number>): string {
+  const isFree = (candidate: string) => !taken.has(candidate) && !RESERVED.has(candidate);
+  if (isFree(name)) return name;
+  for (let number = numbers.get(name) ?? 2; ; number += 1) {
+    numbers.set(name, number + 1);
+    if (isFree(`${name}_${number}`)) return `${name}_${number}`;
+  }
 }
 
-function headOf(inferred: readonly InferredRequirement[]): string[] {
-  const file = inferred[0]?.file ?? "the phase's text";
-  const guesses = inferred.filter(({ certainty }) => certainty === "guess");
-  return [
-    `# Read out of ${file} by "phasegate gate freeze". From now on this file counts, not the text.`,
-    ...guesses.map(({ name, type, line }) => `# Guessed from line ${line}: ${name}, ${type}. Is it meant so?`),
-  ];
+function byPlace(one: RequirementFault, other: RequirementFault): number {
+  return one.line - other.line || one.column - other.column;
 }
 
 function fieldOf(
@@ -284,16 +291,25 @@ function fieldOf(
   };
 }
 
-function crossOf({ source, message }: RuleDefinition): JsonValue {
-  return { rule: source, ...(message === undefined ? {} : { error_message: message }) };
+function listed<K extends string>(key: K, list: readonly JsonValue[]): { [P in K]?: JsonValue } {
+  const entry: { [P in K]?: JsonValue } = {};
+  if (list.length > 0) entry[key] = [...list];
+  return entry;
 }
 
 function checkOf({ verifier, params }: VerifyDefinition): JsonObject {
   return { verifier, ...params };
 }
 
-function listed<K extends string>(key: K, list: readonly JsonValue[]): { [P in K]?: JsonValue } {
-  const entry: { [P in K]?: JsonValue } = {};
-  if (list.length > 0) entry[key] = [...list];
-  return entry;
+function crossOf({ source, message }: RuleDefinition): JsonValue {
+  return { rule: source, ...(message === undefined ? {} : { error_message: message }) };
+}
+
+function headOf(inferred: readonly InferredRequirement[]): string[] {
+  const file = inferred[0]?.file ?? "the phase's text";
+  const guesses = inferred.filter(({ certainty }) => certainty === "guess");
+  return [
+    `# Read out of ${file} by "phasegate gate freeze". From now on this file counts, not the text.`,
+    ...guesses.map(({ name, type, line }) => `# Guessed from line ${line}: ${name}, ${type}. Is it meant so?`),
+  ];
 }

@@ -1,5 +1,8 @@
-/** Whether the examples in a phase's text would pass the gate that is read out of it. */
-
+/**
+ * Examples of evidence in the text of a phase: finds the code fences that show one, and checks them against the gate
+ * read from the same text. Also decides which headings, and which bold lines in place of headings, begin the
+ * requirements of a gate.
+ */
 import type { Code, RootContent } from "mdast";
 import { EvidenceValue, ruleParams, ruleValue, SessionValue } from "../../rules/compile.js";
 import { loadRuleLanguage } from "../../rules/language.js";
@@ -19,12 +22,13 @@ import type { NumberedLine } from "./sentences.js";
 
 type Gate = Pick<FieldGate, "fields" | "rules">;
 
-/** Rules see what isn't there before a session is. */
-const ABSENT = /\b(?:artifacts|session|plan)\b/;
-/** Rules on an example as large as this are left to the gate, which bounds them, in characters. */
-const RUN_MAX = 8192;
+/** A code fence with evidence. */
+export interface EvidenceExample extends Place {
+  /** The values; undefined if they can't be read. */
+  readonly values?: JsonObject;
+}
 
-/** What an example shows that the gate wouldn't take, as warnings; and the names of fields that it shows wrongly. */
+/** Returns a warning for each example that the gate would refuse, and the names of the fields with wrong examples. */
 export async function checkExamples(
   gate: Gate,
   examples: readonly EvidenceExample[],
@@ -47,8 +51,51 @@ export async function checkExamples(
   return { faults: [...faults, refused(first, `the example would not pass: it has no ${names}`)], wrong };
 }
 
-function holds({ values = {} }: EvidenceExample, name: string): boolean {
-  return Object.hasOwn(values, name) && values[name] !== null;
+/** Returns the examples of a text: code fences that name a field of its gate, in order. Never throws. */
+export async function findExamples(
+  text: string,
+  requirements: readonly Requirement[],
+): Promise<readonly EvidenceExample[]> {
+  const names = new Set(requirements.map(({ field }) => field.name));
+  const fences = sectionsFor(sectionsOf(text), requirements).flatMap(({ blocks }) => blocks.flatMap(fencesIn));
+  const examples = await Promise.all(fences.map((fence) => exampleIn(fence, names)));
+  return examples.flatMap((example) => example ?? []);
+}
+
+const GATE = /validation[ -]gate|checkpoint|(?:completion|exit) criteria|\bevidence\b/;
+/** Headings about work or examples, not requirements. */
+const NO_GATE = /^(?:task|step)\b|\bexamples?\b/;
+
+/** Checks whether a heading begins a gate. */
+export function gateHeadingIn(name: string): boolean {
+  return GATE.test(name) && !NO_GATE.test(name);
+}
+
+/** Returns for each section whether it is below a gate's heading. */
+export function gatesAmong(sections: readonly Section[]): boolean[] {
+  let depth = Number.POSITIVE_INFINITY;
+  return sections.map((section) => {
+    const name = headingName(section.heading);
+    if (section.depth > depth) return !NO_GATE.test(name);
+    const isGate = gateHeadingIn(name);
+    depth = isGate ? section.depth : Number.POSITIVE_INFINITY;
+    return isGate;
+  });
+}
+
+/** A line in place of a heading. */
+export interface Label {
+  readonly text: string;
+  readonly isBold: boolean;
+}
+
+/** Returns the label if a paragraph is a label alone: `**Checkpoint**`, `Evidence:`. */
+export function labelOf([first, ...others]: readonly NumberedLine[]): Label | undefined {
+  if (first === undefined || others.length > 0) return undefined;
+  const [, bold, plain] =
+    /^\s*(?:(?:\*\*|__)([^*_]{1,80})(?:\*\*|__):?|((?:[\w-]+ ){0,4}[\w-]+):)\s*$/.exec(first.text) ?? [];
+  const text = bold ?? plain;
+  return text === undefined ? undefined : { text, isBold: bold !== undefined };
 }
 
 function refused({ line, column }: Place, message: string): RequirementFault {
@@ -77,17 +124,12 @@ function isBlank(value: JsonValue): boolean {
   return typeof value === "string" && visibleText(value) === "";
 }
 
-function betweenProblems(
-  { fields, rules = [] }: Gate,
-  values: JsonObject,
-  compiler: RuleCompiler | undefined,
-): Problem[] {
-  const isWhole = fields.every(({ name, required }) => !required || Object.hasOwn(values, name));
-  const failed = isWhole ? rules.filter((rule) => !isFulfilled(rule, fields, values, compiler)) : [];
-  return failed.map(({ source }) => ({ name: "", text: `the example would not pass: ${source} doesn't hold` }));
-}
+/** Rules can use these only in a session. */
+const ABSENT = /\b(?:artifacts|session|plan)\b/;
+/** Maximum size of an example that rules run on, in characters: the gate bounds larger ones. */
+const RUN_MAX = 8192;
 
-/** Whether a rule holds; so does one that can't be run here. */
+/** Checks whether a rule holds. A rule that can't run here counts as fulfilled. */
 function isFulfilled(
   { cel, params = {} }: RuleDefinition,
   about: FieldDefinition | readonly FieldDefinition[],
@@ -98,7 +140,7 @@ function isFulfilled(
   const compiled = compiler?.compile(cel, field === undefined ? { params } : { value: field.type, params });
   if (compiled?.ok !== true || ABSENT.test(cel) || JSON.stringify(values).length > RUN_MAX) return true;
   const fields = "type" in about ? [about] : about;
-  // A rule of one field may look at others, which the example may not show.
+  // A rule of one field may use others, which the example may lack.
   if (field !== undefined && /\bevidence\b/.test(cel)) return true;
   const given = new EvidenceValue(
     fields.flatMap(({ name, type }) =>
@@ -117,36 +159,26 @@ function isFulfilled(
   try {
     return compiled.run(variables) === true;
   } catch {
-    // The gate takes a rule that can't be worked out for one that doesn't hold, and so does this.
+    // A gate refuses when a rule can't be evaluated, and so does this check.
     return false;
   }
 }
 
-/** Evidence as a phase's text shows it: in code fences below the headings of requirements, evidence or examples. */
-
-const LANGUAGES = new Set(["json", "jsonc", "json5", "yaml", "yml", "python", "py", ""]);
-
-/** A name that something is given to. */
-const NAMED = /(?<=^|[\s{,"'])([A-Za-z_][\w-]*)["']?\s*[:=]/g;
-
-/** A fence with evidence in it. */
-export interface EvidenceExample extends Place {
-  /** Undefined where it can't be read. */
-  readonly values?: JsonObject;
+function betweenProblems(
+  { fields, rules = [] }: Gate,
+  values: JsonObject,
+  compiler: RuleCompiler | undefined,
+): Problem[] {
+  const isWhole = fields.every(({ name, required }) => !required || Object.hasOwn(values, name));
+  const failed = isWhole ? rules.filter((rule) => !isFulfilled(rule, fields, values, compiler)) : [];
+  return failed.map(({ source }) => ({ name: "", text: `the example would not pass: ${source} doesn't hold` }));
 }
 
-/** The examples of a text: fences that name a field of its gate, in their order. Never throws. */
-export async function findExamples(
-  text: string,
-  requirements: readonly Requirement[],
-): Promise<readonly EvidenceExample[]> {
-  const names = new Set(requirements.map(({ field }) => field.name));
-  const fences = sectionsFor(sectionsOf(text), requirements).flatMap(({ blocks }) => blocks.flatMap(fencesIn));
-  const examples = await Promise.all(fences.map((fence) => exampleIn(fence, names)));
-  return examples.flatMap((example) => example ?? []);
+function holds({ values = {} }: EvidenceExample, name: string): boolean {
+  return Object.hasOwn(values, name) && values[name] !== null;
 }
 
-/** The sections of evidence and of examples, those below a gate's heading, and those that ask for something. */
+/** Returns the sections about evidence and examples, those below a gate's heading, and those with requirements. */
 function sectionsFor(sections: readonly Section[], requirements: readonly Requirement[]): readonly Section[] {
   const gates = gatesAmong(sections);
   return sections.filter(({ heading, line }, index) => {
@@ -156,10 +188,15 @@ function sectionsFor(sections: readonly Section[], requirements: readonly Requir
   });
 }
 
+const LANGUAGES = new Set(["json", "jsonc", "json5", "yaml", "yml", "python", "py", ""]);
+
 function fencesIn(block: RootContent): Code[] {
   if (block.type === "code") return LANGUAGES.has(block.lang?.toLowerCase() ?? "") ? [block] : [];
   return "children" in block ? block.children.flatMap(fencesIn) : [];
 }
+
+/** A name with a value. */
+const NAMED = /(?<=^|[\s{,"'])([A-Za-z_][\w-]*)["']?\s*[:=]/g;
 
 async function exampleIn(fence: Code, names: ReadonlySet<string>): Promise<EvidenceExample | undefined> {
   const { line = 1, column = 1 } = fence.position?.start ?? {};
@@ -179,11 +216,7 @@ async function exampleValue(text: string, language: string): Promise<JsonValue |
   return fromPython(bare) ?? (/^py/.test(language) ? undefined : await fromYaml(bare));
 }
 
-async function fromYaml(text: string): Promise<JsonValue | undefined> {
-  return (await readYaml("", text, createReport()))?.value;
-}
-
-/** A dict, or a name that one is given to. JSON without true, false and null is one, too. */
+/** Returns the value of a Python dict, or of a variable with one. JSON without true, false and null is also Python. */
 function fromPython(text: string): JsonValue | undefined {
   try {
     return plainValue(parsePython(text.replace(/^\s*[A-Za-z_]\w*\s*=\s*(?=\{)/, "")));
@@ -202,40 +235,6 @@ function plainValue(node: PythonNode): JsonValue {
   return Object.fromEntries(node.entries.map(([key, value]) => [String(plainValue(key)), plainValue(value)]));
 }
 
-/** Which headings, and which lines in bold that stand for one, say that a gate's requirements follow. */
-
-const GATE = /validation[ -]gate|checkpoint|(?:completion|exit) criteria|\bevidence\b/;
-/** Headings of what is done, or shown, not of what is asked. */
-const NO_GATE = /^(?:task|step)\b|\bexamples?\b/;
-
-/** Whether a heading's name is a gate's. */
-export function gateHeadingIn(name: string): boolean {
-  return GATE.test(name) && !NO_GATE.test(name);
-}
-
-/** For each section whether it stands below a gate's heading. */
-export function gatesAmong(sections: readonly Section[]): boolean[] {
-  let depth = Number.POSITIVE_INFINITY;
-  return sections.map((section) => {
-    const name = headingName(section.heading);
-    if (section.depth > depth) return !NO_GATE.test(name);
-    const isGate = gateHeadingIn(name);
-    depth = isGate ? section.depth : Number.POSITIVE_INFINITY;
-    return isGate;
-  });
-}
-
-/** A line that stands for a heading. */
-export interface Label {
-  readonly text: string;
-  readonly isBold: boolean;
-}
-
-/** A paragraph that is a label alone: `**Checkpoint**`, `Evidence:`. */
-export function labelOf([first, ...others]: readonly NumberedLine[]): Label | undefined {
-  if (first === undefined || others.length > 0) return undefined;
-  const [, bold, plain] =
-    /^\s*(?:(?:\*\*|__)([^*_]{1,80})(?:\*\*|__):?|((?:[\w-]+ ){0,4}[\w-]+):)\s*$/.exec(first.text) ?? [];
-  const text = bold ?? plain;
-  return text === undefined ? undefined : { text, isBold: bold !== undefined };
+async function fromYaml(text: string): Promise<JsonValue | undefined> {
+  return (await readYaml("", text, createReport()))?.value;
 }

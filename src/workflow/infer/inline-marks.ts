@@ -1,31 +1,20 @@
-/** A line's words and what is marked among them, in one pass: parsers take quadratic time over unclosed marks. */
+/** Reads the inline marks of a line in one pass: parsers take quadratic time over unclosed marks. */
 
-/** A part of a text that is marked. */
+/** A marked part of a text. */
 export interface Mark {
   readonly kind: "code" | "strong" | "emphasis";
   readonly text: string;
-  /** Where its words stand in `plain`. */
+  /** The position of its words in `plain`. */
   readonly start: number;
   readonly end: number;
 }
 
-/** A text as people see it, as long as its marks say. */
+/** A text without its marks, and the marks. */
 export interface MarkedText {
   readonly plain: string;
-  /** In their order; none lies in another. */
+  /** The marks in order; none is inside another. */
   readonly marks: readonly Mark[];
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&gt;": ">",
-  "&lt;": "<",
-  "&amp;": "&",
-  "&quot;": '"',
-  "&#39;": "'",
-  "&nbsp;": " ",
-  "&ge;": "≥",
-  "&le;": "≤",
-};
 
 interface Opened {
   readonly sign: string;
@@ -58,7 +47,42 @@ export function readMarks(text: string): MarkedText {
   return { plain, marks: outermost(marks) };
 }
 
-/** Without comments and links' addresses, and with HTML's marks as Markdown's. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&gt;": ">",
+  "&lt;": "<",
+  "&amp;": "&",
+  "&quot;": '"',
+  "&#39;": "'",
+  "&nbsp;": " ",
+  "&ge;": "≥",
+  "&le;": "≤",
+};
+
+/** Returns a text with its entities decoded. */
+export function decoded(text: string): string {
+  return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
+}
+
+/** Returns a text of the same length with its code spans blanked out. */
+export function withoutCode({ plain, marks }: MarkedText): string {
+  let text = plain;
+  for (const { kind, start, end } of marks) {
+    if (kind === "code") text = text.slice(0, start) + "\uFFFC".repeat(end - start) + text.slice(end);
+  }
+  return text;
+}
+
+/** Returns a part of a marked text. */
+export function partOf({ plain, marks }: MarkedText, start: number, end: number): MarkedText {
+  return {
+    plain: plain.slice(start, end),
+    marks: marks
+      .filter((mark) => mark.start >= start && mark.end <= end)
+      .map((mark) => ({ ...mark, start: mark.start - start, end: mark.end - start })),
+  };
+}
+
+/** Removes comments and addresses of links, and turns marks of HTML into those of Markdown. */
 function simplified(text: string): string {
   return withoutComments(text)
     .replace(/<\/?code>/gi, "`")
@@ -67,7 +91,7 @@ function simplified(text: string): string {
     .replace(/!?\[([^[\]\n]+)\](?:\([^()\n]*\)|\[[^[\]\n]*\])/g, "$1");
 }
 
-/** A text without its comments; their line ends stay. */
+/** Returns a text without its comments; their line ends stay. */
 function withoutComments(text: string): string {
   const parts: string[] = [];
   let from = 0;
@@ -80,11 +104,6 @@ function withoutComments(text: string): string {
   return parts.join("") + text.slice(from);
 }
 
-/** A text with its entities as the characters that they stand for. */
-export function decoded(text: string): string {
-  return text.replace(/&[a-z#0-9]{2,5};/g, (entity) => ENTITIES[entity] ?? entity);
-}
-
 function codeAt(source: string, at: number): { readonly text: string; readonly end: number } | undefined {
   if (source[at] !== "`") return undefined;
   const fence = /^`+/.exec(source.slice(at, at + 8))?.[0] ?? "`";
@@ -94,7 +113,7 @@ function codeAt(source: string, at: number): { readonly text: string; readonly e
   return { text: source.slice(start, end).trim(), end: end + fence.length };
 }
 
-/** Whether a sign marks something: it touches what it marks, and an underscore stands at the border of a word. */
+/** Checks whether a sign is a mark: it touches the marked text, and an underscore is at the border of a word. */
 function isDelimiter(source: string, at: number, sign: string, opened: readonly Opened[]): boolean {
   const before = source[at - 1] ?? " ";
   const after = source[at + sign.length] ?? " ";
@@ -102,6 +121,14 @@ function isDelimiter(source: string, at: number, sign: string, opened: readonly 
   if (opened.some((open) => open.sign === sign)) return !/\s/.test(before) && !(sign[0] === "_" && isWordy(after));
   if (/\s/.test(after) || (sign[0] === "_" && isWordy(before))) return false;
   return source.includes(sign, at + sign.length + 1);
+}
+
+function character(source: string, at: number): readonly [taken: number, shown: string] {
+  const character = source[at] ?? "";
+  if (character === "\\" && /[!-/:-@[-`{-~]/.test(source[at + 1] ?? "")) return [2, source[at + 1] ?? ""];
+  const entity = character === "&" ? (/^&[a-z#0-9]{2,5};/.exec(source.slice(at, at + 8))?.[0] ?? "") : "";
+  const decoded = ENTITIES[entity];
+  return decoded === undefined ? [1, character] : [entity.length, decoded];
 }
 
 function toggle(sign: string, plain: string, opened: Opened[], marks: Mark[]): void {
@@ -116,15 +143,7 @@ function toggle(sign: string, plain: string, opened: Opened[], marks: Mark[]): v
   marks.push({ kind: sign.length === 2 ? "strong" : "emphasis", text, start: open.start, end: plain.length });
 }
 
-function character(source: string, at: number): readonly [taken: number, shown: string] {
-  const character = source[at] ?? "";
-  if (character === "\\" && /[!-/:-@[-`{-~]/.test(source[at + 1] ?? "")) return [2, source[at + 1] ?? ""];
-  const entity = character === "&" ? (/^&[a-z#0-9]{2,5};/.exec(source.slice(at, at + 8))?.[0] ?? "") : "";
-  const decoded = ENTITIES[entity];
-  return decoded === undefined ? [1, character] : [entity.length, decoded];
-}
-
-/** Marks in their order. Of those that lie in each other code counts, else the outer one. */
+/** Returns marks in order. Of nested marks, code wins, else the outer one. */
 function outermost(marks: readonly Mark[]): Mark[] {
   const codes = marks.filter(({ kind }) => kind === "code");
   const holds = (outer: Mark, inner: Mark) => outer !== inner && outer.start <= inner.start && inner.end <= outer.end;
@@ -132,23 +151,4 @@ function outermost(marks: readonly Mark[]): Mark[] {
     .filter((mark) => mark.kind === "code" || !codes.some((code) => holds(mark, code)))
     .filter((mark) => mark.kind !== "emphasis" || !marks.some((other) => other.kind === "strong" && holds(other, mark)))
     .sort((one, other) => one.start - other.start);
-}
-
-/** A text with what is in code marks blanked out, so that no word in it counts; of the same length. */
-export function withoutCode({ plain, marks }: MarkedText): string {
-  let text = plain;
-  for (const { kind, start, end } of marks) {
-    if (kind === "code") text = text.slice(0, start) + "\uFFFC".repeat(end - start) + text.slice(end);
-  }
-  return text;
-}
-
-/** A part of a marked text. */
-export function partOf({ plain, marks }: MarkedText, start: number, end: number): MarkedText {
-  return {
-    plain: plain.slice(start, end),
-    marks: marks
-      .filter((mark) => mark.start >= start && mark.end <= end)
-      .map((mark) => ({ ...mark, start: mark.start - start, end: mark.end - start })),
-  };
 }

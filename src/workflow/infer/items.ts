@@ -1,5 +1,7 @@
-/** Items of lists: claims with a checkbox, values with a name before them, and sentences that ask. */
-
+/**
+ * Reads list items: checkboxes are claims, items that begin with a name are values, other items are sentences. Also
+ * warns about passages that seem to ask in places that are not read.
+ */
 import type { RootContent } from "mdast";
 import { withoutAtEnd } from "../from-markdown.js";
 import { lookedAt, type Section } from "../markdown-blocks.js";
@@ -18,11 +20,7 @@ import {
 } from "./sentences.js";
 import { typeFromWords } from "./types.js";
 
-/** Labels that say of which kind the rest is, and name nothing. */
-const NO_NAME =
-  /^(?:notes?|warning|important|tips?|examples?|purpose|time|reason|why|how|hint|caution|remember|see|file|where|when|what|who|goal|optional|required|evidence|checkpoint|action|steps?|do|don't)$/i;
-
-/** The first paragraph of an item. */
+/** Returns the requirements in the first paragraph of an item. */
 export function itemFindings(lines: readonly NumberedLine[], reading: Reading): Finding[] {
   const sentences = sentencesOf(lines);
   const [item] = joined(sentences);
@@ -42,7 +40,38 @@ export function itemFindings(lines: readonly NumberedLine[], reading: Reading): 
   return [unclear(item, "this item stands among requirements, and none can be read in it", hint)];
 }
 
-/** The sentences of an item as one: what it says later on is about the same thing. */
+const ASKING = /\bmust provide\b|\brequired\s*:|\[[ xX]\]\s/i;
+
+/** Returns warnings for requirements in HTML, in indented code, and in texts that are too long or too deeply nested. */
+export function unreadFindings(text: string, sections: readonly Section[]): Finding[] {
+  const end = lookedAt(text);
+  const found = unreadBlocks(sections, text);
+  if (!ASKING.test(text.slice(end))) return found;
+  const line = text.slice(0, end).split(/\r\n?|\n/).length;
+  const why =
+    end === 0
+      ? "lists and quotations are nested too deeply here, or there are too many lines"
+      : "the text is longer than what is looked at";
+  return [
+    ...found,
+    unclear({ line, column: 1 }, `${why}: what it asks for isn't read`, "Write a gate file for this phase."),
+  ];
+}
+
+/** Returns a warning if a paragraph or an item asks and is too long to be read. */
+export function longFindings(lines: readonly NumberedLine[]): Finding[] {
+  const [first] = lines;
+  if (first === undefined || !isTooLong(lines) || !lines.some(({ text }) => ASKING.test(text))) return [];
+  return [
+    unclear(
+      first,
+      "this is too long to be read for what it asks",
+      "Break it up: one requirement in each item of a list.",
+    ),
+  ];
+}
+
+/** Returns the sentences of an item as one: later sentences are about the same thing. */
 function joined([first, ...rest]: readonly Sentence[]): Sentence[] {
   if (first === undefined) return [];
   let { plain } = first;
@@ -55,7 +84,7 @@ function joined([first, ...rest]: readonly Sentence[]): Sentence[] {
   return [{ ...first, plain, marks }];
 }
 
-/** A checkbox is a claim; what it names, and says more of than that it is done, is a value. */
+/** Reads an item with a checkbox. It is a claim, unless it names a value and says more than that it is done. */
 function boxFindings(task: Sentence, reading: Reading): Finding[] {
   const end = headEnd(task, true);
   const [head] = task.marks;
@@ -81,18 +110,11 @@ function boxFindings(task: Sentence, reading: Reading): Finding[] {
   return [claim];
 }
 
-/** An item that begins with a name, where names are expected; undefined for another one. */
-function askedItem(item: Sentence, sentences: readonly Sentence[], reading: Reading): Finding[] | undefined {
-  if (!reading.inGate && reading.asked === undefined) return undefined;
-  if (sentences.slice(1).some((sentence) => askingOf(sentence, reading.inGate) !== undefined)) return undefined;
-  if (headEnd(item) === undefined) return undefined;
-  const asked = namesIn(item, "", reading.defined);
-  if (asked.names.length === 0) return undefined;
-  const isFree = reading.asked === "optional" || isOptional(item.plain);
-  return namedFindings(item, asked, reading, isFree);
-}
+/** Labels that give the kind of a text and are not names. */
+const NO_NAME =
+  /^(?:notes?|warning|important|tips?|examples?|purpose|time|reason|why|how|hint|caution|remember|see|file|where|when|what|who|goal|optional|required|evidence|checkpoint|action|steps?|do|don't)$/i;
 
-/** Where the name that an item begins with ends; undefined if it doesn't begin with one. */
+/** Returns the end of the name that an item begins with; undefined if it doesn't begin with one. */
 function headEnd({ plain, marks }: Sentence, isClaim = false): number | undefined {
   const [first] = marks;
   if (first !== undefined && first.start === 0) {
@@ -107,37 +129,15 @@ function headEnd({ plain, marks }: Sentence, isClaim = false): number | undefine
   return word?.length;
 }
 
-/** What a text may ask for in places that aren't looked at. */
-
-const ASKING = /\bmust provide\b|\brequired\s*:|\[[ xX]\]\s/i;
-
-/** Warnings of requirements in HTML, in code by indentation, and in texts that are too long or nested too deeply. */
-export function unreadFindings(text: string, sections: readonly Section[]): Finding[] {
-  const end = lookedAt(text);
-  const found = unreadBlocks(sections, text);
-  if (!ASKING.test(text.slice(end))) return found;
-  const line = text.slice(0, end).split(/\r\n?|\n/).length;
-  const why =
-    end === 0
-      ? "lists and quotations are nested too deeply here, or there are too many lines"
-      : "the text is longer than what is looked at";
-  return [
-    ...found,
-    unclear({ line, column: 1 }, `${why}: what it asks for isn't read`, "Write a gate file for this phase."),
-  ];
-}
-
-/** A warning where a paragraph or an item asks, and is too long to be read. */
-export function longFindings(lines: readonly NumberedLine[]): Finding[] {
-  const [first] = lines;
-  if (first === undefined || !isTooLong(lines) || !lines.some(({ text }) => ASKING.test(text))) return [];
-  return [
-    unclear(
-      first,
-      "this is too long to be read for what it asks",
-      "Break it up: one requirement in each item of a list.",
-    ),
-  ];
+/** Returns the requirements of an item that begins with a name, if names are expected; undefined otherwise. */
+function askedItem(item: Sentence, sentences: readonly Sentence[], reading: Reading): Finding[] | undefined {
+  if (!reading.inGate && reading.asked === undefined) return undefined;
+  if (sentences.slice(1).some((sentence) => askingOf(sentence, reading.inGate) !== undefined)) return undefined;
+  if (headEnd(item) === undefined) return undefined;
+  const asked = namesIn(item, "", reading.defined);
+  if (asked.names.length === 0) return undefined;
+  const isFree = reading.asked === "optional" || isOptional(item.plain);
+  return namedFindings(item, asked, reading, isFree);
 }
 
 function unreadBlocks(sections: readonly Section[], text: string): Finding[] {

@@ -1,24 +1,23 @@
+/** Context for reading a part of a text, names made from text, and words that make a requirement optional. */
 import { plainText, withoutLeadingMarks, withoutTrailingMarks } from "../from-markdown.js";
-/** What is known where a part of a text is read. */
+/** The context for reading a part of a text. */
 export interface Reading {
   /** The whole text. */
   readonly text: string;
-  /** Whether the part stands below a gate's heading. */
+  /** True if the part is below a gate's heading. */
   readonly inGate: boolean;
-  /** What a sentence right before a list or table says of it. */
+  /** How the sentence before a list or table asks for it. */
   readonly asked?: "required" | "optional" | "not";
-  /** Whether it is inside of a checkbox's item, as an explanation of it. */
+  /** True inside the item of a checkbox, which it explains. */
   readonly underBox?: boolean;
   /** Names of validators that the gate defines itself. */
   readonly defined: ReadonlySet<string>;
 }
 
-/** A requirement's own words: a name made of them, what people read, whether it may be left out. */
-
-/** The longest name that is made of a text, in characters. */
+/** Maximum length of a name made from text, in characters. */
 const NAME_MAX = 60;
 
-/** A name made of a text: `All tests passing` is `all_tests_passing`. Empty where nothing is left of it. */
+/** Returns a name made from text: `All tests passing` becomes `all_tests_passing`. Empty if nothing is left. */
 export function nameFrom(text: string): string {
   const words = text
     .toLowerCase()
@@ -34,7 +33,7 @@ export function nameFrom(text: string): string {
   return name;
 }
 
-/** A requirement's text as people read it. */
+/** Returns the text of a requirement for people. */
 export function describe(text: string): string {
   return withoutTrailingMarks(withoutLeadingMarks(plainText(text))).trim();
 }
@@ -50,7 +49,7 @@ const OPTIONAL = [
   /\brequired\s*[:=]\s*(?:no|false)\b/i,
 ];
 
-/** Whether a text says that what it names can be left out; not, that it is about what is optional. */
+/** Checks whether a text says that its requirement may be left out, not that it is about something optional. */
 export function isOptional(text: string): boolean {
   return !/\b(?:not|non)[- ]optional\b/i.test(text) && OPTIONAL.some((pattern) => pattern.test(text));
 }

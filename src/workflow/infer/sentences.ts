@@ -1,5 +1,7 @@
-/** "You must provide `function_count`, a number greater than 0." */
-
+/**
+ * Reads sentences that ask for evidence: "You must provide `function_count`, a number greater than 0." Splits
+ * paragraphs into sentences with their positions, and recognises conditions and negations.
+ */
 import type { Paragraph } from "mdast";
 import { type Finding, isFault, type Place, unclear } from "../requirement.js";
 import { type AskedNames, namesIn } from "./asked-names.js";
@@ -7,9 +9,12 @@ import { type MarkedText, partOf, readMarks, withoutCode } from "./inline-marks.
 import { describe, type Reading } from "./requirement.js";
 import { valued } from "./types.js";
 
+/** A sentence, or a label with what stands behind it. */
+export interface Sentence extends MarkedText, Place {}
+
 const MARKED = "Put the name in code marks: You must provide `function_count`, a number greater than 0.";
 
-/** What a sentence asks for. Nothing if it doesn't ask, or says that nothing is wanted. */
+/** Returns what a sentence asks for. Nothing if it doesn't ask, or says that nothing is wanted. */
 export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[] {
   const asking = askingOf(sentence, reading.inGate);
   if (asking === undefined || asking.kind === "not" || asking.introduces) return [];
@@ -19,19 +24,7 @@ export function sentenceFindings(sentence: Sentence, reading: Reading): Finding[
   return [unclear(sentence, "this sentence asks for something, but no name of a field can be read in it", MARKED)];
 }
 
-/** What stands before the words that ask is about the first name, too; a label before them isn't. */
-function leadOf({ plain }: Sentence, { from }: Asking): string {
-  return plain
-    .slice(0, from)
-    .replace(/^[^:]*:\s*$/, "")
-    .replace(/\b(?:must provide|required|optional|evidence)\b.*$/is, "");
-}
-
-function hasName({ names, isChoice }: AskedNames): boolean {
-  return isChoice || names.length > 0;
-}
-
-/** The fields of names; `isOptional` says that a word before them makes all of them optional. */
+/** Returns the fields of names; `isOptional` says that a word before them makes all of them optional. */
 export function namedFindings(
   sentence: Sentence,
   { names, passedOver, isChoice }: AskedNames,
@@ -69,8 +62,6 @@ export function namedFindings(
   return [...findings, ...others, ...condition];
 }
 
-/** A paragraph as sentences, each with the line and column of its own first character. */
-
 /** A line of a text, with its number from 1. */
 export interface NumberedLine {
   readonly text: string;
@@ -78,10 +69,7 @@ export interface NumberedLine {
   readonly column: number;
 }
 
-/** A sentence, or a label with what stands behind it. */
-export interface Sentence extends MarkedText, Place {}
-
-/** A paragraph's lines as they are written, without what marks the quotations and lists that they stand in. */
+/** Returns a paragraph's lines as they are written, without what marks the quotations and lists that they stand in. */
 export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
   if (position === undefined) return [];
   const { start, end } = position;
@@ -93,18 +81,18 @@ export function linesOf({ position }: Paragraph, text: string): NumberedLine[] {
   });
 }
 
-/** A new line that begins with a label, a number or a box says something of its own. */
-const LABELLED = /^(?:(?:\*\*|__)[^*_]+(?:\*\*|__)|[A-Z][\w -]{0,40}:|\[[ xX]\]\s)/;
-
 /** How long a paragraph or an item may be to be read, in characters: what names are looked for in grows with its square. */
 const READ_MAX = 4000;
 
-/** Whether lines are too long to be read as sentences. */
+/** Checks whether lines are too long to be read as sentences. */
 export function isTooLong(lines: readonly NumberedLine[]): boolean {
   return lines.reduce((sum, { text }) => sum + text.length + 1, 0) > READ_MAX;
 }
 
-/** The sentences of lines; none if they are too long. Lines of one sentence are joined; hard breaks and labels end one. */
+/** A new line that begins with a label, a number or a box says something of its own. */
+const LABELLED = /^(?:(?:\*\*|__)[^*_]+(?:\*\*|__)|[A-Z][\w -]{0,40}:|\[[ xX]\]\s)/;
+
+/** Returns the sentences of lines; none if they are too long. Lines of one sentence are joined; hard breaks and labels end one. */
 export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
   if (isTooLong(lines)) return [];
   const blocks: NumberedLine[][] = [];
@@ -115,6 +103,56 @@ export function sentencesOf(lines: readonly NumberedLine[]): Sentence[] {
     isBroken = line.text.endsWith("  ") || line.text.endsWith("\\");
   }
   return blocks.flatMap(splitSentences);
+}
+
+/** What a sentence does with the names in it. */
+interface Asking {
+  readonly kind: "required" | "optional" | "not";
+  /** Where the names begin, and end. */
+  readonly from: number;
+  readonly to: number;
+  /** True if nothing follows the words that ask: the list or table after them is asked for. */
+  readonly introduces: boolean;
+}
+
+const MUST =
+  /\bmust(?:\s+(?:also|always|then|both|each))?\s+provide\b(?:\s+(?:the\s+)?(?:following|evidence)\b)*\s*:?/i;
+
+const NOUNS = "(?:\\s+(?:evidence|fields?|values?|artifacts?|outputs?|items?|deliverables?))?";
+
+const LABEL = new RegExp(`\\b(required|optional)${NOUNS}\\s*:`, "i");
+const GATE_LABEL = /\b(?:evidence|checkpoint)(?:\s+(?:required|needed|to provide))?\s*:/i;
+
+/** Behind them: "must provide nothing", "required: none". */
+const NOTHING = /^\s*(?::\s*)?(?:nothing|none|no\b|n\/a\b|-\s*$)/i;
+
+/** Returns how a sentence asks; undefined if it doesn't. `inGate` is true below a gate's heading. */
+export function askingOf(sentence: MarkedText, inGate: boolean): Asking | undefined {
+  const text = withoutCode(sentence);
+  const found = earliest(text, [MUST, LABEL, ...(inGate ? [GATE_LABEL] : [])]);
+  if (found === undefined) return passive(text, inGate);
+  const from = found.index + found[0].length;
+  const rest = text.slice(from);
+  const isNothing = isTakenBack(text.slice(0, found.index)) || NOTHING.test(rest);
+  const kind = isNothing ? "not" : /optional/i.test(found[1] ?? "") ? "optional" : "required";
+  return { kind, from, to: text.length, introduces: /^[\s:*]*$/.test(rest) && /:\s*$/.test(text) };
+}
+
+/** Returns the words before those that ask, without a label: they are about the first name too. */
+function leadOf({ plain }: Sentence, { from }: Asking): string {
+  return plain
+    .slice(0, from)
+    .replace(/^[^:]*:\s*$/, "")
+    .replace(/\b(?:must provide|required|optional|evidence)\b.*$/is, "");
+}
+
+function hasName({ names, isChoice }: AskedNames): boolean {
+  return isChoice || names.length > 0;
+}
+
+/** Checks whether a sentence asks under a condition, which a list of fields can't express. */
+function isConditional({ plain }: MarkedText): boolean {
+  return /^\W*(?:if|when|unless|in case|where)\b/i.test(plain);
 }
 
 /** Not an end: `e.g. this`, `1. that`. */
@@ -146,77 +184,16 @@ function splitSentences(lines: readonly NumberedLine[]): Sentence[] {
   });
 }
 
-/** A sentence begins with no small letter, unless it is a name. */
-function starts(text: string, at: number): boolean {
-  return !/^\s+\p{Ll}/u.test(text.slice(at, at + 40)) || /^\s+\p{Ll}\w*_/u.test(text.slice(at, at + 80));
-}
-
-/** A part behind a semicolon that asks, or says that it doesn't, by itself. */
+/** Checks whether the part after a semicolon asks, or declines, by itself. */
 function isOwn(rest: string): boolean {
   return /^\s+(?:(?:not |also )?(?:required|optional)(?: \w+)?\s*:|(?:\w+\s+)?must\s+(?:\w+\s+)?provide|no\b)/i.test(
     rest,
   );
 }
 
-/** How sentences ask: with which words, and whether they take it back in the same breath. */
-
-/** What a sentence does with the names in it. */
-interface Asking {
-  readonly kind: "required" | "optional" | "not";
-  /** Where the names begin, and end. */
-  readonly from: number;
-  readonly to: number;
-  /** Whether nothing stands behind the words that ask: what is asked for is the list or table after them. */
-  readonly introduces: boolean;
-}
-
-const NOUNS = "(?:\\s+(?:evidence|fields?|values?|artifacts?|outputs?|items?|deliverables?))?";
-const MUST =
-  /\bmust(?:\s+(?:also|always|then|both|each))?\s+provide\b(?:\s+(?:the\s+)?(?:following|evidence)\b)*\s*:?/i;
-const LABEL = new RegExp(`\\b(required|optional)${NOUNS}\\s*:`, "i");
-const GATE_LABEL = /\b(?:evidence|checkpoint)(?:\s+(?:required|needed|to provide))?\s*:/i;
-const PASSIVE = /\bmust\s+be\s+provided\b/i;
-const GATE_PASSIVE = /\b(?:is|are)\s+(?:also\s+)?required\b/i;
-
-/** Before the words that ask: "not required", "no evidence is required", "nobody must provide". */
-const TAKEN_BACK = /\b(?:not|non|never|n['’]t|needn['’]t)[\s-]*(?:\w+\s+)?$/i;
-/** The same, in the clause that the words stand in. */
-const NOBODY = /(?:^\s*|\b(?:and|but|there is)\s+)(?:no|nothing|none|nobody|no one|neither)\b/i;
-/** Behind them: "must provide nothing", "required: none". */
-const NOTHING = /^\s*(?::\s*)?(?:nothing|none|no\b|n\/a\b|-\s*$)/i;
-/** What is taken back later on: "`a` is not required". */
-const NOT_NEEDED = /\b(?:not|n['’]t)\s+(?:be\s+)?(?:required|needed|necessary|provided)\b|\bneed\s+not\b/i;
-
-/** How a sentence asks; undefined if it doesn't. `inGate` says that it stands below a gate's heading. */
-export function askingOf(sentence: MarkedText, inGate: boolean): Asking | undefined {
-  const text = withoutCode(sentence);
-  const found = earliest(text, [MUST, LABEL, ...(inGate ? [GATE_LABEL] : [])]);
-  if (found === undefined) return passive(text, inGate);
-  const from = found.index + found[0].length;
-  const rest = text.slice(from);
-  const isNothing = isTakenBack(text.slice(0, found.index)) || NOTHING.test(rest);
-  const kind = isNothing ? "not" : /optional/i.test(found[1] ?? "") ? "optional" : "required";
-  return { kind, from, to: text.length, introduces: /^[\s:*]*$/.test(rest) && /:\s*$/.test(text) };
-}
-
-function passive(text: string, inGate: boolean): Asking | undefined {
-  const found = PASSIVE.exec(text) ?? (inGate ? GATE_PASSIVE.exec(text) : null);
-  if (found === null) return isNotNeeded(text) ? { kind: "not", from: 0, to: 0, introduces: false } : undefined;
-  const isNot = isNotNeeded(text) || isTakenBack(text.slice(0, found.index));
-  return { kind: isNot ? "not" : "required", from: 0, to: text.length, introduces: false };
-}
-
-function isTakenBack(before: string): boolean {
-  return TAKEN_BACK.test(before) || NOBODY.test(before.split(/[,;:.]/).at(-1) ?? "");
-}
-
-/** "No evidence is required": both words stand in one clause. */
-function isNotNeeded(text: string): boolean {
-  if (NOT_NEEDED.test(text)) return true;
-  return text.split(/[,;.]/).some((clause) => {
-    const at = clause.search(/\b(?:no|nothing|none)\b/i);
-    return at !== -1 && /\b(?:is|are)\s+required\b/i.test(clause.slice(at));
-  });
+/** Checks whether a sentence can begin here: not with a lower-case letter, unless that begins a name. */
+function starts(text: string, at: number): boolean {
+  return !/^\s+\p{Ll}/u.test(text.slice(at, at + 40)) || /^\s+\p{Ll}\w*_/u.test(text.slice(at, at + 80));
 }
 
 function earliest(text: string, patterns: readonly RegExp[]): RegExpExecArray | undefined {
@@ -227,7 +204,33 @@ function earliest(text: string, patterns: readonly RegExp[]): RegExpExecArray | 
   return found.sort((one, other) => one.index - other.index)[0];
 }
 
-/** Whether a sentence asks under a condition, which a list of fields can't say. */
-function isConditional({ plain }: MarkedText): boolean {
-  return /^\W*(?:if|when|unless|in case|where)\b/i.test(plain);
+const PASSIVE = /\bmust\s+be\s+provided\b/i;
+const GATE_PASSIVE = /\b(?:is|are)\s+(?:also\s+)?required\b/i;
+
+function passive(text: string, inGate: boolean): Asking | undefined {
+  const found = PASSIVE.exec(text) ?? (inGate ? GATE_PASSIVE.exec(text) : null);
+  if (found === null) return isNotNeeded(text) ? { kind: "not", from: 0, to: 0, introduces: false } : undefined;
+  const isNot = isNotNeeded(text) || isTakenBack(text.slice(0, found.index));
+  return { kind: isNot ? "not" : "required", from: 0, to: text.length, introduces: false };
+}
+
+/** What is taken back later on: "`a` is not required". */
+const NOT_NEEDED = /\b(?:not|n['’]t)\s+(?:be\s+)?(?:required|needed|necessary|provided)\b|\bneed\s+not\b/i;
+
+/** "No evidence is required": both words stand in one clause. */
+function isNotNeeded(text: string): boolean {
+  if (NOT_NEEDED.test(text)) return true;
+  return text.split(/[,;.]/).some((clause) => {
+    const at = clause.search(/\b(?:no|nothing|none)\b/i);
+    return at !== -1 && /\b(?:is|are)\s+required\b/i.test(clause.slice(at));
+  });
+}
+
+/** Before the words that ask: "not required", "no evidence is required", "nobody must provide". */
+const TAKEN_BACK = /\b(?:not|non|never|n['’]t|needn['’]t)[\s-]*(?:\w+\s+)?$/i;
+/** The same, in the clause that the words stand in. */
+const NOBODY = /(?:^\s*|\b(?:and|but|there is)\s+)(?:no|nothing|none|nobody|no one|neither)\b/i;
+
+function isTakenBack(before: string): boolean {
+  return TAKEN_BACK.test(before) || NOBODY.test(before.split(/[,;:.]/).at(-1) ?? "");
 }

@@ -1,4 +1,7 @@
-/** Tables of evidence: a requirement in each row. */
+/**
+ * Reads tables of evidence: one requirement per row. Tables are split by hand, because the Markdown extension for
+ * tables would cost most of the time for a text; without it a table is a paragraph.
+ */
 import { plainText } from "../from-markdown.js";
 import { nearest, RESERVED } from "../names.js";
 import { type Finding, type Place, type Requirement, type RequirementFault, unclear } from "../requirement.js";
@@ -8,16 +11,18 @@ import type { NumberedLine } from "./sentences.js";
 import { type FoundType, TABLE_TYPES, typeFor, typeNamed } from "./types.js";
 import { cellValidators, proseValidators, validatorHint } from "./validators.js";
 
-interface Columns {
-  readonly name: number;
-  readonly type: number;
-  readonly validator: number;
-  readonly description: number;
-  readonly required: number;
-  readonly optional: number;
+/** A table among the lines of a paragraph. */
+interface Table {
+  /** What stands before it. */
+  readonly before: readonly NumberedLine[];
+  readonly header: readonly string[];
+  readonly line: number;
+  readonly rows: readonly NumberedLine[];
+  /** Lines without a bar: Markdown takes them for rows, people don't. */
+  readonly after: readonly NumberedLine[];
 }
 
-/** The requirements of a table; undefined if it is none of requirements. */
+/** Returns the requirements of a table; undefined if it is not a table of requirements. */
 export function tableFindings(table: Table, reading: Reading): Finding[] | undefined {
   const columns = columnsOf(table.header, reading);
   if (columns === undefined) return undefined;
@@ -35,6 +40,33 @@ export function tableFindings(table: Table, reading: Reading): Finding[] | undef
     ),
   );
   return [...table.rows.flatMap((row) => rowFindings(row, columns, table.header.length, reading)), ...after];
+}
+
+/** Returns the table in the lines of a paragraph; undefined if there is none. */
+export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
+  const at = lines.findIndex(({ text }, index) => {
+    return index > 0 && text.includes("|") && isTableRule(text) && (lines[index - 1]?.text ?? "").includes("|");
+  });
+  const head = lines[at - 1];
+  if (at === -1 || head === undefined) return undefined;
+  const rows = lines.slice(at + 1);
+  const end = rows.findIndex(({ text }) => !text.includes("|"));
+  return {
+    before: lines.slice(0, at - 1),
+    header: cellsOf(head.text),
+    line: head.line,
+    rows: end === -1 ? rows : rows.slice(0, end),
+    after: end === -1 ? [] : rows.slice(end),
+  };
+}
+
+interface Columns {
+  readonly name: number;
+  readonly type: number;
+  readonly validator: number;
+  readonly description: number;
+  readonly required: number;
+  readonly optional: number;
 }
 
 function columnsOf(header: readonly string[], { inGate, asked }: Reading): Columns | undefined {
@@ -86,7 +118,16 @@ function rowFindings(row: NumberedLine, columns: Columns, width: number, reading
   return names.flatMap((name) => rowOf(name, cell, columns, place, reading));
 }
 
-/** Names in code marks; else an identifier, or a name made of the words. */
+/** Returns the cells of a row. An escaped bar belongs to its cell. */
+function cellsOf(row: string): string[] {
+  const inner = row
+    .trim()
+    .replace(/^\|/, "")
+    .replace(/(?<!\\)\|$/, "");
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
+}
+
+/** Returns the names in a cell: those in code spans, else an identifier, else a name made from the words. */
 function namesOf(cell: string): string[] {
   const codes = readMarks(cell).marks.flatMap(({ kind, text }) => (kind === "code" ? [text] : []));
   const named = codes.filter((code) => /^[A-Za-z_][\w-]*$/.test(code));
@@ -100,6 +141,10 @@ function namesOf(cell: string): string[] {
   if (parts.length > 1 && areNames) return parts;
   const name = /^[A-Za-z_][\w-]*$/.test(words) ? words : nameFrom(words);
   return name === "" ? [] : [name];
+}
+
+function fault(code: RequirementFault["code"], place: Place, message: string, hint: string): RequirementFault {
+  return { severity: "error", code, message, hint, ...place };
 }
 
 function rowOf(
@@ -147,73 +192,13 @@ function rowOf(
   ];
 }
 
-function isSure(
-  found: FoundType | undefined,
-  stated: CellType,
-  isWritten: boolean,
-  written: readonly string[],
-  prose: readonly string[],
-) {
-  return stated.found?.sure === true && found?.sure === true && isWritten && (written.length > 0 || prose.length === 0);
-}
-
-function typeFaults(name: string, { unknown }: CellType, place: Place): RequirementFault[] {
-  if (unknown === undefined) return [];
-  return [fault("FIELD_TYPE_UNKNOWN", place, `there is no type "${unknown}", as ${name} has it`, typeHint(unknown))];
-}
-
-function validatorFaults(
-  name: string,
-  unknown: readonly string[],
-  place: Place,
-  { defined }: Reading,
-): RequirementFault[] {
-  return unknown.map((part) =>
-    fault(
-      "VALIDATOR_UNKNOWN",
-      place,
-      `there is no validator "${part}", as ${name} has it`,
-      validatorHint(part, defined),
-    ),
-  );
-}
-
-/** A condition is none of the two. */
-function yesOrNo(cell: string): boolean | undefined {
-  const word = describe(cell).toLowerCase();
-  if (/^(?:yes|true|required|mandatory|always|must|y|x)$/.test(word) || /^[✅✓✔]/u.test(cell)) return true;
-  return /^(?:no|false|optional|n)$/.test(word) || /^[❌✗✘]/u.test(cell) ? false : undefined;
-}
-
-function flagFaults(name: string, cell: string, place: Place): RequirementFault[] {
-  if (yesOrNo(cell) !== undefined || !/\w/.test(cell)) return [];
-  const message = `"${describe(cell)}" is neither yes nor no: ${name} is read as always required`;
-  return [unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation.")];
-}
-
-function proseFaults(name: string, type: string, unknown: readonly string[], place: Place): RequirementFault[] {
-  return unknown.map((said) =>
-    unclear(
-      place,
-      `"${said}" can't be read as a rule for ${name}, which is of type ${type}`,
-      "Write a rule under Validator.",
-    ),
-  );
-}
-
-function fault(code: RequirementFault["code"], place: Place, message: string, hint: string): RequirementFault {
-  return { severity: "error", code, message, hint, ...place };
-}
-
-/** What a cell below `Type` says. */
-
-/** A type, and what else stands in its cell: `positive integer`, `string (optional)`. */
+/** A type, and the rest of its cell: `positive integer`, `string (optional)`. */
 interface CellType {
   readonly found?: FoundType;
   readonly required?: boolean;
-  /** What is left of the cell, for validators to be read in. */
+  /** The rest of the cell, which may hold validators. */
   readonly rest: string;
-  /** What is no type. */
+  /** Text that is not a type. */
   readonly unknown?: string;
 }
 
@@ -251,58 +236,69 @@ function inParts(text: string): CellType {
   return { ...flags, found: others === "" ? first : { ...first, sure: false }, rest: others };
 }
 
-/** What to write in place of a type that there isn't. */
+/** Returns yes or no; undefined for anything else, such as a condition. */
+function yesOrNo(cell: string): boolean | undefined {
+  const word = describe(cell).toLowerCase();
+  if (/^(?:yes|true|required|mandatory|always|must|y|x)$/.test(word) || /^[✅✓✔]/u.test(cell)) return true;
+  return /^(?:no|false|optional|n)$/.test(word) || /^[❌✗✘]/u.test(cell) ? false : undefined;
+}
+
+function isSure(
+  found: FoundType | undefined,
+  stated: CellType,
+  isWritten: boolean,
+  written: readonly string[],
+  prose: readonly string[],
+) {
+  return stated.found?.sure === true && found?.sure === true && isWritten && (written.length > 0 || prose.length === 0);
+}
+
+function typeFaults(name: string, { unknown }: CellType, place: Place): RequirementFault[] {
+  if (unknown === undefined) return [];
+  return [fault("FIELD_TYPE_UNKNOWN", place, `there is no type "${unknown}", as ${name} has it`, typeHint(unknown))];
+}
+
+/** Returns the hint for an unknown type. */
 function typeHint(text: string): string {
   const names = "boolean, integer, number, string, object, list or any";
   const meant = nearest(text, TABLE_TYPES);
   return `Write one of ${names}${meant === undefined ? "" : `; did you mean ${meant}?`}`;
 }
 
-/**
- * Tables of Markdown, split into cells. By hand: the Markdown extension for tables would be most of what a
- * phase's text costs, and a table is a paragraph without it.
- */
-
-/** A table among the lines of a paragraph. */
-interface Table {
-  /** What stands before it. */
-  readonly before: readonly NumberedLine[];
-  readonly header: readonly string[];
-  readonly line: number;
-  readonly rows: readonly NumberedLine[];
-  /** Lines without a bar: Markdown takes them for rows, people don't. */
-  readonly after: readonly NumberedLine[];
+function validatorFaults(
+  name: string,
+  unknown: readonly string[],
+  place: Place,
+  { defined }: Reading,
+): RequirementFault[] {
+  return unknown.map((part) =>
+    fault(
+      "VALIDATOR_UNKNOWN",
+      place,
+      `there is no validator "${part}", as ${name} has it`,
+      validatorHint(part, defined),
+    ),
+  );
 }
 
-/** The table in the lines of a paragraph; undefined if there is none. */
-export function tableIn(lines: readonly NumberedLine[]): Table | undefined {
-  const at = lines.findIndex(({ text }, index) => {
-    return index > 0 && text.includes("|") && isTableRule(text) && (lines[index - 1]?.text ?? "").includes("|");
-  });
-  const head = lines[at - 1];
-  if (at === -1 || head === undefined) return undefined;
-  const rows = lines.slice(at + 1);
-  const end = rows.findIndex(({ text }) => !text.includes("|"));
-  return {
-    before: lines.slice(0, at - 1),
-    header: cellsOf(head.text),
-    line: head.line,
-    rows: end === -1 ? rows : rows.slice(0, end),
-    after: end === -1 ? [] : rows.slice(end),
-  };
+function proseFaults(name: string, type: string, unknown: readonly string[], place: Place): RequirementFault[] {
+  return unknown.map((said) =>
+    unclear(
+      place,
+      `"${said}" can't be read as a rule for ${name}, which is of type ${type}`,
+      "Write a rule under Validator.",
+    ),
+  );
 }
 
-/** Whether a line is the one below a table's header: `| --- | :-: |`. */
+function flagFaults(name: string, cell: string, place: Place): RequirementFault[] {
+  if (yesOrNo(cell) !== undefined || !/\w/.test(cell)) return [];
+  const message = `"${describe(cell)}" is neither yes nor no: ${name} is read as always required`;
+  return [unclear(place, message, "Write yes or no, or a gate file with a rule in cross_field_validation.")];
+}
+
+/** Checks whether a line separates a table's header from its rows: `| --- | :-: |`. */
 function isTableRule(line: string): boolean {
   const inner = line.trim().replace(/^\|/, "").replace(/\|$/, "");
   return inner.split("|").every((cell) => /^:?-+:?$/.test(cell.trim()));
-}
-
-/** The cells of a row. A bar that is escaped is part of its cell. */
-function cellsOf(row: string): string[] {
-  const inner = row
-    .trim()
-    .replace(/^\|/, "")
-    .replace(/(?<!\\)\|$/, "");
-  return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
 }

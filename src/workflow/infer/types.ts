@@ -1,4 +1,4 @@
-/** Requirements out of words: a name, and what is said of it. */
+/** Finds types and validators in the words about a name. */
 import { TYPE_WORDS } from "../field-types.js";
 import { nearest, RESERVED } from "../names.js";
 import { type Finding, type Place, type Requirement, unclear } from "../requirement.js";
@@ -21,7 +21,7 @@ interface Valued {
   readonly from: Requirement["from"];
 }
 
-/** A value that words ask for; its type and validators are guesses. */
+/** Returns the requirement for a value; its type and validators are guesses. */
 export function valued(
   { name, words, optional, description, from }: Valued,
   place: Place,
@@ -52,12 +52,82 @@ export function valued(
   return [...findings, ...misspelt(words, name, place, defined)];
 }
 
-/** The type that words speak of, or that what they compare with has. */
+/** A type, and whether the words say it directly. */
+export interface FoundType {
+  readonly type: FieldType;
+  readonly sure: boolean;
+}
+
+/** Returns the type that words mention, or that their comparison implies. */
 export function typeFor(words: string, name: string): FoundType | undefined {
   const found = typeFromWords(words, name);
   if (found !== undefined) return found;
   const compared = typeCompared(comparisonsIn(words));
   return compared === undefined ? undefined : { type: compared, sure: false };
+}
+
+/** Other words in type columns of tables. */
+const IN_TABLES: readonly (readonly [FieldType, readonly string[]])[] = [
+  ["integer", ["count", "quantity", "whole number", "long", "uint", "natural number"]],
+  ["number", ["double", "decimal", "percent", "percentage", "numeric", "ratio", "real"]],
+  ["string", ["text", "file", "path", "filename", "file path", "filepath", "url", "uri", "link", "date", "datetime"]],
+  ["string", ["timestamp", "markdown", "output", "command", "char", "hash", "sha", "uuid", "email", "word"]],
+  ["boolean", ["flag", "true/false", "yes/no", "true or false", "checkbox", "tick"]],
+  ["list", ["collection", "set", "tuple", "sequence"]],
+  ["object", ["dictionary", "map", "mapping", "record", "json", "json object"]],
+];
+
+const KNOWN: ReadonlyMap<string, FieldType> = new Map(
+  IN_TABLES.flatMap(([type, words]) => words.map((word) => [word, type] as const)),
+);
+
+/** All words that a type column may hold. */
+export const TABLE_TYPES: readonly string[] = [...TYPE_WORDS.keys(), ...KNOWN.keys()];
+
+/** Returns the type that one or two words in a table mean. */
+export function typeNamed(words: string): FoundType | undefined {
+  const lower = words.toLowerCase().trim().replace(/\s+/g, " ");
+  const named = TYPE_WORDS.get(lower);
+  if (named !== undefined) return { type: named, sure: true };
+  if (/\[\]$/.test(lower) || /^(?:list|array|set|tuple|sequence|collection)s?\s*(?:[[<(]|of\b)/.test(lower))
+    return { type: "list", sure: true };
+  if (/^(?:dict|map|mapping|object|record|dictionary)\s*(?:[[<(]|of\b)/.test(lower))
+    return { type: "object", sure: true };
+  const single = lower.replace(/s$/, "");
+  const type = KNOWN.get(lower) ?? TYPE_WORDS.get(single) ?? KNOWN.get(single);
+  return type === undefined ? undefined : { type, sure: false };
+}
+
+/** Words in prose that always mean a type. */
+const PLAIN: readonly (readonly [FieldType, readonly string[]])[] = [
+  ["integer", ["integer", "int"]],
+  ["number", ["float", "decimal"]],
+  ["boolean", ["boolean", "bool"]],
+  ["string", ["string", "str"]],
+  ["object", ["dict", "dictionary", "mapping"]],
+  ["list", ["list", "array"]],
+];
+
+/** Words in prose that suggest a type. */
+const SPOKEN: readonly (readonly [FieldType, readonly string[]])[] = [
+  ["integer", ["count", "number", "quantity"]],
+  ["list", ["list", "array", "collection"]],
+  ["string", ["output", "text", "command"]],
+  ["boolean", ["flag", "boolean", "true/false"]],
+];
+
+/**
+ * Returns the type that the words about a name mean: one in parentheses or said directly; else the one that the name
+ * suggests; else the one that the words suggest.
+ */
+export function typeFromWords(words: string, name: string): FoundType | undefined {
+  const lower = words.toLowerCase();
+  const [, alone] = /^[\s:=–—-]*(\w+)\s*$/.exec(lower) ?? [];
+  for (const part of [alone ?? "", ...bracketed(lower)]) {
+    const type = TYPE_WORDS.get(part);
+    if (type !== undefined) return { type, sure: true };
+  }
+  return first(lower, PLAIN) ?? first(namedWords(name), SPOKEN, true) ?? first(lower, SPOKEN);
 }
 
 /** Validators that words name: `greater_than_0`. */
@@ -71,7 +141,7 @@ function validatorsNamed(words: string, defined: ReadonlySet<string>) {
   return { names, rest };
 }
 
-/** Words in brackets that are nearly types or validators: `(integr, greater_then_0)`. */
+/** Returns warnings for words in brackets that are almost types or validators: `(integr, greater_then_0)`. */
 function misspelt(words: string, name: string, place: Place, defined: ReadonlySet<string>): Finding[] {
   return bracketed(words).flatMap((part): Finding[] => {
     if (!/^[A-Za-z]\w*$/.test(part) || part === name || typeNamed(part) !== undefined) return [];
@@ -92,79 +162,7 @@ function misspelt(words: string, name: string, place: Place, defined: ReadonlySe
   });
 }
 
-/** Types by words, as the first specification of this system has them, and as authors write them in tables. */
-
-/** Words in prose that mean a type, and nothing else. */
-const PLAIN: readonly (readonly [FieldType, readonly string[]])[] = [
-  ["integer", ["integer", "int"]],
-  ["number", ["float", "decimal"]],
-  ["boolean", ["boolean", "bool"]],
-  ["string", ["string", "str"]],
-  ["object", ["dict", "dictionary", "mapping"]],
-  ["list", ["list", "array"]],
-];
-
-/** Words that speak of a type. */
-const SPOKEN: readonly (readonly [FieldType, readonly string[]])[] = [
-  ["integer", ["count", "number", "quantity"]],
-  ["list", ["list", "array", "collection"]],
-  ["string", ["output", "text", "command"]],
-  ["boolean", ["flag", "boolean", "true/false"]],
-];
-
-/** What else stands in columns of types. */
-const IN_TABLES: readonly (readonly [FieldType, readonly string[]])[] = [
-  ["integer", ["count", "quantity", "whole number", "long", "uint", "natural number"]],
-  ["number", ["double", "decimal", "percent", "percentage", "numeric", "ratio", "real"]],
-  ["string", ["text", "file", "path", "filename", "file path", "filepath", "url", "uri", "link", "date", "datetime"]],
-  ["string", ["timestamp", "markdown", "output", "command", "char", "hash", "sha", "uuid", "email", "word"]],
-  ["boolean", ["flag", "true/false", "yes/no", "true or false", "checkbox", "tick"]],
-  ["list", ["collection", "set", "tuple", "sequence"]],
-  ["object", ["dictionary", "map", "mapping", "record", "json", "json object"]],
-];
-
-const KNOWN: ReadonlyMap<string, FieldType> = new Map(
-  IN_TABLES.flatMap(([type, words]) => words.map((word) => [word, type] as const)),
-);
-
-/** All words that a column of types may hold. */
-export const TABLE_TYPES: readonly string[] = [...TYPE_WORDS.keys(), ...KNOWN.keys()];
-
-/** A type, and whether it was said in so many words. */
-export interface FoundType {
-  readonly type: FieldType;
-  readonly sure: boolean;
-}
-
-/** The type that a word or two of a table mean. */
-export function typeNamed(words: string): FoundType | undefined {
-  const lower = words.toLowerCase().trim().replace(/\s+/g, " ");
-  const named = TYPE_WORDS.get(lower);
-  if (named !== undefined) return { type: named, sure: true };
-  if (/\[\]$/.test(lower) || /^(?:list|array|set|tuple|sequence|collection)s?\s*(?:[[<(]|of\b)/.test(lower))
-    return { type: "list", sure: true };
-  if (/^(?:dict|map|mapping|object|record|dictionary)\s*(?:[[<(]|of\b)/.test(lower))
-    return { type: "object", sure: true };
-  const single = lower.replace(/s$/, "");
-  const type = KNOWN.get(lower) ?? TYPE_WORDS.get(single) ?? KNOWN.get(single);
-  return type === undefined ? undefined : { type, sure: false };
-}
-
-/**
- * The type that the words about a name mean: one in parentheses or said in so many words; else what the name
- * itself says; else what the words speak of.
- */
-export function typeFromWords(words: string, name: string): FoundType | undefined {
-  const lower = words.toLowerCase();
-  const [, alone] = /^[\s:=–—-]*(\w+)\s*$/.exec(lower) ?? [];
-  for (const part of [alone ?? "", ...bracketed(lower)]) {
-    const type = TYPE_WORDS.get(part);
-    if (type !== undefined) return { type, sure: true };
-  }
-  return first(lower, PLAIN) ?? first(namedWords(name), SPOKEN, true) ?? first(lower, SPOKEN);
-}
-
-/** What stands between brackets, in parts: `(integer, at least 3)` holds two. */
+/** Returns the parts of a text in brackets: `(integer, at least 3)` has two. */
 function bracketed(text: string): string[] {
   return [...text.matchAll(/[([]([^()[\]]*)[\])]/g)]
     .flatMap(([, inner = ""]) => inner.split(/[,;]/))
@@ -172,15 +170,7 @@ function bracketed(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** `functionCount` and `function_count` both speak of a count. */
-function namedWords(name: string): string {
-  return name
-    .replace(/([a-z])([A-Z])/g, "$1 $2")
-    .replace(/[_-]+/g, " ")
-    .toLowerCase();
-}
-
-/** Of the words that a text holds, the first one that means a type; of a name, the last one. */
+/** Returns the type of the first word that means one; `fromEnd` finds the last. */
 function first(text: string, types: typeof PLAIN, fromEnd = false): FoundType | undefined {
   const words = text.split(/[^a-z/]+/);
   for (const word of fromEnd ? words.reverse() : words) {
@@ -188,4 +178,12 @@ function first(text: string, types: typeof PLAIN, fromEnd = false): FoundType | 
     if (found !== undefined) return { type: found[0], sure: false };
   }
   return undefined;
+}
+
+/** Returns the words of a name: `functionCount` and `function_count` both mention a count. */
+function namedWords(name: string): string {
+  return name
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replace(/[_-]+/g, " ")
+    .toLowerCase();
 }

@@ -1,34 +1,31 @@
-/** Validators by what a cell holds, or by what a sentence says. */
-
+/**
+ * Reads validators from a table cell or a sentence, and comparisons as people write them: `> 5`, `at least 3 items`,
+ * `under 100`.
+ */
 import { isValidatorName, likelyNames, namedValidator, VERIFYING_VALIDATORS } from "../../rules/validators.js";
 import { codeParts, plainText } from "../from-markdown.js";
 import { nearest } from "../names.js";
 import type { FieldType } from "../structure.js";
 import { decoded } from "./inline-marks.js";
 
-/** What a cell of validators says. */
+/** The validators of a cell. */
 interface CellValidators {
   readonly validators: readonly string[];
-  /** Whether the field may be left out, where the cell says so. */
+  /** True if the field is required, false if it is optional, if the cell says so. */
   readonly required?: boolean;
-  /** Whether all of it was written as validators and rules, not in words. */
+  /** True if all parts are validators and rules, not words. */
   readonly sure: boolean;
-  /** Parts that mean nothing. */
+  /** Parts without a meaning. */
   readonly unknown: readonly string[];
 }
 
-/** A word that asks for nothing more than that the value is there. */
-const NOTHING = /^(?:|[-–—.]+|none|n\/?a|any|anything|no|present|provided|not null|is not none|not none)$/i;
 const REQUIRED = /^(?:required|mandatory|must be present)$/i;
 const OPTIONAL = /^(?:optional|may be empty|can be empty|not required)$/i;
-const RULE =
-  /\b(?:value|evidence|artifacts|session|params|plan)\b\s*(?:[<>=!.[)&|%*/+?-]|in\b)|\b\w+\((?:visible\()?value\b|^!value/;
 
-/** What ends a part, and what holds one together. A rule has signs of its own for "and". */
-const WITHIN_RULES = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b/g;
-const WITHIN_WORDS = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b|&&/g;
+/** Words that ask for nothing more than that a value is there. */
+const NOTHING = /^(?:|[-–—.]+|none|n\/?a|any|anything|no|present|provided|not null|is not none|not none)$/i;
 
-/** Reads a cell. `defined` are the names of validators that the gate defines itself. */
+/** Reads a cell. `defined` has the names of validators that the gate defines itself. */
 export function cellValidators(cell: string, type: FieldType, defined: ReadonlySet<string>): CellValidators {
   const clauses = clausesOf(decoded(cell));
   const validators: string[] = [];
@@ -49,7 +46,103 @@ export function cellValidators(cell: string, type: FieldType, defined: ReadonlyS
   return { validators, unknown, sure, ...(required === undefined ? {} : { required }) };
 }
 
-/** What is written in code marks is one part, whatever it holds; the rest is split at commas, semicolons and "and". */
+/** Returns the validators in a sentence. A claim that something is done only has to be true. */
+export function proseValidators(text: string, type: FieldType): Omit<CellValidators, "required" | "sure"> {
+  if (type === "boolean") return { validators: [], unknown: [] };
+  const lower = text.toLowerCase();
+  const read = comparisonsIn(lower).map((comparison) => ({ comparison, rule: ruleOf(comparison, type) }));
+  const validators = read.flatMap(({ rule }) => rule ?? []);
+  const unknown = read.flatMap(({ comparison, rule }) => (rule === undefined ? [comparison.said.trim()] : []));
+  if (read.length === 0 && /\b(?:greater|more) than\b|\bat least\b|\bnon-?zero\b/.test(lower))
+    validators.push("greater_than_0");
+  if (/\bnon-?empty\b|\bnot(?: be)? empty\b|\bmust contain\b/.test(lower)) validators.push(filled(type));
+  if (/\bpositive\b/.test(lower) && type !== "string") validators.push("positive");
+  return { validators: [...new Set(validators)], unknown };
+}
+
+/** Checks whether a word is a validator's name. */
+export function isNamedValidator(word: string, defined: ReadonlySet<string>): boolean {
+  return defined.has(word) || VERIFYING_VALIDATORS.has(word) || namedValidator(word, "any") !== undefined;
+}
+
+/** Checks whether a word is a validator's name, or means a comparison: `under_100`. */
+export function isKnownValidator(word: string, defined: ReadonlySet<string>): boolean {
+  return isNamedValidator(word, defined) || wholeComparison(word) !== undefined;
+}
+
+/** Returns the hint for a part without a meaning. */
+export function validatorHint(part: string, defined: ReadonlySet<string>): string {
+  const meant = nearest(part, [...defined, ...likelyNames(part)]);
+  const instead =
+    "Write a validator's name, > 0, or a rule such as value > 0; what is to be read by people alone goes under Description.";
+  return meant === undefined ? instead : `Did you mean ${meant}? ${instead}`;
+}
+
+/** One comparison with a number. */
+interface Comparison {
+  readonly sign: string;
+  readonly number: number;
+  /** The word after the number, in lower case; empty if it doesn't count anything. */
+  readonly unit: string;
+  /** The comparison as written. */
+  readonly said: string;
+}
+
+const COUNTED = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+const NUMBER = `-?\\d{1,3}(?:,\\d{3})+(?![\\d,])|-?\\d{1,15}(?:\\.\\d{1,15})?|(?:${COUNTED.join("|")})\\b`;
+
+const UNIT = "(?:\\s*(%|[a-z]+(?:-[a-z]+)?))?";
+
+const BETWEEN = new RegExp(
+  `\\b(?:between|from|in (?:the )?range(?: of)?)\\s*\\(?\\s*(${NUMBER})%?\\s*(?:and|to|through|\\.\\.\\.?|[-–,])\\s*(${NUMBER})${UNIT}`,
+  "gi",
+);
+
+/** The words for each comparison, longer ones first. */
+const SAID: readonly (readonly [sign: string, words: string])[] = [
+  [">=", "greater than or equal to|more than or equal to|at least|no less than|not less than|no fewer than"],
+  [">=", "a minimum of|minimum of|minimum|min|gte|ge|>=|≥|=>"],
+  ["<=", "less than or equal to|fewer than or equal to|at most|no more than|not more than"],
+  ["<=", "a maximum of|maximum of|maximum|max|up to|lte|le|<=|≤|=<"],
+  [">", "greater than|more than|larger than|higher than|longer than|above|over|exceeds|gt|>"],
+  ["<", "less than|fewer than|smaller than|lower than|shorter than|under|below|lt|<"],
+  ["!=", "not equal to|is not|!=|<>|≠"],
+  ["==", "equal to|equals|exactly|eq|===|==|="],
+];
+
+const SIGNS = SAID.map(([, words]) => words).join("|");
+
+const ESCAPED = SIGNS.split("|").map((words) =>
+  isWord(words) ? `\\b(?:length |len |size )?${words}(?![a-z])` : words.replace(/[!<>=]/g, "\\$&"),
+);
+
+const PHRASE = new RegExp(`(?<![<>=!-])(${ESCAPED.join("|")})\\s*(${NUMBER})${UNIT}`, "gi");
+
+/** Returns all comparisons in a text, in order. */
+export function comparisonsIn(text: string): Comparison[] {
+  const rest = normal(text);
+  const ranges = [...rest.matchAll(BETWEEN)].flatMap(([said, low = "", high = "", unit = ""]) => [
+    comparison(">=", low, unit, said),
+    comparison("<=", high, unit, said),
+  ]);
+  const others = [...rest.replace(BETWEEN, " ").matchAll(PHRASE)].map(([said, words = "", number = "", unit = ""]) =>
+    comparison(signOf(words), number, unit, said),
+  );
+  return [...ranges, ...others];
+}
+
+const CHARACTERS = /^(?:char(?:acter)?s?|letters?|long|symbols?)$/;
+const ELEMENTS = /^(?:items?|entr(?:y|ies)|elements?|members?)$/;
+
+/** Returns the type of a compared value, if nothing else gives it. */
+export function typeCompared(comparisons: readonly Comparison[]): FieldType | undefined {
+  const [first] = comparisons;
+  if (first === undefined) return undefined;
+  if (CHARACTERS.test(first.unit)) return "string";
+  return ELEMENTS.test(first.unit) ? "list" : "number";
+}
+
+/** Splits a cell at commas, semicolons and "and". A code span is one part. */
 function clausesOf(cell: string): string[] {
   const parts = codeParts(cell);
   const codes = parts.filter(({ code }) => code).map(({ text }) => text.replaceAll("`", "").trim());
@@ -60,6 +153,13 @@ function clausesOf(cell: string): string[] {
   if (codes.length > 0 && around.trim() === "") return codes.flatMap(split);
   return split(plainText(cell));
 }
+
+const RULE =
+  /\b(?:value|evidence|artifacts|session|params|plan)\b\s*(?:[<>=!.[)&|%*/+?-]|in\b)|\b\w+\((?:visible\()?value\b|^!value/;
+
+/** What ends a part, and what holds one together. A rule has signs of its own for "and". */
+const WITHIN_RULES = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b/g;
+const WITHIN_WORDS = /["'([{)\]}]|[,;](?!\d{3}\b)|\band\b|&&/g;
 
 function split(text: string): string[] {
   const [, before = "", lambda] = /^(.*?)(\blambda\b.*)$/s.exec(text) ?? [];
@@ -85,7 +185,10 @@ function split(text: string): string[] {
   return [...clauses, text.slice(start)].map((clause) => clause.trim()).filter((clause) => clause !== "");
 }
 
-/** One part of a cell; undefined if it means nothing. Names that look like one are left to be looked up. */
+/**
+ * Returns the validators of one part of a cell; undefined if it has no meaning. Words that look like names are looked
+ * up later.
+ */
 function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<string>) {
   if (defined.has(clause) || VERIFYING_VALIDATORS.has(clause) || /^lambda\b/.test(clause) || RULE.test(clause)) {
     return { validators: [clause], sure: true };
@@ -93,7 +196,7 @@ function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<
   const name = clause.toLowerCase().replace(/[\s-]+/g, "_");
   for (const candidate of [clause, name]) {
     if (namedValidator(candidate, type) === undefined && !VERIFYING_VALIDATORS.has(candidate)) continue;
-    // `equals_X` takes anything for X.
+    // `equals_X` accepts anything for X.
     if (!/^equals_/.test(candidate) || candidate === clause)
       return { validators: [candidate], sure: candidate === clause };
   }
@@ -104,6 +207,86 @@ function clauseValidators(clause: string, type: FieldType, defined: ReadonlySet<
   const said = equalTo(clause) ?? oneOf(clause) ?? inWords(clause, type);
   if (said !== undefined) return { validators: [said], sure: false };
   return isValidatorName(clause) ? { validators: [clause], sure: true } : undefined;
+}
+
+/** Maximum length of a comparison, in characters. */
+const CLAUSE_MAX = 200;
+
+/** A comparison in cells that has other meanings in prose. */
+const ONLY_IN_CELLS = "is";
+
+const EQUAL_IN_CELL = new RegExp(`^${ONLY_IN_CELLS}\\s+(?=${NUMBER})`, "i");
+const RANGE = new RegExp(`^(${NUMBER})%?\\s*(?:\\.\\.\\.?|–|-|to)\\s*(${NUMBER})\\s*(%?)$`, "i");
+
+/** Returns the comparisons of a part that consists of comparisons alone. */
+function wholeComparison(clause: string): Comparison[] | undefined {
+  if (clause.length > CLAUSE_MAX) return undefined;
+  const text = clause.trim().replace(EQUAL_IN_CELL, "== ");
+  const chain = chained(text);
+  if (chain !== undefined) return chain;
+  const bare = text
+    .replace(/^(?:value|x|n|it|len(?:gth)?|size|must(?: be)?|should(?: be)?|is|be)\s+/i, "")
+    .replace(/^(?:must be|be|is)\s+/i, "");
+  const range = RANGE.exec(bare);
+  if (range !== null) return comparisonsIn(`between ${range[1]} and ${range[2]}${range[3]}`);
+  const found = comparisonsIn(bare);
+  const read = found.reduce((left, { said }) => left.replace(said, " "), normal(bare));
+  const left = read.replace(/[\s()]+/g, " ").trim();
+  return found.length > 0 && /^(?:or longer|long|in length|chars?)?$/.test(left) ? found : undefined;
+}
+
+const CHAIN = new RegExp(`^(${NUMBER})\\s*(<=?)\\s*(?:value|x|n|it)\\s*(<=?)\\s*(${NUMBER})$`, "i");
+
+/** Returns both comparisons of `0 < x <= 10`. */
+function chained(text: string): Comparison[] | undefined {
+  const [, low, first, second, high] = CHAIN.exec(text) ?? [];
+  if (low === undefined || high === undefined || first === undefined || second === undefined) return undefined;
+  return [comparison(first === "<" ? ">" : ">=", low, "", text), comparison(second, high, "", text)];
+}
+
+const NO_UNIT =
+  /^(?:and|or|but|for|in|of|with|to|when|if|each|per|is|are|must|from|as|that|which|by|on|at|inclusive|exclusive|total)$/;
+
+function comparison(sign: string, number: string, unit: string, said: string): Comparison {
+  const counted = COUNTED.indexOf(number.toLowerCase());
+  const lower = unit.toLowerCase();
+  return {
+    sign,
+    number: counted === -1 ? Number(number.replaceAll(",", "")) : counted,
+    unit: NO_UNIT.test(lower) ? "" : lower,
+    said,
+  };
+}
+
+/** Returns the words of a name: `max_length_10` and `max 10` mean the same. */
+function normal(text: string): string {
+  return turned(text)
+    .replace(/[_\s]+/g, " ")
+    .replace(/(?<=[a-z])-(?=[a-z])/gi, " ")
+    .replace(/\b(max|min|maximum|minimum) (?:length|size|len|items)\b/gi, "$1");
+}
+
+const OR_MORE = new RegExp(
+  `(?:(?<![<>=≥≤])[<>=≥≤]+\\s*|\\b(?:at least|exactly|is)\\s+)?(?<![\\w.,-])(${NUMBER})(%?)\\s+or\\s+(more|above|higher|less|fewer|below)\\b`,
+  "gi",
+);
+
+/** Turns `5 or more` into `at least 5`, whatever sign is before it. */
+function turned(text: string): string {
+  return text.replace(OR_MORE, (_, number: string, percent: string, way: string) => {
+    return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;
+  });
+}
+
+/** Returns a comparison as a rule; undefined if it doesn't fit the type. For texts and lists it compares the length. */
+function ruleOf({ sign, number, unit }: Comparison, type: FieldType): string | undefined {
+  if (type === "boolean") return undefined;
+  if (type === "integer" || type === "number") return `value ${sign} ${number}`;
+  if (unit === "%") return type === "any" ? `value ${sign} ${number}` : undefined;
+  if (type === "list" || type === "object") return CHARACTERS.test(unit) ? undefined : `size(value) ${sign} ${number}`;
+  if (CHARACTERS.test(unit)) return `size(visible(value)) ${sign} ${number}`;
+  if (type === "any") return ELEMENTS.test(unit) ? `size(value) ${sign} ${number}` : `value ${sign} ${number}`;
+  return unit === "" ? `size(visible(value)) ${sign} ${number}` : undefined;
 }
 
 /** `== "done"`, `= true`. */
@@ -145,178 +328,9 @@ function filled(type: FieldType): string {
   return type === "integer" || type === "number" ? "greater_than_0" : "non_empty";
 }
 
-/** What prose says of a value. A claim that something is done has nothing to fulfil but to be true. */
-export function proseValidators(text: string, type: FieldType): Omit<CellValidators, "required" | "sure"> {
-  if (type === "boolean") return { validators: [], unknown: [] };
-  const lower = text.toLowerCase();
-  const read = comparisonsIn(lower).map((comparison) => ({ comparison, rule: ruleOf(comparison, type) }));
-  const validators = read.flatMap(({ rule }) => rule ?? []);
-  const unknown = read.flatMap(({ comparison, rule }) => (rule === undefined ? [comparison.said.trim()] : []));
-  if (read.length === 0 && /\b(?:greater|more) than\b|\bat least\b|\bnon-?zero\b/.test(lower))
-    validators.push("greater_than_0");
-  if (/\bnon-?empty\b|\bnot(?: be)? empty\b|\bmust contain\b/.test(lower)) validators.push(filled(type));
-  if (/\bpositive\b/.test(lower) && type !== "string") validators.push("positive");
-  return { validators: [...new Set(validators)], unknown };
-}
-
-/** Whether a word is a validator's name. */
-export function isNamedValidator(word: string, defined: ReadonlySet<string>): boolean {
-  return defined.has(word) || VERIFYING_VALIDATORS.has(word) || namedValidator(word, "any") !== undefined;
-}
-
-/** Whether a word is a validator's name, or means a comparison: `under_100`. */
-export function isKnownValidator(word: string, defined: ReadonlySet<string>): boolean {
-  return isNamedValidator(word, defined) || wholeComparison(word) !== undefined;
-}
-
-/** What to write in place of a part that means nothing. */
-export function validatorHint(part: string, defined: ReadonlySet<string>): string {
-  const meant = nearest(part, [...defined, ...likelyNames(part)]);
-  const instead =
-    "Write a validator's name, > 0, or a rule such as value > 0; what is to be read by people alone goes under Description.";
-  return meant === undefined ? instead : `Did you mean ${meant}? ${instead}`;
-}
-
-/** Comparisons as people write them (`> 5`, `at least 3 items`, `under 100`), made into rules. */
-
-/** How each comparison is said; longer ones first. */
-const SAID: readonly (readonly [sign: string, words: string])[] = [
-  [">=", "greater than or equal to|more than or equal to|at least|no less than|not less than|no fewer than"],
-  [">=", "a minimum of|minimum of|minimum|min|gte|ge|>=|≥|=>"],
-  ["<=", "less than or equal to|fewer than or equal to|at most|no more than|not more than"],
-  ["<=", "a maximum of|maximum of|maximum|max|up to|lte|le|<=|≤|=<"],
-  [">", "greater than|more than|larger than|higher than|longer than|above|over|exceeds|gt|>"],
-  ["<", "less than|fewer than|smaller than|lower than|shorter than|under|below|lt|<"],
-  ["!=", "not equal to|is not|!=|<>|≠"],
-  ["==", "equal to|equals|exactly|eq|===|==|="],
-];
-/** Comparisons that a cell can hold and prose has other meanings for. */
-const ONLY_IN_CELLS = "is";
-const COUNTED = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
-const NUMBER = `-?\\d{1,3}(?:,\\d{3})+(?![\\d,])|-?\\d{1,15}(?:\\.\\d{1,15})?|(?:${COUNTED.join("|")})\\b`;
-
-const SIGNS = SAID.map(([, words]) => words).join("|");
 const isWord = (text: string) => /^[a-z]/.test(text);
-const ESCAPED = SIGNS.split("|").map((words) =>
-  isWord(words) ? `\\b(?:length |len |size )?${words}(?![a-z])` : words.replace(/[!<>=]/g, "\\$&"),
-);
-const UNIT = "(?:\\s*(%|[a-z]+(?:-[a-z]+)?))?";
-const PHRASE = new RegExp(`(?<![<>=!-])(${ESCAPED.join("|")})\\s*(${NUMBER})${UNIT}`, "gi");
-const BETWEEN = new RegExp(
-  `\\b(?:between|from|in (?:the )?range(?: of)?)\\s*\\(?\\s*(${NUMBER})%?\\s*(?:and|to|through|\\.\\.\\.?|[-–,])\\s*(${NUMBER})${UNIT}`,
-  "gi",
-);
-
-const EQUAL_IN_CELL = new RegExp(`^${ONLY_IN_CELLS}\\s+(?=${NUMBER})`, "i");
-const RANGE = new RegExp(`^(${NUMBER})%?\\s*(?:\\.\\.\\.?|–|-|to)\\s*(${NUMBER})\\s*(%?)$`, "i");
-const CHAIN = new RegExp(`^(${NUMBER})\\s*(<=?)\\s*(?:value|x|n|it)\\s*(<=?)\\s*(${NUMBER})$`, "i");
-const OR_MORE = new RegExp(
-  `(?:(?<![<>=≥≤])[<>=≥≤]+\\s*|\\b(?:at least|exactly|is)\\s+)?(?<![\\w.,-])(${NUMBER})(%?)\\s+or\\s+(more|above|higher|less|fewer|below)\\b`,
-  "gi",
-);
-
-/** One comparison with a number. */
-interface Comparison {
-  readonly sign: string;
-  readonly number: number;
-  /** The word after the number, in small letters; empty if there is none that counts something. */
-  readonly unit: string;
-  /** As it is written. */
-  readonly said: string;
-}
-
-const NO_UNIT =
-  /^(?:and|or|but|for|in|of|with|to|when|if|each|per|is|are|must|from|as|that|which|by|on|at|inclusive|exclusive|total)$/;
-
-/** All comparisons in a text, in their order. */
-export function comparisonsIn(text: string): Comparison[] {
-  const rest = normal(text);
-  const ranges = [...rest.matchAll(BETWEEN)].flatMap(([said, low = "", high = "", unit = ""]) => [
-    comparison(">=", low, unit, said),
-    comparison("<=", high, unit, said),
-  ]);
-  const others = [...rest.replace(BETWEEN, " ").matchAll(PHRASE)].map(([said, words = "", number = "", unit = ""]) =>
-    comparison(signOf(words), number, unit, said),
-  );
-  return [...ranges, ...others];
-}
-
-/** No comparison is longer. */
-const CLAUSE_MAX = 200;
-
-/** The comparisons of a clause that consists of nothing else. */
-function wholeComparison(clause: string): Comparison[] | undefined {
-  if (clause.length > CLAUSE_MAX) return undefined;
-  const text = clause.trim().replace(EQUAL_IN_CELL, "== ");
-  const chain = chained(text);
-  if (chain !== undefined) return chain;
-  const bare = text
-    .replace(/^(?:value|x|n|it|len(?:gth)?|size|must(?: be)?|should(?: be)?|is|be)\s+/i, "")
-    .replace(/^(?:must be|be|is)\s+/i, "");
-  const range = RANGE.exec(bare);
-  if (range !== null) return comparisonsIn(`between ${range[1]} and ${range[2]}${range[3]}`);
-  const found = comparisonsIn(bare);
-  const read = found.reduce((left, { said }) => left.replace(said, " "), normal(bare));
-  const left = read.replace(/[\s()]+/g, " ").trim();
-  return found.length > 0 && /^(?:or longer|long|in length|chars?)?$/.test(left) ? found : undefined;
-}
-
-/** `0 < x <= 10`. */
-function chained(text: string): Comparison[] | undefined {
-  const [, low, first, second, high] = CHAIN.exec(text) ?? [];
-  if (low === undefined || high === undefined || first === undefined || second === undefined) return undefined;
-  return [comparison(first === "<" ? ">" : ">=", low, "", text), comparison(second, high, "", text)];
-}
-
-/** `max_length_10` and `max 10` say the same. */
-function normal(text: string): string {
-  return turned(text)
-    .replace(/[_\s]+/g, " ")
-    .replace(/(?<=[a-z])-(?=[a-z])/gi, " ")
-    .replace(/\b(max|min|maximum|minimum) (?:length|size|len|items)\b/gi, "$1");
-}
-
-/** `5 or more` is `at least 5`, whatever sign stands before it. */
-function turned(text: string): string {
-  return text.replace(OR_MORE, (_, number: string, percent: string, way: string) => {
-    return `${/^(?:more|above|higher)$/i.test(way) ? "at least" : "at most"} ${number}${percent}`;
-  });
-}
 
 function signOf(words: string): string {
   const lower = words.toLowerCase().replace(/^(?:length|len|size) /, "");
   return SAID.find(([, signs]) => signs.split("|").includes(lower))?.[0] ?? "==";
-}
-
-function comparison(sign: string, number: string, unit: string, said: string): Comparison {
-  const counted = COUNTED.indexOf(number.toLowerCase());
-  const lower = unit.toLowerCase();
-  return {
-    sign,
-    number: counted === -1 ? Number(number.replaceAll(",", "")) : counted,
-    unit: NO_UNIT.test(lower) ? "" : lower,
-    said,
-  };
-}
-
-const CHARACTERS = /^(?:char(?:acter)?s?|letters?|long|symbols?)$/;
-const ELEMENTS = /^(?:items?|entr(?:y|ies)|elements?|members?)$/;
-
-/** A comparison as a rule; undefined if it doesn't go with the type. Of texts and lists the length is compared. */
-function ruleOf({ sign, number, unit }: Comparison, type: FieldType): string | undefined {
-  if (type === "boolean") return undefined;
-  if (type === "integer" || type === "number") return `value ${sign} ${number}`;
-  if (unit === "%") return type === "any" ? `value ${sign} ${number}` : undefined;
-  if (type === "list" || type === "object") return CHARACTERS.test(unit) ? undefined : `size(value) ${sign} ${number}`;
-  if (CHARACTERS.test(unit)) return `size(visible(value)) ${sign} ${number}`;
-  if (type === "any") return ELEMENTS.test(unit) ? `size(value) ${sign} ${number}` : `value ${sign} ${number}`;
-  return unit === "" ? `size(visible(value)) ${sign} ${number}` : undefined;
-}
-
-/** The type of a value that is compared, where nothing else says it. */
-export function typeCompared(comparisons: readonly Comparison[]): FieldType | undefined {
-  const [first] = comparisons;
-  if (first === undefined) return undefined;
-  if (CHARACTERS.test(first.unit)) return "string";
-  return ELEMENTS.test(first.unit) ? "list" : "number";
 }
