@@ -112,7 +112,7 @@ function replaceIn(text: string, valueFor: (name: string) => string): string {
 /** The placeholders that have a value in every session, apart from `{evidence.…}`. */
 const NAMES = ["spec_path", "target_file", "session_id"] as const;
 
-/** What a placeholder stands for. Throws `INVALID_INPUT` where nothing is known by its name. */
+/** Returns the value of a placeholder. Throws `INVALID_INPUT` if it has none. */
 function placeholderValue(name: string, values: PlaceholderValues): JsonValue {
   checkName(name);
   const known = NAMES.find((candidate) => candidate === name);
