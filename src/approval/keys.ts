@@ -1,29 +1,24 @@
 /**
- * Ed25519 by Web Crypto, which every runtime that phasegate runs in has: the native code is checked by
- * more people than any package, and nothing is to be loaded. Only approvals need it.
+ * Ed25519 keys and signatures by Web Crypto. Every supported runtime has it, its native code is better
+ * reviewed than any package, and there is nothing to load.
  */
+
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { PhasegateError } from "../errors.js";
 
-const ED25519 = "Ed25519";
-const PREFIX = "ed25519:";
-
-/** An approver's pair of keys as texts. */
+/** An approver's key pair as texts. */
 export interface ApproverKeys {
-  /** 32 bytes as `ed25519:` and base64url: what a host is given. */
+  /** The public key, for the host: `ed25519:` and 32 bytes in base64url. */
   readonly publicKey: string;
-  /** PKCS #8 as PEM, as OpenSSL has it too: what only the approver has. */
+  /** The private key, for the approver only: PKCS #8 as PEM, which OpenSSL can read. */
   readonly privateKey: string;
 }
 
-/** A private key, ready to sign, with the public one that belongs to it. */
-export interface Signer {
-  readonly publicKey: string;
-  sign(message: string): Promise<string>;
-}
+const ED25519 = "Ed25519";
+const PREFIX = "ed25519:";
 
-/** Makes a pair of keys. */
+/** Generates a key pair. */
 export async function createKeys(): Promise<ApproverKeys> {
   const pair = await crypto.subtle.generateKey(ED25519, true, ["sign", "verify"]);
   const raw = new Uint8Array(await crypto.subtle.exportKey("raw", pair.publicKey));
@@ -35,7 +30,16 @@ export async function createKeys(): Promise<ApproverKeys> {
   };
 }
 
-/** Reads a private key. Throws `INVALID_INPUT` for a text that is none, without quoting it. */
+/** A private key that is ready to sign, with its public key. */
+export interface Signer {
+  readonly publicKey: string;
+  sign(message: string): Promise<string>;
+}
+
+/**
+ * Reads a private key.
+ * @throws {PhasegateError} `INVALID_INPUT` when the text is not a key. The error does not quote it.
+ */
 export async function readPrivateKey(pem: string): Promise<Signer> {
   const base64 = /^-----BEGIN PRIVATE KEY-----\s([A-Za-z0-9+/=\s]+)-----END PRIVATE KEY-----\s*$/.exec(pem.trim())?.[1];
   if (base64 === undefined) throw noPrivateKey();
@@ -55,7 +59,10 @@ export async function readPrivateKey(pem: string): Promise<Signer> {
   }
 }
 
-/** Whether a signature over a message is that key's. What can't be a signature is none of its. */
+/**
+ * Returns true if a message was signed with the private key of `publicKey`; false for anything that is not
+ * a signature.
+ */
 export async function isSignedBy(publicKey: string, message: string, signature: string): Promise<boolean> {
   if (!/^[A-Za-z0-9_-]{86}$/.test(signature)) return false;
   const raw = fromBase64Url(publicKey.slice(PREFIX.length));
@@ -63,9 +70,15 @@ export async function isSignedBy(publicKey: string, message: string, signature: 
   return crypto.subtle.verify(ED25519, key, fromBase64Url(signature), new TextEncoder().encode(message));
 }
 
-/** A short name of a public key, for logs: the first half of its SHA-256. */
+/** Returns a short name of a public key for logs: the first half of its SHA-256. */
 export function keyIdOf(publicKey: string): string {
   return bytesToHex(sha256(fromBase64Url(publicKey.slice(PREFIX.length)))).slice(0, 32);
+}
+
+/** Encodes bytes as base64url, without padding. */
+function toBase64Url(bytes: Uint8Array): string {
+  const base64 = btoa(String.fromCharCode(...bytes));
+  return base64.replace(/[+]/g, "-").replace(/[/]/g, "_").replaceAll("=", "");
 }
 
 function noPrivateKey(cause?: unknown): PhasegateError<"INVALID_INPUT"> {
@@ -76,13 +89,7 @@ function noPrivateKey(cause?: unknown): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** Bytes as base64url, without padding. */
-function toBase64Url(bytes: Uint8Array): string {
-  const base64 = btoa(String.fromCharCode(...bytes));
-  return base64.replace(/[+]/g, "-").replace(/[/]/g, "_").replaceAll("=", "");
-}
-
-/** The bytes of a base64url text. Throws what `atob` throws for another one. */
+/** Decodes base64url. Throws the error of `atob` for anything else. */
 function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));

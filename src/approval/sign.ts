@@ -1,26 +1,32 @@
-/** What an approver's side needs: a browser, a chat bot, a command. Loaded when it is used. */
+/**
+ * The approver's side of an approval: a browser, a chat bot, a command. The cryptography is loaded on first
+ * use.
+ */
 
 import type { ApproverKeys } from "./keys.js";
 import type { ApprovalAnswer, ApprovalQuestion, ApprovalSignature } from "./message.js";
-/** What is signed: the answer, and the private key as {@link createApproverKeys} gave it. */
-export interface SignRequest extends Omit<ApprovalAnswer, "signedAt"> {
-  readonly privateKey: string;
-  /** Now if not given; ISO 8601, UTC. */
-  readonly signedAt?: string;
-}
 
 /**
- * Makes an approver's pair of Ed25519 keys. The host gets the public one (`EngineOptions.approvers`); the
- * private one belongs where no agent can read it.
+ * Generates an Ed25519 key pair for an approver. The host gets the public key (`EngineOptions.approvers`);
+ * keep the private key where no agent can read it.
  */
 export async function createApproverKeys(): Promise<ApproverKeys> {
   const { createKeys } = await import("./keys.js");
   return createKeys();
 }
 
+/** The answer to sign. */
+export interface SignRequest extends Omit<ApprovalAnswer, "signedAt"> {
+  /** The approver's private key, from {@link createApproverKeys}. */
+  readonly privateKey: string;
+  /** ISO 8601, UTC. Default: now. */
+  readonly signedAt?: string;
+}
+
 /**
- * Signs a person's answer to what a session waits for, as `Engine.getApproval` has it. The same `by` and
- * `note` must then be given to `Engine.approve` or `Engine.deny`. Throws `INVALID_INPUT` for what is no key.
+ * Signs a person's answer to a question from `Engine.getApproval`. Pass the same `by` and `note` to
+ * `Engine.approve` or `Engine.deny`.
+ * @throws {PhasegateError} `INVALID_INPUT` when `privateKey` is not an Ed25519 private key.
  */
 export async function signApproval(question: ApprovalQuestion, request: SignRequest): Promise<ApprovalSignature> {
   const { privateKey, signedAt = new Date().toISOString(), ...answer } = request;

@@ -1,3 +1,14 @@
+/**
+ * Checks evidence against a gate. The entry file of this folder; what is decided where:
+ * - check-gate.ts: which problems block a phase and which only warn, and what an agent may see of them
+ * - evidence.ts: which evidence is refused before any gate, because it is unsafe or too large
+ * - plan-gate.ts: a phase of a plan passes only if every required task and validation item is claimed
+ * - gate-rules.ts: rules are compiled once for all gates with the same content
+ * - run-gate-rules.ts: a rule that fails or can't be evaluated is a problem
+ * - fill-params.ts: what placeholders in a verifier's params may become
+ * - format.ts: what an agent is told that a gate expects
+ */
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { exampleOf, isBlank, isOfType } from "../workflow/field-types.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
@@ -16,28 +27,22 @@ import { exampleBy, expectedBy, schemaAt } from "./evidence.js";
 import { checkPlanGate } from "./plan-gate.js";
 import { type CompiledRules, hasRules, type RuleSurroundings } from "./rule-set.js";
 import type { Enforcement, Problem, Verdict } from "./verdict.js";
-/** What a gate needs beside the evidence: results of checks that were run outside, and how to read it. */
+
+/** What a gate needs in addition to the evidence: the results of checks that ran elsewhere. */
 export interface GateContext {
-  /** What the Standard Schema of the phase said; a schema gate stays shut without it. */
+  /** The result of the phase's Standard Schema. A schema gate stays shut without it. */
   readonly schemaResult?: StandardSchemaV1.Result<unknown>;
-  /** The gate's rules, from `compileRules`; a gate that has rules stays shut without them. */
+  /** The gate's rules, from `compileRules`. A gate that has rules stays shut without them. */
   readonly rules?: CompiledRules;
-  /** What the rules see beside the evidence. */
+  /** What rules can read in addition to the evidence. Default: nothing. */
   readonly surroundings?: RuleSurroundings;
-  /** `strict` if not given. */
+  /** How strictly problems block. Default: `strict`. */
   readonly enforcement?: Enforcement;
 }
 
-/** For how many missing fields it is looked up which other field may have been meant. */
-const LOOKED_FOR_MAX = 100;
-
-/** A schema names each bad item of a list, of which there may be a million; the log is to stay readable. */
-const ISSUES_MAX = 1000;
-
 /**
- * Checks evidence against a gate, purely: the same arguments give the same verdict. The evidence
- * must be plain JSON. All problems are reported at once, in the gate's
- * order.
+ * Checks evidence against a gate and returns the verdict. Pure: the same arguments give the same verdict.
+ * The evidence must be plain JSON. Reports all problems at once, in the gate's order. Never throws.
  */
 export function checkGate(gate: GateDefinition, evidence: JsonObject, context: GateContext = {}): Verdict {
   switch (gate.kind) {
@@ -50,6 +55,68 @@ export function checkGate(gate: GateDefinition, evidence: JsonObject, context: G
     case "plan":
       return verdict(checkPlanGate(gate, evidence));
   }
+}
+
+/**
+ * Returns the problem with one field of evidence; undefined if there is none. `unknownKeys` returns the
+ * keys of the evidence that no field of the gate has: one of them may be a misspelling.
+ */
+export function checkField(
+  field: FieldDefinition,
+  evidence: JsonObject,
+  unknownKeys: () => readonly string[],
+): Problem | undefined {
+  const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
+  if (value === undefined || value === null) return field.required ? missing(field, value, unknownKeys) : undefined;
+  if (!isOfType(value, field.type)) {
+    return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
+  }
+  if (!field.required) return undefined;
+  if (value === false) {
+    return problem(field, "claimed_false", `'${field.name}' is claimed false: it must be done before this gate`, value);
+  }
+  if (isBlank(value, field.type)) {
+    return problem(field, "empty", `'${field.name}' is empty`, value);
+  }
+  return undefined;
+}
+
+/** Returns how much of its requirements a gate shows to agents. */
+export function revealOf(gate: GateDefinition): Reveal {
+  return "reveal" in gate ? (gate.reveal ?? "fields") : "fields";
+}
+
+/**
+ * Returns problems as an agent may see them. With `names` it sees only which fields have a problem and
+ * whether they are missing; with `none` only how many problems there are. This keeps an agent from fitting
+ * its evidence to the check. Hosts keep the full problems.
+ */
+export function conceal(problems: readonly Problem[], reveal: Reveal): readonly Problem[] {
+  if (reveal === "fields" || problems.length === 0) return problems;
+  // A person's denial is written for the agent, so it is never concealed.
+  const denials = problems.filter(({ problem }) => problem === "denied");
+  const found = problems.filter(({ problem }) => problem !== "denied");
+  if (found.length === 0) return denials;
+  if (reveal === "names")
+    return [...new Map(found.map((problem) => [problem.field, withoutDetails(problem)])).values(), ...denials];
+  const count = found.length === 1 ? "1 thing is" : `${found.length} things are`;
+  const message = `The gate isn't met: ${count} missing or wrong. What it asks for isn't shown.`;
+  return [{ field: "", problem: "invalid", message }, ...denials];
+}
+
+const NONE: readonly VerifyDefinition[] = [];
+
+/** Returns the verifications that a gate asks for, in their order. */
+export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
+  return "verify" in gate ? (gate.verify ?? NONE) : NONE;
+}
+
+/**
+ * Returns the names of all verifiers that a workflow's gates need, each once. A host needs them all to run
+ * it.
+ */
+export function verifierNames({ phases }: WorkflowStructure): readonly string[] {
+  return [...new Set(phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier)))];
 }
 
 function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext): Verdict {
@@ -65,108 +132,26 @@ function checkFields(gate: FieldGate, evidence: JsonObject, context: GateContext
   return gate.strict ? verdict([...blocking, ...unmet], softened) : verdict(blocking, [...softened, ...unmet]);
 }
 
+/** Limits for how many missing fields a similar name is searched in the evidence. */
+const SUGGESTIONS_MAX = 100;
+
 function fieldProblems({ fields }: FieldGate, evidence: JsonObject): Problem[] {
   const problems: Problem[] = [];
-  let strangers: readonly string[] | undefined;
-  let looked = 0;
-  // Most evidence is right, and nobody looks for what else it holds; nor for more than the first missing fields.
-  const findStrangers = () => {
-    looked += 1;
-    if (looked > LOOKED_FOR_MAX) return [];
+  let found: readonly string[] | undefined;
+  let searches = 0;
+  // Lazy, since most evidence has no missing fields.
+  const unknownKeys = () => {
+    searches += 1;
+    if (searches > SUGGESTIONS_MAX) return [];
     const names = new Set(fields.map(({ name }) => name));
-    strangers ??= Object.keys(evidence).filter((key) => !names.has(key));
-    return strangers;
+    found ??= Object.keys(evidence).filter((key) => !names.has(key));
+    return found;
   };
   for (const field of fields) {
-    const problem = checkField(field, evidence, findStrangers);
+    const problem = checkField(field, evidence, unknownKeys);
     if (problem !== undefined) problems.push(problem);
   }
   return problems;
-}
-
-function checkSchema(
-  gate: SchemaGate,
-  evidence: JsonObject,
-  result: StandardSchemaV1.Result<unknown> | undefined,
-): Verdict {
-  if (result === undefined) return verdict([whole("The gate's schema was not run, so it stays shut")]);
-  const { issues } = result;
-  if (!issues) return verdict([]);
-  if (issues.length === 0) return verdict([whole("The gate's schema refused the evidence without saying why")]);
-  const named = issues.slice(0, ISSUES_MAX).map((issue) => issueProblem(issue, evidence, gate));
-  const others = issues.length - named.length;
-  return verdict(others === 0 ? named : [...named, whole(`${others} more problems are not listed`)]);
-}
-
-/** A problem with the evidence as a whole. */
-function whole(message: string): Problem {
-  return { field: "", problem: "invalid", message };
-}
-
-function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate: SchemaGate): Problem {
-  const path = (issue.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
-  const field = path.map(String).join(".");
-  const value = at(evidence, path);
-  const schema = path.length === 0 ? undefined : schemaAt(gate.jsonSchema, path);
-  const expected = schema === undefined ? undefined : expectedBy(schema);
-  const wanted = at(gate.example, path) ?? (schema === undefined ? undefined : exampleBy(schema));
-  return {
-    field,
-    problem: value === undefined ? "missing" : "invalid",
-    message: sentence(field, value === undefined, issue.message),
-    got: value === undefined ? "nothing" : shown(value),
-    ...(expected === undefined ? {} : { expected }),
-    ...(wanted === undefined ? {} : { example: wanted }),
-  };
-}
-
-function sentence(field: string, missing: boolean, message: string): string {
-  if (field === "") return message;
-  return missing ? `'${field}' is missing: ${message}` : `'${field}': ${message}`;
-}
-
-/** What lies at a path; own keys only. */
-function at(value: JsonValue | undefined, path: readonly PropertyKey[]): JsonValue | undefined {
-  let current = value;
-  for (const key of path) {
-    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
-    current = Reflect.get(current, key);
-  }
-  return current;
-}
-
-function verdict(problems: readonly Problem[], warnings: readonly Problem[] = []): Verdict {
-  return problems.length === 0 ? { passed: true, warnings } : { passed: false, problems, warnings };
-}
-
-/**
- * What is wrong with one field of evidence; undefined if nothing is. `strangers` gives the keys of
- * the evidence that no field of the gate has: one of them may have been meant.
- */
-export function checkField(
-  field: FieldDefinition,
-  evidence: JsonObject,
-  strangers: () => readonly string[],
-): Problem | undefined {
-  const value = Object.hasOwn(evidence, field.name) ? evidence[field.name] : undefined;
-  if (value === undefined || value === null) return field.required ? missing(field, value, strangers) : undefined;
-  if (!isOfType(value, field.type)) {
-    return problem(field, "wrong_type", `'${field.name}' must be ${article(field.type)}`, value);
-  }
-  if (!field.required) return undefined;
-  if (value === false) {
-    return problem(field, "claimed_false", `'${field.name}' is claimed false: it must be done before this gate`, value);
-  }
-  if (isBlank(value, field.type)) {
-    return problem(field, "empty", `'${field.name}' is empty`, value);
-  }
-  return undefined;
-}
-
-function missing(field: FieldDefinition, value: null | undefined, strangers: () => readonly string[]): Problem {
-  const similar = nearest(field.name, strangers());
-  const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
-  return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
 }
 
 function problem(
@@ -191,42 +176,76 @@ function article(type: FieldType): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** How much of what a gate asks for its agents are shown. */
-export function revealOf(gate: GateDefinition): Reveal {
-  return "reveal" in gate ? (gate.reveal ?? "fields") : "fields";
+function missing(field: FieldDefinition, value: null | undefined, unknownKeys: () => readonly string[]): Problem {
+  const similar = nearest(field.name, unknownKeys());
+  const meant = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
+  return problem(field, "missing", `Required evidence '${field.name}' not provided${meant}`, value);
+}
+
+/** Returns a problem with the evidence as a whole. */
+function whole(message: string): Problem {
+  return { field: "", problem: "invalid", message };
+}
+
+function verdict(problems: readonly Problem[], warnings: readonly Problem[] = []): Verdict {
+  return problems.length === 0 ? { passed: true, warnings } : { passed: false, problems, warnings };
 }
 
 /**
- * Problems as an agent may see them, so that it can't write to the test: with `names`, only which fields
- * there is something with, and whether they are missing; with `none`, only how many. Hosts keep the whole.
+ * Limits the issues that are listed: a schema reports each bad item of a list, and the log must stay
+ * readable.
  */
-export function conceal(problems: readonly Problem[], reveal: Reveal): readonly Problem[] {
-  if (reveal === "fields" || problems.length === 0) return problems;
-  // A person's words are for the agent: they hide what they want to hide.
-  const said = problems.filter(({ problem }) => problem === "denied");
-  const found = problems.filter(({ problem }) => problem !== "denied");
-  if (found.length === 0) return said;
-  if (reveal === "names") return [...new Map(found.map((problem) => [problem.field, bare(problem)])).values(), ...said];
-  const count = found.length === 1 ? "1 thing is" : `${found.length} things are`;
-  const message = `The gate isn't met: ${count} missing or wrong. What it asks for isn't shown.`;
-  return [{ field: "", problem: "invalid", message }, ...said];
+const ISSUES_LISTED_MAX = 1000;
+
+function checkSchema(
+  gate: SchemaGate,
+  evidence: JsonObject,
+  result: StandardSchemaV1.Result<unknown> | undefined,
+): Verdict {
+  if (result === undefined) return verdict([whole("The gate's schema was not run, so it stays shut")]);
+  const { issues } = result;
+  if (!issues) return verdict([]);
+  if (issues.length === 0) return verdict([whole("The gate's schema refused the evidence without saying why")]);
+  const named = issues.slice(0, ISSUES_LISTED_MAX).map((issue) => issueProblem(issue, evidence, gate));
+  const others = issues.length - named.length;
+  return verdict(others === 0 ? named : [...named, whole(`${others} more problems are not listed`)]);
 }
 
-function bare({ field, problem }: Problem): Problem {
+function issueProblem(issue: StandardSchemaV1.Issue, evidence: JsonObject, gate: SchemaGate): Problem {
+  const path = (issue.path ?? []).map((segment) => (typeof segment === "object" ? segment.key : segment));
+  const field = path.map(String).join(".");
+  const value = at(evidence, path);
+  const schema = path.length === 0 ? undefined : schemaAt(gate.jsonSchema, path);
+  const expected = schema === undefined ? undefined : expectedBy(schema);
+  const wanted = at(gate.example, path) ?? (schema === undefined ? undefined : exampleBy(schema));
+  return {
+    field,
+    problem: value === undefined ? "missing" : "invalid",
+    message: sentence(field, value === undefined, issue.message),
+    got: value === undefined ? "nothing" : shown(value),
+    ...(expected === undefined ? {} : { expected }),
+    ...(wanted === undefined ? {} : { example: wanted }),
+  };
+}
+
+/** Returns the value at a path; follows own keys only. */
+function at(value: JsonValue | undefined, path: readonly PropertyKey[]): JsonValue | undefined {
+  let current = value;
+  for (const key of path) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = Reflect.get(current, key);
+  }
+  return current;
+}
+
+function sentence(field: string, missing: boolean, message: string): string {
+  if (field === "") return message;
+  return missing ? `'${field}' is missing: ${message}` : `'${field}': ${message}`;
+}
+
+function withoutDetails({ field, problem }: Problem): Problem {
   const kind = problem === "missing" ? problem : "invalid";
   if (field === "") return { field, problem: kind, message: "The evidence as a whole doesn't meet the gate" };
   const message = kind === "missing" ? `Required evidence '${field}' not provided` : `'${field}' doesn't meet the gate`;
   return { field, problem: kind, message };
-}
-
-const NONE: readonly VerifyDefinition[] = [];
-
-/** The checks against reality that a gate asks for, in their order. */
-export function checksOf(gate: GateDefinition): readonly VerifyDefinition[] {
-  return "verify" in gate ? (gate.verify ?? NONE) : NONE;
-}
-
-/** The names of all verifiers that a workflow's gates need, each once: a host that lacks one can't run it. */
-export function verifierNames({ phases }: WorkflowStructure): readonly string[] {
-  return [...new Set(phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier)))];
 }

@@ -1,10 +1,23 @@
+/**
+ * Fills placeholders such as `{target_file}` and `{evidence.field}` into the params of verifiers. Values
+ * are inserted as text and never parsed again, so that evidence can't change a command or a pattern.
+ */
+
 import { PhasegateError } from "../errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 
-/** How params are filled in. */
+/** The values of placeholders in a verifier's params. */
+export interface PlaceholderValues {
+  readonly spec_path?: string;
+  readonly target_file?: string;
+  readonly session_id?: string;
+  /** For `{evidence.field}`; missing while there is no evidence yet. */
+  readonly evidence?: JsonObject;
+}
+
 interface FillOptions {
-  /** Params that are left as they are: patterns and rules are code, and what is put into code can change it. */
+  /** Params that are not filled in: patterns and rules are code, which an inserted value could change. */
   readonly verbatim?: readonly string[];
 }
 
@@ -13,27 +26,34 @@ interface Fill {
   readonly allowOptions: boolean;
 }
 
-/** The longest text that a placeholder may stand for, in characters. */
-const VALUE_MAX = 8192;
-
 /**
- * Params with their placeholders filled in: `{spec_path}`, `{target_file}`, `{session_id}` and
- * `{evidence.field}`. Values are put into texts and are never read again: an element of a list stays
- * one element, whatever it holds. A param that is nothing but a placeholder becomes the value itself, a
- * number or a list too. In lists, which are arguments, a value must not make an option of its element
- * (`-…`), unless the author says `allow_options: true` beside the list. Throws `INVALID_INPUT`.
+ * Returns params with their placeholders filled in: `{spec_path}`, `{target_file}`, `{session_id}` and
+ * `{evidence.field}`. An element of a list stays one element, whatever is inserted. A param that is only a
+ * placeholder becomes the value itself, which may be a number or a list. In lists, which are arguments, a
+ * value must not turn its element into an option (`-…`), unless the author sets `allow_options: true` next
+ * to the list.
+ * @throws {PhasegateError} `INVALID_INPUT` when a value is missing, unsafe, too long or of a kind that
+ *   can't be inserted.
  */
 export function fillParams(params: JsonObject, values: PlaceholderValues, options: FillOptions = {}): JsonObject {
   const fill: Fill = { values, allowOptions: params.allow_options === true };
-  return eachParam(params, options, (value) => filled(value, fill));
+  return eachParam(params, options, (value) => fillValue(value, fill));
 }
 
-/** The names of all placeholders in params, each once. Throws `INVALID_INPUT` for one that stands for nothing. */
+/**
+ * Returns the names of all placeholders in params, each once.
+ * @throws {PhasegateError} `INVALID_INPUT` when a name is unknown.
+ */
 export function checkPlaceholders(params: JsonObject, options: FillOptions = {}): string[] {
   const names = new Set<string>();
   eachParam(params, options, (value) => collect(value, names));
   for (const name of names) checkName(name);
   return [...names];
+}
+
+/** Returns true if a text contains a placeholder. */
+export function hasPlaceholder(text: string): boolean {
+  return namesIn(text).length > 0;
 }
 
 function eachParam(
@@ -44,34 +64,36 @@ function eachParam(
   return mapValues(params, (value, key) => (verbatim.includes(key) ? value : change(value)));
 }
 
-function collect(value: JsonValue, names: Set<string>): JsonValue {
-  if (typeof value === "string") for (const name of namesIn(value)) names.add(name);
-  else if (Array.isArray(value)) for (const item of value) collect(item, names);
-  else if (value !== null && typeof value === "object") for (const item of Object.values(value)) collect(item, names);
-  return value;
+/** `Object.fromEntries` makes own properties of all keys, also of `__proto__`. */
+function mapValues(object: JsonObject, change: (value: JsonValue, key: string) => JsonValue): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
 }
 
-function filled(value: JsonValue, fill: Fill): JsonValue {
-  if (typeof value === "string") return filledText(value, fill);
-  if (Array.isArray(value)) return value.map((item) => filledItem(item, fill));
-  return value === null || typeof value !== "object" ? value : mapValues(value, (inner) => filled(inner, fill));
+function fillValue(value: JsonValue, fill: Fill): JsonValue {
+  if (typeof value === "string") return fillText(value, fill);
+  if (Array.isArray(value)) return value.map((item) => fillItem(item, fill));
+  return value === null || typeof value !== "object" ? value : mapValues(value, (inner) => fillValue(inner, fill));
 }
 
-function filledText(text: string, { values }: Fill): JsonValue {
+function fillText(text: string, { values }: Fill): JsonValue {
   const [only, ...others] = namesIn(text);
-  if (only === undefined || others.length > 0 || text !== `{${only}}`) return putInto(text, values);
+  if (only === undefined || others.length > 0 || text !== `{${only}}`) return insertInto(text, values);
   const value = placeholderValue(only, values);
   return typeof value === "string" ? checkedText(value, only) : value;
 }
 
-function filledItem(item: JsonValue, fill: Fill): JsonValue {
-  if (typeof item !== "string") return filled(item, fill);
-  const text = putInto(item, fill.values);
-  if (fill.allowOptions || !text.startsWith("-") || item.startsWith("-")) return text;
-  throw refused(shown(text), "it would be read as an option: it begins with '-'", "Hand in a value without '-' first.");
+/**
+ * Matches `{name}`, and `{{name}}`, which stands for the text `{name}`. Braces around anything else are
+ * plain text.
+ */
+const PLACEHOLDER = /\{\{([a-z]\w*(?:\.[\w-]+)*)\}\}|\{([a-z]\w*(?:\.[\w-]+)*)\}/g;
+
+/** Returns the names of the placeholders in a text, in order. */
+function namesIn(text: string): string[] {
+  return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => (name === undefined ? [] : [name]));
 }
 
-function putInto(text: string, values: PlaceholderValues): string {
+function insertInto(text: string, values: PlaceholderValues): string {
   return replaceIn(text, (name) => {
     const value = placeholderValue(name, values);
     if (typeof value === "string") return checkedText(value, name);
@@ -79,6 +101,50 @@ function putInto(text: string, values: PlaceholderValues): string {
     throw refused(`{${name}}`, "a list, an object or null can't be put into a text", "Hand in a text or a number.");
   });
 }
+
+/** A text with each placeholder replaced by what `valueFor` gives for its name. */
+function replaceIn(text: string, valueFor: (name: string) => string): string {
+  return text.replace(PLACEHOLDER, (_, escaped: string | undefined, name: string) =>
+    escaped === undefined ? valueFor(name) : `{${escaped}}`,
+  );
+}
+
+/** The placeholders that have a value in every session, apart from `{evidence.…}`. */
+const NAMES = ["spec_path", "target_file", "session_id"] as const;
+
+/** Returns the value of a placeholder. Throws `INVALID_INPUT` if it has none. */
+function placeholderValue(name: string, values: PlaceholderValues): JsonValue {
+  checkName(name);
+  const known = NAMES.find((candidate) => candidate === name);
+  const value = known === undefined ? below(values.evidence, name.split(".").slice(1)) : values[known];
+  if (value !== undefined) return value;
+  const missing = known === undefined ? "the evidence has no such field" : "this session has none";
+  throw new PhasegateError("INVALID_INPUT", `nothing is known for {${name}}: ${missing}`, {
+    remedy: known === undefined ? `Hand in ${name}.` : "Ask the author of the workflow.",
+    details: { field: name },
+  });
+}
+
+/** Throws `INVALID_INPUT` for an unknown name. */
+function checkName(name: string): void {
+  if (name.startsWith("evidence.") || NAMES.some((known) => known === name)) return;
+  const near = nearest(name, [...NAMES, "evidence"]);
+  const hint = near === undefined ? "" : `; did you mean {${near === "evidence" ? "evidence.FIELD" : near}}?`;
+  throw new PhasegateError("INVALID_INPUT", `there is no placeholder {${shown(name).slice(1, -1)}}${hint}`, {
+    remedy: `Use {${NAMES.join("}, {")}} or {evidence.FIELD}; {{${name}}} stands for {${name}} itself.`,
+    details: { field: name, expected: [...NAMES, "evidence.FIELD"].join(", ") },
+  });
+}
+
+/** Returns a value inside evidence; follows own keys only. */
+function below(evidence: JsonObject | undefined, keys: readonly string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = evidence;
+  for (const key of keys) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  return value;
+}
+
+/** The longest text that a placeholder may insert, in characters. */
+const VALUE_MAX = 8192;
 
 function checkedText(value: string, name: string): string {
   if (value.includes("\0")) throw refused(`{${name}}`, "it holds a NUL", "Hand in a text without control characters.");
@@ -93,69 +159,16 @@ function refused(what: string, reason: string, remedy: string): PhasegateError<"
   });
 }
 
-/** Object.fromEntries makes own properties of all keys, `__proto__` too. */
-function mapValues(object: JsonObject, change: (value: JsonValue, key: string) => JsonValue): JsonObject {
-  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
+function fillItem(item: JsonValue, fill: Fill): JsonValue {
+  if (typeof item !== "string") return fillValue(item, fill);
+  const text = insertInto(item, fill.values);
+  if (fill.allowOptions || !text.startsWith("-") || item.startsWith("-")) return text;
+  throw refused(shown(text), "it would be read as an option: it begins with '-'", "Hand in a value without '-' first.");
 }
 
-/** What placeholders in the params of a verifier stand for. */
-export interface PlaceholderValues {
-  readonly spec_path?: string;
-  readonly target_file?: string;
-  readonly session_id?: string;
-  /** For `{evidence.field}`; missing while there is no evidence yet. */
-  readonly evidence?: JsonObject;
-}
-
-/** The placeholders that stand for something in every session, beside `{evidence.…}`. */
-const NAMES = ["spec_path", "target_file", "session_id"] as const;
-/** `{name}`, and `{{name}}`, which stands for `{name}` itself. Braces around anything else are only braces. */
-const PLACEHOLDER = /\{\{([a-z]\w*(?:\.[\w-]+)*)\}\}|\{([a-z]\w*(?:\.[\w-]+)*)\}/g;
-
-/** Whether a text has a placeholder in it. */
-export function hasPlaceholder(text: string): boolean {
-  return namesIn(text).length > 0;
-}
-
-/** The names of the placeholders in a text, in order. */
-function namesIn(text: string): string[] {
-  return [...text.matchAll(PLACEHOLDER)].flatMap(([, , name]) => (name === undefined ? [] : [name]));
-}
-
-/** A text with each placeholder replaced by what `valueFor` gives for its name. */
-function replaceIn(text: string, valueFor: (name: string) => string): string {
-  return text.replace(PLACEHOLDER, (_, escaped: string | undefined, name: string) =>
-    escaped === undefined ? valueFor(name) : `{${escaped}}`,
-  );
-}
-
-/** What a placeholder stands for. Throws `INVALID_INPUT` where nothing is known by its name. */
-function placeholderValue(name: string, values: PlaceholderValues): JsonValue {
-  checkName(name);
-  const known = NAMES.find((candidate) => candidate === name);
-  const value = known === undefined ? below(values.evidence, name.split(".").slice(1)) : values[known];
-  if (value !== undefined) return value;
-  const missing = known === undefined ? "the evidence has no such field" : "this session has none";
-  throw new PhasegateError("INVALID_INPUT", `nothing is known for {${name}}: ${missing}`, {
-    remedy: known === undefined ? `Hand in ${name}.` : "Ask the author of the workflow.",
-    details: { field: name },
-  });
-}
-
-/** Throws `INVALID_INPUT` for a name that stands for nothing. */
-function checkName(name: string): void {
-  if (name.startsWith("evidence.") || NAMES.some((known) => known === name)) return;
-  const near = nearest(name, [...NAMES, "evidence"]);
-  const hint = near === undefined ? "" : `; did you mean {${near === "evidence" ? "evidence.FIELD" : near}}?`;
-  throw new PhasegateError("INVALID_INPUT", `there is no placeholder {${shown(name).slice(1, -1)}}${hint}`, {
-    remedy: `Use {${NAMES.join("}, {")}} or {evidence.FIELD}; {{${name}}} stands for {${name}} itself.`,
-    details: { field: name, expected: [...NAMES, "evidence.FIELD"].join(", ") },
-  });
-}
-
-/** A value inside evidence; only its own keys, never what every object has. */
-function below(evidence: JsonObject | undefined, keys: readonly string[]): JsonValue | undefined {
-  let value: JsonValue | undefined = evidence;
-  for (const key of keys) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+function collect(value: JsonValue, names: Set<string>): JsonValue {
+  if (typeof value === "string") for (const name of namesIn(value)) names.add(name);
+  else if (Array.isArray(value)) for (const item of value) collect(item, names);
+  else if (value !== null && typeof value === "object") for (const item of Object.values(value)) collect(item, names);
   return value;
 }

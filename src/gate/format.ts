@@ -1,3 +1,8 @@
+/**
+ * Describes what a gate expects, as a JSON Schema, an example and field names. Only as much as the gate's
+ * `reveal` setting allows is described.
+ */
+
 import { exampleOf } from "../workflow/field-types.js";
 import { isJsonObject, type JsonObject } from "../workflow/json.js";
 import type {
@@ -12,19 +17,87 @@ import { revealOf } from "./check-gate.js";
 import { exampleBy } from "./evidence.js";
 import { ITEMS_FIELD, planGateExample, TASKS_FIELD } from "./plan-gate.js";
 
-const TYPES: Record<FieldType, JsonObject> = {
-  boolean: { type: "boolean" },
-  integer: { type: "integer" },
-  number: { type: "number" },
-  string: { type: "string" },
-  object: { type: "object" },
-  list: { type: "array" },
-  any: {},
-};
+/** Returns what a gate expects as a JSON Schema, as far as the gate reveals it. */
+export function requiredFormat(gate: GateDefinition): JsonObject {
+  switch (revealOf(gate)) {
+    case "none":
+      return { type: "object" };
+    case "names":
+      return { type: "object", properties: Object.fromEntries(namesOf(gate).map((name) => [name, {}])) };
+    default:
+      return fullFormat(gate);
+  }
+}
 
 /**
- * The fields of a gate as a JSON Schema (2020-12). `rules` and `verified_by` are words of our own, which
- * validators pass over: what must hold, and what is looked up whatever the evidence says.
+ * Returns evidence that a gate would accept, as far as the definition tells; undefined where the gate hides
+ * its requirements.
+ */
+export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
+  if (revealOf(gate) !== "fields") return undefined;
+  switch (gate.kind) {
+    case "open":
+      return { summary: "what was done, in words" };
+    case "schema":
+      return gate.example ?? exampleFrom(gate.jsonSchema);
+    case "fields":
+      return Object.fromEntries(
+        gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
+      );
+    case "plan":
+      return planGateExample(gate);
+  }
+}
+
+/**
+ * Returns the names of the fields that a gate expects, required ones first; empty where they are unknown or
+ * hidden.
+ */
+export function evidenceNames(gate: GateDefinition): readonly string[] {
+  return revealOf(gate) === "none" ? [] : namesOf(gate);
+}
+
+function namesOf(gate: GateDefinition): readonly string[] {
+  switch (gate.kind) {
+    case "open":
+      return [];
+    case "schema":
+      return schemaNames(gate.jsonSchema);
+    case "fields":
+      return [
+        ...gate.fields.filter(({ required }) => required),
+        ...gate.fields.filter(({ required }) => !required),
+      ].map(({ name }) => name);
+    case "plan":
+      return Object.keys(planGateExample(gate));
+  }
+}
+
+function schemaNames(schema: JsonObject | undefined): string[] {
+  const required = schema?.required;
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+  const properties = schema?.properties;
+  const all = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  return [...new Set([...names, ...all])];
+}
+
+function fullFormat(gate: GateDefinition): JsonObject {
+  switch (gate.kind) {
+    case "open":
+      return { type: "object" };
+    case "schema":
+      return gate.jsonSchema ?? { type: "object" };
+    case "fields":
+      return fieldsSchema(gate);
+    case "plan":
+      return planFormat(gate);
+  }
+}
+
+/**
+ * Describes the fields of a gate as a JSON Schema (2020-12). `rules` and `verified_by` are our own
+ * keywords, which validators ignore: the rules that must hold, and what is verified regardless of the
+ * evidence.
  */
 function fieldsSchema({ fields, rules = [], verify = [] }: FieldGate): JsonObject {
   const required = fields.filter((field) => field.required).map(({ name }) => name);
@@ -41,6 +114,16 @@ function fieldsSchema({ fields, rules = [], verify = [] }: FieldGate): JsonObjec
     ...inWords(rules, whole),
   };
 }
+
+const TYPES: Record<FieldType, JsonObject> = {
+  boolean: { type: "boolean" },
+  integer: { type: "integer" },
+  number: { type: "number" },
+  string: { type: "string" },
+  object: { type: "object" },
+  list: { type: "array" },
+  any: {},
+};
 
 function fieldSchema(
   { type, required, description, example, sample, rules = [] }: FieldDefinition,
@@ -64,70 +147,7 @@ function inWords(rules: readonly RuleDefinition[], checks: string[]): JsonObject
   };
 }
 
-/** What a gate asks for, as a JSON Schema; as much of it as the gate reveals. */
-export function requiredFormat(gate: GateDefinition): JsonObject {
-  switch (revealOf(gate)) {
-    case "none":
-      return { type: "object" };
-    case "names":
-      return { type: "object", properties: Object.fromEntries(namesOf(gate).map((name) => [name, {}])) };
-    default:
-      return fullFormat(gate);
-  }
-}
-
-function fullFormat(gate: GateDefinition): JsonObject {
-  switch (gate.kind) {
-    case "open":
-      return { type: "object" };
-    case "schema":
-      return gate.jsonSchema ?? { type: "object" };
-    case "fields":
-      return fieldsSchema(gate);
-    case "plan":
-      return planFormat(gate);
-  }
-}
-
-/** Evidence that a gate would take, as far as the definition tells; nothing where it hides what it asks for. */
-export function exampleEvidence(gate: GateDefinition): JsonObject | undefined {
-  if (revealOf(gate) !== "fields") return undefined;
-  switch (gate.kind) {
-    case "open":
-      return { summary: "what was done, in words" };
-    case "schema":
-      return gate.example ?? madeUp(gate.jsonSchema);
-    case "fields":
-      return Object.fromEntries(
-        gate.fields.filter(({ required }) => required).map((field) => [field.name, exampleOf(field)]),
-      );
-    case "plan":
-      return planGateExample(gate);
-  }
-}
-
-/** The names of the fields that a gate asks for, required ones first; empty where they aren't known, or hidden. */
-export function evidenceNames(gate: GateDefinition): readonly string[] {
-  return revealOf(gate) === "none" ? [] : namesOf(gate);
-}
-
-function namesOf(gate: GateDefinition): readonly string[] {
-  switch (gate.kind) {
-    case "open":
-      return [];
-    case "schema":
-      return schemaNames(gate.jsonSchema);
-    case "fields":
-      return [
-        ...gate.fields.filter(({ required }) => required),
-        ...gate.fields.filter(({ required }) => !required),
-      ].map(({ name }) => name);
-    case "plan":
-      return Object.keys(planGateExample(gate));
-  }
-}
-
-/** The items of the validation gate by number, as they are claimed. */
+/** Describes the validation items by number, which is how they are claimed. */
 function planFormat({ items }: PlanGate): JsonObject {
   const byNumber = Object.fromEntries(items.map((text, index) => [index + 1, text]));
   const description = "the ids of all tasks of this phase";
@@ -137,15 +157,7 @@ function planFormat({ items }: PlanGate): JsonObject {
   };
 }
 
-function madeUp(schema: JsonObject | undefined): JsonObject | undefined {
+function exampleFrom(schema: JsonObject | undefined): JsonObject | undefined {
   const example = schema === undefined ? undefined : exampleBy(schema);
   return isJsonObject(example) ? example : undefined;
-}
-
-function schemaNames(schema: JsonObject | undefined): string[] {
-  const required = schema?.required;
-  const names = Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
-  const properties = schema?.properties;
-  const all = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
-  return [...new Set([...names, ...all])];
 }

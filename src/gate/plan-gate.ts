@@ -1,20 +1,20 @@
+/**
+ * Checks evidence for a phase that comes from a plan: every required task must be claimed by its id, and
+ * every item of the validation gate by its number or its text. A checkbox that is ticked in the plan's file
+ * is not a claim.
+ */
+
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { PlanGate } from "../workflow/structure.js";
 import type { Problem } from "./verdict.js";
 
-/** For how many tasks it is looked up what was claimed in their place. */
-const LOOKED_FOR_MAX = 100;
-
-/**
- * What is wrong with the evidence of a phase out of a plan: every task that is not claimed, every item
- * that is not, each by its name. What stands ticked in the plan's file is no claim.
- */
+/** Returns a problem for each required task and each validation item that is not claimed. */
 export function checkPlanGate(gate: PlanGate, evidence: JsonObject): Problem[] {
   return [...taskProblems(gate, evidence), ...itemProblems(gate.items, own(evidence, ITEMS_FIELD))];
 }
 
-/** Evidence that a plan's gate would take. */
+/** Returns evidence that a plan's gate accepts. */
 export function planGateExample({ tasks, items }: PlanGate): JsonObject {
   return {
     [TASKS_FIELD]: tasks.filter(({ optional }) => !optional).map(({ id }) => id),
@@ -22,11 +22,28 @@ export function planGateExample({ tasks, items }: PlanGate): JsonObject {
   };
 }
 
+/**
+ * Returns the task ids that evidence claims; these are also the tasks that are ticked. Ids are texts. A
+ * number is not an id, since JSON can't tell 1.10 from 1.1.
+ */
+export function claimedIds(evidence: JsonObject): string[] {
+  return listed(evidence).filter((id) => typeof id === "string");
+}
+
+/** The field of evidence that names the completed tasks. */
+export const TASKS_FIELD = "tasks_completed";
+
+/** The field of evidence that claims validation items. */
+export const ITEMS_FIELD = "validation_gate";
+
+/** Limits for how many unclaimed tasks a similar claim is searched. */
+const SUGGESTIONS_MAX = 100;
+
 function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
   const given = own(evidence, TASKS_FIELD);
   const required = tasks.filter(({ optional }) => !optional);
   const wrong = given === undefined || given === null || Array.isArray(given) ? [] : [noList(given)];
-  // What is no list claims nothing, and every task is named all the same.
+  // A value that is not a list claims nothing, so every task is reported as missing too.
   const claimed = claimedIds(evidence);
   const numbers = numbersForIds(evidence);
   const ids = new Set(tasks.map(({ id }) => id));
@@ -35,8 +52,8 @@ function taskProblems({ tasks }: PlanGate, evidence: JsonObject): Problem[] {
   const missing = required
     .filter(({ id }) => !all.has(id))
     .map(({ id }, index): Problem => {
-      const number = index < LOOKED_FOR_MAX ? nearest(id, numbers) : undefined;
-      const similar = index < LOOKED_FOR_MAX ? nearest(id, unknown) : undefined;
+      const number = index < SUGGESTIONS_MAX ? nearest(id, numbers) : undefined;
+      const similar = index < SUGGESTIONS_MAX ? nearest(id, unknown) : undefined;
       const text = similar === undefined ? "" : ` (you sent ${shown(similar)})`;
       const meant = number === undefined ? text : ` (you sent the number ${number}, and ids are texts: send "${id}")`;
       const message = `Task ${id} is not in '${TASKS_FIELD}'${meant}: do it, then claim it by its id`;
@@ -54,26 +71,21 @@ function noList(given: JsonValue): Problem {
   return { field: TASKS_FIELD, problem: "wrong_type", message, got: shown(given), expected: "a list of task ids" };
 }
 
-/** The items of a phase's validation gate, as evidence claims them: each by its number or by its text. */
+function listed(evidence: JsonObject): readonly JsonValue[] {
+  const given = Object.hasOwn(evidence, TASKS_FIELD) ? evidence[TASKS_FIELD] : undefined;
+  return Array.isArray(given) ? given : [];
+}
 
-/** The field of evidence that claims them. */
-export const ITEMS_FIELD = "validation_gate";
-
-/** How many claims of no item are named: one is enough to refuse. */
-const STRANGERS_MAX = 100;
+/** Returns the numbers that were sent in place of ids. */
+function numbersForIds(evidence: JsonObject): string[] {
+  return listed(evidence)
+    .filter((id) => typeof id === "number")
+    .map(String);
+}
 
 const EXPECTED = 'an object such as {"1": true}';
 
-/** What is claimed of one item. */
-interface Claims {
-  readonly number: number;
-  readonly text: string;
-  readonly values: JsonValue[];
-  /** A text that may mean it, and another item too. */
-  unsure?: string;
-}
-
-/** Every item that is not claimed as true, by its number and text. What has the wrong type claims nothing. */
+/** Returns a problem for each item that is not claimed as true. A value of the wrong type claims nothing. */
 function itemProblems(items: readonly string[], given: JsonValue | undefined): Problem[] {
   if (items.length === 0) return [];
   if (given === undefined || given === null) return unclaimed(items, {});
@@ -83,27 +95,39 @@ function itemProblems(items: readonly string[], given: JsonValue | undefined): P
   return [wrong, ...unclaimed(items, {})];
 }
 
+/** The claims about one item. */
+interface Claims {
+  readonly number: number;
+  readonly text: string;
+  readonly values: JsonValue[];
+  /** A text that may mean this item or another one. */
+  unsure?: string;
+}
+
+/** Limits how many claims of unknown items are reported: one is enough to refuse. */
+const UNKNOWN_MAX = 100;
+
 function unclaimed(items: readonly string[], given: JsonObject): Problem[] {
   const claims = items.map((text, index): Claims => ({ number: index + 1, text, values: [] }));
   const known = byName(claims);
-  const strangers: Problem[] = [];
+  const unknown: Problem[] = [];
   for (const [key, value] of Object.entries(given)) {
     const meant = known.get(nameOf(key)) ?? [];
-    if (meant.length === 0 && value === false && strangers.length < STRANGERS_MAX) strangers.push(stranger(key));
+    if (meant.length === 0 && value === false && unknown.length < UNKNOWN_MAX) unknown.push(unknownItem(key));
     for (const claim of meant) {
-      // Two items may have one text: what is true of one of them says nothing of the other.
+      // Two items may have the same text: a claim of `true` could mean either.
       if (meant.length > 1 && value === true) claim.unsure = key;
       else claim.values.push(value);
     }
   }
-  return [...claims.flatMap((claim) => itemProblem(claim) ?? []), ...strangers];
+  return [...claims.flatMap((claim) => itemProblem(claim) ?? []), ...unknown];
 }
 
-/** Items by what they are called: the number, and the text where it is one. */
+/** Indexes the items by number, and by text where the text is not a number itself. */
 function byName(claims: readonly Claims[]): Map<string, Claims[]> {
   const known = new Map(claims.map((claim) => [`${claim.number}`, [claim]]));
   for (const claim of claims) {
-    const text = bare(claim.text);
+    const text = normalized(claim.text);
     if (!/[^\d ]/.test(text)) continue;
     const same = known.get(text);
     if (same === undefined) known.set(text, [claim]);
@@ -112,11 +136,32 @@ function byName(claims: readonly Claims[]): Map<string, Claims[]> {
   return known;
 }
 
-/** A number is one exactly as it is written: `1.` and `01` are texts, which no item has. */
+/** Matches characters that only change how the character before them is drawn. */
+const VARIANTS = /[\uFE0E\uFE0F\u20E3]/gu;
+
+/** Matches words, and the signs that change a condition: `> 80 %` is not `< 80 %`, and `-5` is not `5`. */
+const TOKENS = /[\p{L}\p{N}\p{M}]+|!?=|(?<![\p{L}\p{N}])-(?=\d)|(?![|~])[\p{Sm}\p{Sc}%‰]/gu;
+
+/** Returns a text for comparison: without Markdown, emoji and differences in spacing. */
+function normalized(text: string): string {
+  const tokens = text.normalize("NFC").toLowerCase().replace(VARIANTS, "").match(TOKENS);
+  return (tokens ?? []).join(" ");
+}
+
+/**
+ * Returns the index key of a claim. Only plain digits are a number: `1.` and `01` are texts, which no item
+ * has.
+ */
 function nameOf(key: string): string {
   if (/^\d+$/.test(key)) return key;
-  const text = bare(key);
+  const text = normalized(key);
   return /[^\d ]/.test(text) ? text : "";
+}
+
+/** A claim of `false` is never ignored, even for an unknown item. */
+function unknownItem(key: string): Problem {
+  const message = `${shown(key)} is claimed as false, and is no item of the validation gate: claim items by their numbers`;
+  return { field: ITEMS_FIELD, problem: "claimed_false", message, got: "false", expected: EXPECTED };
 }
 
 function itemProblem({ number, text, values, unsure }: Claims): Problem | undefined {
@@ -130,44 +175,4 @@ function itemProblem({ number, text, values, unsure }: Claims): Problem | undefi
   if (values.length > 0) return undefined;
   const why = unsure === undefined ? "" : ` (${shown(unsure)} is more than one of them: use the number)`;
   return { field, problem: "missing", message: `Not claimed: ${what}${why}`, expected: "true" };
-}
-
-/** What is claimed as false is never passed over, even if nobody knows what it is. */
-function stranger(key: string): Problem {
-  const message = `${shown(key)} is claimed as false, and is no item of the validation gate: claim items by their numbers`;
-  return { field: ITEMS_FIELD, problem: "claimed_false", message, got: "false", expected: EXPECTED };
-}
-
-/** Words, and the signs that make one condition another: `> 80 %` is not `< 80 %`, nor is `-5` what 5 is. */
-const TOKENS = /[\p{L}\p{N}\p{M}]+|!?=|(?<![\p{L}\p{N}])-(?=\d)|(?![|~])[\p{Sm}\p{Sc}%‰]/gu;
-/** What only says how a character before it is drawn. */
-const VARIANTS = /[\uFE0E\uFE0F\u20E3]/gu;
-
-/** A text as it is compared: without Markdown, emoji and differences of spacing. */
-function bare(text: string): string {
-  const tokens = text.normalize("NFC").toLowerCase().replace(VARIANTS, "").match(TOKENS);
-  return (tokens ?? []).join(" ");
-}
-
-/** The evidence of a phase out of a plan that names the tasks that are done. */
-export const TASKS_FIELD = "tasks_completed";
-
-/**
- * The ids that evidence claims: what the gate takes as claimed, and what is ticked then. Ids are texts; a number is
- * none, since JSON's 1.10 is its 1.1.
- */
-export function claimedIds(evidence: JsonObject): string[] {
-  return listed(evidence).filter((id) => typeof id === "string");
-}
-
-/** Numbers where ids belong, as JSON has them. */
-function numbersForIds(evidence: JsonObject): string[] {
-  return listed(evidence)
-    .filter((id) => typeof id === "number")
-    .map(String);
-}
-
-function listed(evidence: JsonObject): readonly JsonValue[] {
-  const given = Object.hasOwn(evidence, TASKS_FIELD) ? evidence[TASKS_FIELD] : undefined;
-  return Array.isArray(given) ? given : [];
 }

@@ -1,3 +1,8 @@
+/**
+ * Runs the rules of a gate. Loaded on demand, since it imports the rule language. A rule that can't be
+ * compiled or evaluated is a problem, never an error: the gate stays shut.
+ */
+
 import { EvidenceValue, type ParamsValue, ruleParams, ruleValue, SessionValue } from "../rules/compile.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule } from "../rules/rule-types.js";
@@ -9,7 +14,10 @@ import type { FieldDefinition, FieldGate, RuleDefinition } from "../workflow/str
 import { type CompiledRules, type RuleSession, type RuleSurroundings, rulesOf } from "./rule-set.js";
 import type { Problem } from "./verdict.js";
 
-/** A rule with all that it is run with but the evidence. */
+/** The variables of a rule by name. `value` and `params` are replaced for each rule. */
+type Variables = Record<string, unknown>;
+
+/** A rule with everything that it needs except the evidence. */
 interface ReadyRule {
   readonly rule: RuleDefinition;
   readonly field: FieldDefinition | undefined;
@@ -17,9 +25,6 @@ interface ReadyRule {
   readonly compiled: CompiledRule;
   readonly run: (variables: Variables) => RuleOutcome;
 }
-
-/** What rules see, by its names; `value` and `params` are another rule's with each. */
-type Variables = Record<string, unknown>;
 
 /** Compiles the rules of a gate. */
 export async function createRules(gate: FieldGate): Promise<CompiledRules> {
@@ -33,11 +38,11 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
     if (!compiled.ok) broken.push(ruleProblem(rule, field, undefined, `can't be run: ${compiled.message}`));
     else ready.push({ rule, field, params: ruleParams(params).value, compiled, run: boundedRule(compiled) });
   }
-  const named = fieldsNamed(gate, ready);
+  const read = fieldsRead(gate, ready);
   return {
     check(evidence, surroundings, faulty) {
       const problems = [...broken];
-      const variables = variablesOf(named, evidence, surroundings);
+      const variables = variablesOf(read, evidence, surroundings);
       for (const one of ready) {
         const problem = checkRule(one, evidence, variables, faulty);
         if (problem !== undefined) problems.push(problem);
@@ -47,62 +52,7 @@ export async function createRules(gate: FieldGate): Promise<CompiledRules> {
   };
 }
 
-/** The fields that some rule asks for by name; all of them where one may ask for any. */
-function fieldsNamed({ fields }: FieldGate, ready: readonly ReadyRule[]): readonly FieldDefinition[] {
-  if (ready.some(({ compiled }) => compiled.names === undefined)) return fields;
-  return fields.filter(({ name }) => ready.some(({ compiled }) => compiled.names?.has(name)));
-}
-
-function variablesOf(
-  named: readonly FieldDefinition[],
-  evidence: JsonObject,
-  { artifacts = {}, plan = {}, session }: RuleSurroundings,
-): Variables {
-  const given = new EvidenceValue();
-  for (const { name, type } of named) {
-    const value = handedIn(evidence, name);
-    if (value !== undefined) given.set(name, ruleValue(value, type));
-  }
-  const known = session === undefined ? NO_SESSION : sessionValue(session);
-  return { evidence: given, artifacts, plan, session: known, value: undefined, params: undefined };
-}
-
-const NO_SESSION = new SessionValue();
-
-function sessionValue(session: RuleSession): SessionValue {
-  return new SessionValue([
-    ["id", session.id],
-    ["workflow_type", session.workflowType],
-    ["target", session.target],
-    ["phase", BigInt(session.phase)],
-    ["attempt", BigInt(session.attempt)],
-  ]);
-}
-
-/** What was handed in for a field; `null` is nothing. */
-function handedIn(evidence: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(evidence, name) ? (evidence[name] ?? undefined) : undefined;
-}
-
-function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, faulty: ReadonlySet<string>) {
-  const { rule, field, params, run } = one;
-  if (faulty.size > 0 && isFaulty(one, faulty)) return undefined;
-  if (field !== undefined) {
-    const value = handedIn(evidence, field.name);
-    if (value === undefined) return undefined;
-    variables.value = ruleValue(value, field.type);
-  }
-  variables.params = params;
-  const outcome = run(variables);
-  return outcome.holds ? undefined : ruleProblem(rule, field, evidence, outcome.because);
-}
-
-/** Whether a problem with what a rule looks at has been told. */
-function isFaulty({ field, compiled: { names } }: ReadyRule, faulty: ReadonlySet<string>): boolean {
-  return (field !== undefined && faulty.has(field.name)) || [...faulty].some((name) => names?.has(name));
-}
-
-/** A rule that does not hold; or, with `because`, one that could not be worked out. */
+/** Describes a rule that does not hold; or, with `because`, one that could not be evaluated. */
 function ruleProblem(
   rule: RuleDefinition,
   field: FieldDefinition | undefined,
@@ -125,4 +75,59 @@ function ruleProblem(
     expected: rule.source,
     ...(field !== undefined && isKnown ? { example: exampleOf(field) } : {}),
   };
+}
+
+/** Returns the fields that some rule reads by name; all of them where a rule may read any. */
+function fieldsRead({ fields }: FieldGate, ready: readonly ReadyRule[]): readonly FieldDefinition[] {
+  if (ready.some(({ compiled }) => compiled.names === undefined)) return fields;
+  return fields.filter(({ name }) => ready.some(({ compiled }) => compiled.names?.has(name)));
+}
+
+const NO_SESSION = new SessionValue();
+
+function variablesOf(
+  read: readonly FieldDefinition[],
+  evidence: JsonObject,
+  { artifacts = {}, plan = {}, session }: RuleSurroundings,
+): Variables {
+  const given = new EvidenceValue();
+  for (const { name, type } of read) {
+    const value = submittedValue(evidence, name);
+    if (value !== undefined) given.set(name, ruleValue(value, type));
+  }
+  const known = session === undefined ? NO_SESSION : sessionValue(session);
+  return { evidence: given, artifacts, plan, session: known, value: undefined, params: undefined };
+}
+
+/** Returns the submitted value of a field; `null` counts as nothing. */
+function submittedValue(evidence: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(evidence, name) ? (evidence[name] ?? undefined) : undefined;
+}
+
+function sessionValue(session: RuleSession): SessionValue {
+  return new SessionValue([
+    ["id", session.id],
+    ["workflow_type", session.workflowType],
+    ["target", session.target],
+    ["phase", BigInt(session.phase)],
+    ["attempt", BigInt(session.attempt)],
+  ]);
+}
+
+function checkRule(one: ReadyRule, evidence: JsonObject, variables: Variables, faulty: ReadonlySet<string>) {
+  const { rule, field, params, run } = one;
+  if (faulty.size > 0 && isFaulty(one, faulty)) return undefined;
+  if (field !== undefined) {
+    const value = submittedValue(evidence, field.name);
+    if (value === undefined) return undefined;
+    variables.value = ruleValue(value, field.type);
+  }
+  variables.params = params;
+  const outcome = run(variables);
+  return outcome.holds ? undefined : ruleProblem(rule, field, evidence, outcome.because);
+}
+
+/** Returns true if a problem with something that the rule reads was already reported. */
+function isFaulty({ field, compiled: { names } }: ReadyRule, faulty: ReadonlySet<string>): boolean {
+  return (field !== undefined && faulty.has(field.name)) || [...faulty].some((name) => names?.has(name));
 }

@@ -1,14 +1,48 @@
 /**
- * What stands in a commit's body, and how it is bound to the one before: the hash of a commit is
- * SHA-256 (an HMAC with the host's key) over the previous hash and the body, so nothing in a log
- * can be changed, left out or moved without it showing. Payloads stand in the body by their digest.
+ * The body of a commit and the hash chain. The hash of a commit is SHA-256 (with the host's key: an HMAC)
+ * over the previous hash and the body, so that nothing in a log can be changed, left out or moved without
+ * detection. Payloads are in the body by their digest. The summary is not covered by the hash, so it is
+ * checked against the body.
  */
+
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, SessionSummary } from "../ports/storage-adapter.js";
 import { digest, keyedDigest } from "../workflow/json.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
 import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";
+
+/** The state of a session after a commit. */
+export interface Current<Head> {
+  readonly sessionId: SessionId;
+  readonly version: number;
+  readonly at: string;
+  readonly hash: string;
+  readonly head: Head;
+  readonly summary: SessionSummary;
+}
+
+/** A commit, read and checked. */
+export interface Recorded<Event, Head> extends Current<Head> {
+  readonly events: readonly Event[];
+}
+
+/** The result of a call; `replayed` if an earlier call with the same key led to it. */
+export interface Executed<Event, Head> extends Recorded<Event, Head> {
+  readonly replayed: boolean;
+}
+
+/** The newest commit of a session as it is cached; without its events, which may contain evidence. */
+export interface Newest<Head> extends Current<Head> {
+  readonly keys: Keys;
+  readonly body: string;
+}
+
+/** A commit that was read or made: the part that is cached, and its events. */
+export interface Made<Event, Head> {
+  readonly newest: Newest<Head>;
+  readonly events: readonly Event[];
+}
 
 const bodySchema = z.object({
   sessionId: z.custom<SessionId>(isSessionId),
@@ -21,18 +55,19 @@ const bodySchema = z.object({
   head: z.unknown(),
 });
 
-/** A body as it is written; events and head are the machine's. */
+/** A body as it is written; the machine defines events and head. */
 export type CommitBody = z.infer<typeof bodySchema>;
 
-/** The hash of a commit with that body after the one with that hash. */
+/** Returns the hash of a commit with this body after the commit with `previousHash`. */
 export function commitHash(previousHash: string, body: string, hashKey?: Uint8Array): string {
   const text = `${previousHash}\n${body}`;
   return hashKey === undefined ? digest(text) : keyedDigest(hashKey, text);
 }
 
 /**
- * Checks a commit that comes out of a store against its hash and its own words, and reads its body.
- * Throws `FORMAT_TOO_NEW` or `TAMPERED`.
+ * Reads the body of a stored commit and checks it against the hash and the commit's own fields.
+ * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version wrote it.
+ * @throws {PhasegateError} `TAMPERED` when it is not what was written.
  */
 export function readBody(commit: Commit, schema: number, hashKey?: Uint8Array): CommitBody {
   if (commit.schema > schema) throw tooNew(commit.schema, schema);
@@ -49,65 +84,11 @@ export function readBody(commit: Commit, schema: number, hashKey?: Uint8Array): 
   return parsed.data;
 }
 
-/** The log of a session is not what was written. */
-export function tampered(
-  place: { readonly sessionId: SessionId; readonly version: number },
-  reason: string,
-): PhasegateError<"TAMPERED"> {
-  return new PhasegateError(
-    "TAMPERED",
-    `commit ${place.version} of session ${place.sessionId} was changed: ${reason}`,
-    {
-      remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
-      details: { sessionId: place.sessionId, version: place.version, reason },
-    },
-  );
-}
-
-/** Checks a payload against the digest that stands in a commit. Throws `TAMPERED`. */
-export function checkPayload(
-  place: { readonly sessionId: SessionId; readonly version: number },
-  hash: string,
-  text: string | undefined,
-): asserts text is string {
-  if (text === undefined) throw tampered(place, "a payload of it is missing");
-  if (digest(text) !== hash) throw tampered(place, "a payload of it is not the one that was handed in");
-}
-
-function parseJson(commit: Commit): unknown {
-  try {
-    return JSON.parse(commit.body);
-  } catch (cause) {
-    throw new PhasegateError("TAMPERED", `commit ${commit.version} of session ${commit.sessionId} is no JSON`, {
-      remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
-      details: { sessionId: commit.sessionId, version: commit.version, reason: "its body is no JSON" },
-      cause,
-    });
-  }
-}
-
-function tooNew(found: number, supported: number): PhasegateError<"FORMAT_TOO_NEW"> {
-  return new PhasegateError("FORMAT_TOO_NEW", `this session was written in format ${found}; ${supported} is known`, {
-    remedy: "Update phasegate to the version that wrote it.",
-    details: { found, supported },
-  });
-}
-
-/** What is kept of a session's newest commit; not the events, which may hold evidence. */
-export interface Newest<Head> extends Current<Head> {
-  readonly keys: Keys;
-  readonly body: string;
-}
-
-/** A commit that was read or made: what is kept of it, and what happened in it. */
-export interface Made<Event, Head> {
-  readonly newest: Newest<Head>;
-  readonly events: readonly Event[];
-}
-
 /**
- * Checks a commit of a session that comes out of a store, and reads it, from whatever format it was written in. Throws
- * `TAMPERED` or `FORMAT_TOO_NEW`. The summary is made anew: the one beside the body is for lists, and no hash covers it.
+ * Checks and reads a stored commit of a session, in whatever format it was written. The summary is computed
+ * from the head, since the stored one is not covered by the hash.
+ * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version wrote it.
+ * @throws {PhasegateError} `TAMPERED` when it is not what was written.
  */
 export function readCommit<Event, Head>(
   machine: Pick<Machine<never, Event, Head>, "kind" | "schema" | "upcasts" | "parse" | "summarize">,
@@ -123,7 +104,28 @@ export function readCommit<Event, Head>(
   return { newest: { sessionId, version, at, hash, summary, body, keys, head: freeze(head) }, events };
 }
 
-/** What a list shows of a session that stands so. */
+/**
+ * Checks and reads a single commit, including its summary.
+ * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version wrote it.
+ * @throws {PhasegateError} `TAMPERED` when it is not what was written.
+ */
+export function readWhole<Event, Head>(
+  machine: Machine<never, Event, Head>,
+  commit: Commit,
+  hashKey: Uint8Array | undefined,
+): Recorded<Event, Head> {
+  const made = readCommit(machine, commit.sessionId, commit, hashKey);
+  checkSummary(commit, made.newest.summary);
+  return recordedOf(made);
+}
+
+/** Returns a commit in the form that callers get. */
+export function recordedOf<Event, Head>({ newest, events }: Made<Event, Head>): Recorded<Event, Head> {
+  const { sessionId, version, at, hash, head, summary } = newest;
+  return { sessionId, version, at, hash, head, summary, events };
+}
+
+/** Returns the summary of a session with this head. */
 export function summaryOf<Head>(
   machine: Pick<Machine<never, never, Head>, "kind" | "summarize">,
   { sessionId, head, at }: Pick<Current<Head>, "sessionId" | "head" | "at">,
@@ -132,34 +134,127 @@ export function summaryOf<Head>(
   return { sessionId, kind: machine.kind, ...machine.summarize(head), updatedAt: at, activeSince };
 }
 
-/** Since which version a session is active stands in no body: what can't be a version before this one is not gone by. */
-function activeSinceOf({ version, summary: { activeSince } }: Commit): number {
-  return Number.isInteger(activeSince) && activeSince >= 1 && activeSince <= version ? activeSince : version;
-}
-
-/** What lists filter on and show: a summary that lies in one of these would show a session in the wrong place. */
-const LISTED = ["kind", "workflowType", "target", "status", "current", "createdAt", "updatedAt"] as const;
-/** What a summary may leave out. */
-const OPTIONAL = ["total", "completedAt"] as const;
+/** The fields that lists filter by and show: a wrong value would list a session in the wrong place. */
+const LISTED_FIELDS = ["kind", "workflowType", "target", "status", "current", "createdAt", "updatedAt"] as const;
+/** The fields that a summary may omit. */
+const OPTIONAL_FIELDS = ["total", "completedAt"] as const;
 
 /**
- * Checks the summary beside a commit's body against the one that was made of the head in it: no hash covers the one beside
- * the body, and lists filter by it. Throws `TAMPERED`.
+ * Checks a commit's stored summary against the one computed from its head.
+ * @throws {PhasegateError} `TAMPERED` when they differ.
  */
 export function checkSummary(commit: Commit, made: SessionSummary): void {
   const { summary } = commit;
   const differs =
-    LISTED.some((field) => summary[field] !== made[field]) ||
-    OPTIONAL.some((field) => summary[field] !== undefined && summary[field] !== made[field]);
+    LISTED_FIELDS.some((field) => summary[field] !== made[field]) ||
+    OPTIONAL_FIELDS.some((field) => summary[field] !== undefined && summary[field] !== made[field]);
   if (summary.sessionId !== made.sessionId || differs || summary.activeSince !== made.activeSince) {
     throw tampered(commit, "its summary is not that of its body");
   }
 }
 
-/** A commit as it is handed out. */
-export function recordedOf<Event, Head>({ newest, events }: Made<Event, Head>): Recorded<Event, Head> {
-  const { sessionId, version, at, hash, head, summary } = newest;
-  return { sessionId, version, at, hash, head, summary, events };
+/**
+ * Checks a payload against the digest in a commit.
+ * @throws {PhasegateError} `TAMPERED` when it is missing or another one.
+ */
+export function checkPayload(
+  place: { readonly sessionId: SessionId; readonly version: number },
+  hash: string,
+  text: string | undefined,
+): asserts text is string {
+  if (text === undefined) throw tampered(place, "a payload of it is missing");
+  if (digest(text) !== hash) throw tampered(place, "a payload of it is not the one that was handed in");
+}
+
+/** Returns the error for a log that is not what was written. */
+export function tampered(
+  place: { readonly sessionId: SessionId; readonly version: number },
+  reason: string,
+): PhasegateError<"TAMPERED"> {
+  return new PhasegateError(
+    "TAMPERED",
+    `commit ${place.version} of session ${place.sessionId} was changed: ${reason}`,
+    {
+      remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
+      details: { sessionId: place.sessionId, version: place.version, reason },
+    },
+  );
+}
+
+/**
+ * Freezes a value deeply. Heads are cached and handed out; a caller that changes one must not change the
+ * next decision.
+ */
+export function freeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const inside of Object.values(value)) if (typeof inside === "object") freeze(inside);
+  return value;
+}
+
+/** The position of a commit in the chain, kept outside the storage. It reveals a log whose end was cut off. */
+export interface Receipt {
+  /** The version of the commit. */
+  readonly version: number;
+  /** The hash of the commit. */
+  readonly hash: string;
+}
+
+/** The result of an audit. `versions` is the number of commits from the first one on that are intact. */
+export type AuditReport =
+  | { readonly intact: true; readonly versions: number; readonly receipt: Receipt }
+  | { readonly intact: false; readonly versions: number; readonly reason: string };
+
+/**
+ * Reads a whole log and checks its chain, that it contains the receipt's commit, and that it reaches the
+ * version that the store hints at. If somebody removed the newest commits together with the hint, only a
+ * receipt reveals that.
+ */
+export async function audit(
+  log: AsyncIterable<Recorded<unknown, unknown>>,
+  receipt?: Receipt,
+  hinted = 0,
+): Promise<AuditReport> {
+  let last: Receipt = { version: 0, hash: "" };
+  let found = receipt === undefined;
+  try {
+    for await (const { version, hash } of log) {
+      last = { version, hash };
+      if (version === receipt?.version) found = hash === receipt.hash;
+    }
+  } catch (error) {
+    // Only tampering is a finding. An unreadable store or a newer format says nothing about the log.
+    if (!isPhasegateError(error, "TAMPERED")) throw error;
+    return { intact: false, versions: last.version, reason: error.message };
+  }
+  if (!found) return { intact: false, versions: last.version, reason: "the commit of the receipt is not in the log" };
+  const reason = shortened(last.version, hinted);
+  if (reason !== undefined) return { intact: false, versions: last.version, reason };
+  return { intact: true, versions: last.version, receipt: last };
+}
+
+/** Describes a log that ends before the version that the store hints at; undefined if it does not. */
+export function shortened(newest: number, hinted: number): string | undefined {
+  return hinted > newest ? `the store names commit ${hinted} as one of the session's, and it is missing` : undefined;
+}
+
+function tooNew(found: number, supported: number): PhasegateError<"FORMAT_TOO_NEW"> {
+  return new PhasegateError("FORMAT_TOO_NEW", `this session was written in format ${found}; ${supported} is known`, {
+    remedy: "Update phasegate to the version that wrote it.",
+    details: { found, supported },
+  });
+}
+
+function parseJson(commit: Commit): unknown {
+  try {
+    return JSON.parse(commit.body);
+  } catch (cause) {
+    throw new PhasegateError("TAMPERED", `commit ${commit.version} of session ${commit.sessionId} is no JSON`, {
+      remedy: "Do not go on with this session: restore its log from a backup, or start a new one.",
+      details: { sessionId: commit.sessionId, version: commit.version, reason: "its body is no JSON" },
+      cause,
+    });
+  }
 }
 
 function parse<Event, Head>(
@@ -177,88 +272,7 @@ function parse<Event, Head>(
   }
 }
 
-/** Checks and reads a commit that comes by itself, with its summary. Throws `TAMPERED` or `FORMAT_TOO_NEW`. */
-export function readWhole<Event, Head>(
-  machine: Machine<never, Event, Head>,
-  commit: Commit,
-  hashKey: Uint8Array | undefined,
-): Recorded<Event, Head> {
-  const made = readCommit(machine, commit.sessionId, commit, hashKey);
-  checkSummary(commit, made.newest.summary);
-  return recordedOf(made);
-}
-
-/** Where a session stands after a commit. */
-export interface Current<Head> {
-  readonly sessionId: SessionId;
-  readonly version: number;
-  readonly at: string;
-  readonly hash: string;
-  readonly head: Head;
-  readonly summary: SessionSummary;
-}
-
-/** A commit, read and checked. */
-export interface Recorded<Event, Head> extends Current<Head> {
-  readonly events: readonly Event[];
-}
-
-/** What a call led to; `replayed` if an earlier call with the same key did it. */
-export interface Executed<Event, Head> extends Recorded<Event, Head> {
-  readonly replayed: boolean;
-}
-
-/**
- * Freezes a value with all that is in it: heads are kept between calls and handed out, and whoever
- * changes one must not change what the next decision is made on.
- */
-export function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const inside of Object.values(value)) if (typeof inside === "object") freeze(inside);
-  return value;
-}
-
-/** A commit's place in the chain, kept by somebody else: it shows a log whose tail was cut. */
-export interface Receipt {
-  readonly version: number;
-  readonly hash: string;
-}
-
-/** What an audit found. `versions` is how many commits hold together from the first on. */
-export type AuditReport =
-  | { readonly intact: true; readonly versions: number; readonly receipt: Receipt }
-  | { readonly intact: false; readonly versions: number; readonly reason: string };
-
-/**
- * Reads a whole log and checks its chain, that a receipt's commit is in it, and that it reaches as far as the store
- * hints. Whoever takes the newest commits away with the hint leaves a shorter log that holds together: only a receipt
- * shows that.
- */
-export async function audit(
-  log: AsyncIterable<Recorded<unknown, unknown>>,
-  receipt?: Receipt,
-  hinted = 0,
-): Promise<AuditReport> {
-  let last: Receipt = { version: 0, hash: "" };
-  let found = receipt === undefined;
-  try {
-    for await (const { version, hash } of log) {
-      last = { version, hash };
-      if (version === receipt?.version) found = hash === receipt.hash;
-    }
-  } catch (error) {
-    // Only tampering is a finding; a store that can't be read, or a newer format, says nothing of the log.
-    if (!isPhasegateError(error, "TAMPERED")) throw error;
-    return { intact: false, versions: last.version, reason: error.message };
-  }
-  if (!found) return { intact: false, versions: last.version, reason: "the commit of the receipt is not in the log" };
-  const reason = shortened(last.version, hinted);
-  if (reason !== undefined) return { intact: false, versions: last.version, reason };
-  return { intact: true, versions: last.version, receipt: last };
-}
-
-/** What is wrong with a log that ends with a version although the store hints at a later one; undefined if nothing is. */
-export function shortened(newest: number, hinted: number): string | undefined {
-  return hinted > newest ? `the store names commit ${hinted} as one of the session's, and it is missing` : undefined;
+/** `activeSince` is not in the body, so a value that can't be a version up to this one is replaced. */
+function activeSinceOf({ version, summary: { activeSince } }: Commit): number {
+  return Number.isInteger(activeSince) && activeSince >= 1 && activeSince <= version ? activeSince : version;
 }

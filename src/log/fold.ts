@@ -1,22 +1,22 @@
+/** A cached fold over the logs of sessions: only commits that were added since the last call are read. */
+
 import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import type { Current, Receipt, Recorded } from "./commit.js";
 import type { Kernel } from "./log.js";
 
-/** What a log has come to, and up to which of its commits. */
+/** The value of a fold, and the last commit in it. */
 interface Folded<T> {
   readonly upTo: Receipt;
   readonly value: T;
 }
 
-/** For how many sessions it is kept. */
+/** Limits for how many sessions a value is cached. */
 const SESSIONS_KEPT = 256;
+
 const BEFORE_ALL: Receipt = { version: 0, hash: "" };
 
-/**
- * What sessions' logs come to, commit by commit. It is kept for each session, so that only those commits are read that
- * have come since the last look.
- */
+/** Folds the log of a session, commit by commit, and caches the result per session. */
 export class LogFold<Event, Head, T> {
   readonly #kernel: Pick<Kernel<never, Event, Head>, "log">;
   readonly #beginning: T;
@@ -34,7 +34,7 @@ export class LogFold<Event, Head, T> {
     this.#add = add;
   }
 
-  /** What the log has come to where a session stands so. */
+  /** Returns the value at this version of a session. */
   async at({ sessionId, version, hash }: Pick<Current<Head>, "sessionId" | "version" | "hash">): Promise<T> {
     const kept = this.#kept.get(sessionId);
     if (kept?.upTo.hash === hash) return kept.value;

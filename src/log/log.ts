@@ -1,3 +1,14 @@
+/**
+ * Load, decide, append, notify: makes the sessions of any machine durable. The entry file of this folder;
+ * what is decided where:
+ * - log.ts: a decision is only written over the state that it was made on; after a conflict it is made
+ *   again, at most 100 times
+ * - commit.ts: what a commit's hash covers, and when a log counts as tampered with
+ * - machine.ts: a repeated key gets the first answer; a session remembers its last 16 keys; how old formats
+ *   are read
+ * - fold.ts: folds over logs are cached per session
+ */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Clock } from "../ports/clock.js";
 import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.js";
@@ -23,54 +34,54 @@ import {
   tampered,
 } from "./commit.js";
 import { addKey, findKey, type KeyedRequest, type Machine } from "./machine.js";
-/** A command with the large texts that its events name by digest. */
+
+/** The parts of a kernel. */
+export interface KernelOptions<Command, Event, Head> {
+  readonly storage: StorageAdapter;
+  readonly machine: Machine<Command, Event, Head>;
+  readonly clock: Clock;
+  /** Turns the hash chain into an HMAC chain. */
+  readonly hashKey?: Uint8Array;
+  /** Called after each commit, before the caller gets the answer. */
+  readonly onCommit?: (recorded: Recorded<Event, Head>) => void;
+  /** Called each time another writer's commit came first. */
+  readonly onConflict?: (id: SessionId, version: number) => void;
+  /**
+   * Decides on the head that this kernel saw last, without reading it again; the append detects if it is
+   * outdated. For storages that are a network round trip away. A command that is refused on such a head is
+   * decided again on a fresh read.
+   */
+  readonly trustsHeads?: boolean;
+}
+
+/** A command with the large texts that its events refer to by digest. */
 export interface Prepared<Command> {
   readonly command: Command;
   readonly payloads?: readonly Payload[];
 }
 
 /**
- * Makes a command for the state at hand; undefined where there is no session yet. That state may be an old one (see
- * `trustsHeads`). Who sets something in motion, for which an old one is no reason, awaits `confirm` first: it throws then,
- * and what it throws is to be passed on.
+ * Makes a command for the current state; undefined if there is no session yet. The state may be outdated
+ * (see `trustsHeads`). A caller that is about to do something with side effects first awaits `confirm`,
+ * which throws if the state is outdated; that error must be passed on.
  */
 export type Prepare<Command, Head> = (
   current: Current<Head> | undefined,
   confirm: () => Promise<void>,
 ) => Promise<Prepared<Command>> | Prepared<Command>;
 
-/** What the kernel is made of. */
-export interface KernelOptions<Command, Event, Head> {
-  readonly storage: StorageAdapter;
-  readonly machine: Machine<Command, Event, Head>;
-  readonly clock: Clock;
-  /** Makes the hash chain an HMAC. */
-  readonly hashKey?: Uint8Array;
-  /** After each commit, before the caller has the answer. */
-  readonly onCommit?: (recorded: Recorded<Event, Head>) => void;
-  /** Each time somebody else's commit came first. */
-  readonly onConflict?: (id: SessionId, version: number) => void;
-  /**
-   * Decides on the head that this kernel has seen last, without reading it again: the append tells whether it still is
-   * the newest. For storages that are a round trip away. Whatever is refused on it is asked once more on what was read.
-   */
-  readonly trustsHeads?: boolean;
-}
-
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
-/** What a command comes to on a state: the answer that its key had already, or a decision. */
+/** The outcome of a command on a state: the earlier answer to its key, or a decision. */
 type Step<Event, Head> = { readonly replay: Executed<Event, Head> } | Decided<Event, Head>;
 
-/** How often a command is decided anew before its caller is told of the conflict. */
-const TRIES_MAX = 100;
-/** How many sessions' heads are kept, so that a commit need not be parsed and hashed again. */
+/** Limits how many heads are cached, so that a commit need not be parsed and hashed again. */
 const HEADS_KEPT = 256;
 
-/**
- * Load, decide, append, notify: makes any {@link Machine}'s sessions durable. A decision is only
- * ever written over the state that it was made on; where somebody else was first it is made again.
- */
+/** Limits how often a command is decided again before the caller gets `CONFLICT`. */
+const TRIES_MAX = 100;
+
+/** Makes the sessions of any {@link Machine} durable. */
 export class Kernel<Command, Event, Head> {
   readonly #options: KernelOptions<Command, Event, Head>;
   readonly #log: SessionLog<Event, Head>;
@@ -81,26 +92,26 @@ export class Kernel<Command, Event, Head> {
     this.#log = new SessionLog(options);
   }
 
-  /** Where a session stands; undefined if there is none, or it was deleted. */
+  /** Returns a session's current state; undefined if it does not exist or was deleted. */
   async find(id: SessionId): Promise<Current<Head> | undefined> {
     const newest = await this.#newest(id);
     return newest === undefined || newest.summary.status === "deleted" ? undefined : newest;
   }
 
-  /** Where a session stands, also one that was deleted and whose removal is not finished. */
+  /** Returns a session's current state, also if it was deleted and its removal is not finished. */
   newest(id: SessionId): Promise<Current<Head> | undefined> {
     return this.#newest(id);
   }
 
-  /** Whether a session was deleted, and its removal is not finished. */
+  /** Returns true if a session was deleted and its removal is not finished. */
   async isTombstone(id: SessionId): Promise<boolean> {
     return (await this.#newest(id))?.summary.status === "deleted";
   }
 
   /**
-   * Decides a command on the newest state and appends the outcome. `prepare` is asked again after a
-   * conflict, with the state that the other side left. A refusal of the machine's is thrown. `trustsHead`: see the
-   * kernel's option; for one command that follows another one of the same caller's.
+   * Decides a command on the newest state and appends the outcome. After a conflict, `prepare` is called
+   * again with the new state. Throws the machine's error if it refuses. `trustsHead` overrides the kernel's
+   * option for one command that follows another one of the same caller.
    */
   async execute(
     id: SessionId,
@@ -109,7 +120,7 @@ export class Kernel<Command, Event, Head> {
     { trustsHead = this.#options.trustsHeads === true }: { readonly trustsHead?: boolean } = {},
   ): Promise<Executed<Event, Head>> {
     const seen = trustsHead ? this.#heads.get(id) : undefined;
-    // The try on what was seen last is number 0: a head that has become old is no conflict.
+    // Try 0 uses the cached head: if it is outdated, that is not a conflict.
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
       const confirm = async () => {
@@ -124,7 +135,7 @@ export class Kernel<Command, Event, Head> {
       }
       if ("replay" in step) return step.replay;
       const appending = this.#appended(step.commit, tries);
-      // While a storage writes there is time for what nobody waits for.
+      // Freezing runs while the storage writes.
       freeze(step.newest.head);
       if (await appending) {
         this.#heads.set(id, step.newest);
@@ -133,7 +144,7 @@ export class Kernel<Command, Event, Head> {
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
-      if (tries > 0) await pause(tries);
+      if (tries > 0) await backoff(tries);
     }
   }
 
@@ -148,40 +159,40 @@ export class Kernel<Command, Event, Head> {
     return this.#decide(id, newest, await prepare(newest), request);
   }
 
-  /** One commit of a session. */
+  /** Returns one commit of a session. */
   at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
     return this.#log.at(id, version);
   }
 
   /**
-   * The answer that a commit was, to a call that is repeated. That acknowledges the commit, so it must be as durable as one
-   * whose append was answered.
+   * Answers a repeated call with the commit that the first call led to. This acknowledges the commit, so it
+   * must first be as durable as one whose append was acknowledged.
    */
   async again(id: SessionId, version: number): Promise<Executed<Event, Head>> {
     await this.#options.storage.settle?.(id);
     return { ...(await this.at(id, version)), replayed: true };
   }
 
-  /** All commits in their order, or those after one, each checked against the one before it. */
+  /** Yields all commits in order, or those after `after`, each checked against the one before it. */
   log(id: SessionId, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
     return this.#log.all(id, after);
   }
 
   /**
-   * Checks a whole log with its summaries and payloads, against a receipt kept elsewhere if there is one, and what the store
-   * hints at.
+   * Checks a whole log with its summaries and payloads, against a receipt if one is given, and against the
+   * store's hint.
    */
   audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
     return this.#log.audit(id, receipt);
   }
 
-  /** Forgets a session whose last commit is its tombstone. */
+  /** Removes a session whose last commit is its tombstone. */
   async remove(id: SessionId): Promise<void> {
     this.#heads.delete(id);
     await this.#options.storage.remove(id);
   }
 
-  /** A first commit that conflicts with nothing that can be read is one on an id that was removed. */
+  /** Refuses the id of a removed session: a first commit that conflicts although no session can be read. */
   async #refuseRemoved(sessionId: SessionId): Promise<void> {
     if ((await this.#options.storage.read(sessionId)) !== undefined) return;
     throw new PhasegateError("CONFLICT", `the session id ${sessionId} was used before, by a session that was deleted`, {
@@ -218,9 +229,9 @@ export class Kernel<Command, Event, Head> {
     const previousHash = newest?.hash ?? "";
     const hash = commitHash(previousHash, body, hashKey);
     const before = newest?.summary;
-    const standing = summaryOf(machine, { sessionId, head, at }, before?.activeSince ?? version);
-    const isAwake = standing.status === "active" && before?.status !== "active";
-    const summary = isAwake ? { ...standing, activeSince: version } : standing;
+    const current = summaryOf(machine, { sessionId, head, at }, before?.activeSince ?? version);
+    const becameActive = current.status === "active" && before?.status !== "active";
+    const summary = becameActive ? { ...current, activeSince: version } : current;
     const commit = { sessionId, version, at, schema, previousHash, hash, summary, body, payloads };
     const made = { sessionId, version, at, hash, summary, body, keys, head };
     return { commit, newest: made, events };
@@ -244,20 +255,14 @@ export class Kernel<Command, Event, Head> {
   }
 }
 
-/** Waits a little, longer each time and never the same for two racers. */
-function pause(tries: number): Promise<void> {
-  const milliseconds = Math.random() * Math.min(2 ** tries, 50);
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}
-
-/** Whose sessions are read, from where. */
+/** Where the commits of sessions are read from, and how. */
 interface LogSource<Event, Head> {
   readonly storage: StorageAdapter;
   readonly machine: Machine<never, Event, Head>;
   readonly hashKey?: Uint8Array;
 }
 
-/** The commits of sessions as they come out of a store: each is checked before anybody sees it. */
+/** Reads the commits of sessions from a store; each is checked before it is returned. */
 class SessionLog<Event, Head> {
   readonly #source: LogSource<Event, Head>;
 
@@ -265,13 +270,13 @@ class SessionLog<Event, Head> {
     this.#source = source;
   }
 
-  /** Checks a commit that is said to be a session's, and reads it. */
+  /** Checks and reads a commit of a session. */
   read(sessionId: SessionId, commit: Commit): Made<Event, Head> {
     const { machine, hashKey } = this.#source;
     return readCommit(machine, sessionId, commit, hashKey);
   }
 
-  /** One commit of a session. */
+  /** Returns one commit of a session. */
   async at(id: SessionId, version: number): Promise<Recorded<Event, Head>> {
     for await (const commit of this.#source.storage.log(id, { after: version - 1, limit: 1 })) {
       if (commit.version === version) return recordedOf(this.read(id, commit));
@@ -279,7 +284,7 @@ class SessionLog<Event, Head> {
     throw tampered({ sessionId: id, version }, "it is missing");
   }
 
-  /** All commits in their order, or those after one, each checked against the one before it. */
+  /** Yields all commits in order, or those after `after`, each checked against the one before it. */
   async *all(id: SessionId, after?: Receipt): AsyncGenerator<Recorded<Event, Head>> {
     for await (const { made } of this.#inOrder(id, after)) yield recordedOf(made);
   }
@@ -299,12 +304,8 @@ class SessionLog<Event, Head> {
     }
   }
 
-  /**
-   * Checks a whole log with its summaries and payloads, against a receipt kept elsewhere if there is one, and what the store
-   * hints at.
-   */
   async audit(id: SessionId, receipt?: Receipt): Promise<AuditReport> {
-    // Asked first: a commit that is made meanwhile is in the log then, and not before it.
+    // Read before the log: a commit that is appended meanwhile must not look missing.
     const hinted = (await this.#source.storage.hint?.(id)) ?? 0;
     return audit(this.#complete(id), receipt, hinted);
   }
@@ -320,4 +321,10 @@ class SessionLog<Event, Head> {
       yield recorded;
     }
   }
+}
+
+/** Waits for a random time that grows with each try. */
+function backoff(tries: number): Promise<void> {
+  const milliseconds = Math.random() * Math.min(2 ** tries, 50);
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

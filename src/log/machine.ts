@@ -1,21 +1,40 @@
+/**
+ * The interface of a state machine that the log makes durable, the reading of older formats, and
+ * idempotency keys. Logs stay readable by every later version: old formats are converted step by step when
+ * they are read; what is stored never changes, since its hash covers it.
+ */
+
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { SessionStatus } from "../ports/storage-adapter.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { shown } from "../workflow/names.js";
-/** When a commit is decided, and which version it will have. */
+
+/** Events and head as stored in a body, in any format. */
+export interface StoredState {
+  readonly events: readonly unknown[];
+  readonly head: unknown;
+}
+
+/** Converts from one format to the next. Pure. */
+type Upcast = (stored: StoredState) => StoredState;
+
+/** Conversions by the format that they read. A missing one means that the next format only added to it. */
+type Upcasts = Readonly<Record<number, Upcast>>;
+
+/** The time of a commit, and its version. */
 export interface DecisionContext {
   /** ISO 8601, UTC, with milliseconds. */
   readonly at: string;
   readonly version: number;
 }
 
-/** What a machine decides: what happened and where the session stands then, or why nothing did. */
+/** The outcome of a command: events and the new head, or the reason for a refusal. */
 export type Decision<Event, Head> =
   | { readonly ok: true; readonly events: readonly Event[]; readonly head: Head }
   | { readonly ok: false; readonly error: Error };
 
-/** What a list shows of a session, as far as the machine knows it. */
+/** The part of a summary that the machine provides. */
 interface HeadSummary {
   readonly workflowType: string;
   readonly target: string;
@@ -27,72 +46,55 @@ interface HeadSummary {
 }
 
 /**
- * A kind of session: what may be asked of it, what can happen to it, where it can stand. The kernel
- * makes any of them durable; it knows no phases.
+ * A kind of session: its commands, events and states. The kernel makes any of them durable and knows
+ * nothing of phases.
  */
 export interface Machine<Command, Event, Head> {
-  /** Names the kind in every summary. */
+  /** The kind's name in every summary. */
   readonly kind: string;
   /** The version of the format of events and heads. */
   readonly schema: number;
-  /** How what was written in older formats is read; none if there are no older ones. */
+  /** Converts older formats; missing if there are none. */
   readonly upcasts?: Upcasts;
-  /** Pure: the same arguments give the same decision. A head is frozen once it is decided. */
+  /**
+   * Decides a command. Pure: the same arguments give the same decision. A head is frozen once it is
+   * decided.
+   */
   decide(head: Head | undefined, command: Command, context: DecisionContext): Decision<Event, Head>;
-  /** Reads events and head of this format out of a stored body; throws if they are none. */
+  /** Reads events and head of this format from a stored body; throws if they are invalid. */
   parse(events: unknown, head: unknown): { readonly events: readonly Event[]; readonly head: Head };
+  /** Returns the machine's part of the summary. */
   summarize(head: Head): HeadSummary;
-  /** The digests of the payloads that an event names. */
+  /** Returns the digests of the payloads that an event refers to. */
   payloadsOf(event: Event): readonly string[];
 }
 
-/**
- * Logs stay readable for as long as there is a version of this library: what an older one has written is led, format by
- * format, to the one of today. Only what is read changes; what is stored stays to the letter, as its hash is.
- */
-
-/** Events and head as they lie in a body, in whatever format. */
-export interface StoredState {
-  readonly events: readonly unknown[];
-  readonly head: unknown;
-}
-
-/** Reads what was written in one format as what the next one would have written. Pure. */
-type Upcast = (stored: StoredState) => StoredState;
-
-/** By the format that they read. One that isn't there says that the next format only added to it. */
-type Upcasts = Readonly<Record<number, Upcast>>;
-
-/** What was written in format `from`, as it stands in format `to`. */
+/** Converts events and head from format `from` to format `to`. */
 export function upcast({ events, head }: StoredState, from: number, to: number, upcasts: Upcasts): StoredState {
   let stored: StoredState = { events, head };
   for (let format = from; format < to; format += 1) stored = upcasts[format]?.(stored) ?? stored;
   return stored;
 }
 
-/**
- * Repeated calls get their first answer: every commit carries the last keys, each with the version
- * that it led to and a print of its command.
- */
-
-/** How many keys a session remembers. */
-export const KEYS_MAX = 16;
-/** The longest key, in characters. */
-const KEY_LENGTH_MAX = 200;
-
-/** Checks keys that come out of a store: digest of the key, version, print of the command. */
+/** Checks stored keys: digest of the key, version, fingerprint of the command. */
 export const keysSchema = z.array(z.tuple([z.string(), z.int(), z.string()]));
-/** The keys that a session remembers, oldest first. */
+/** The keys that a session remembers, oldest first. Every commit carries them. */
 export type Keys = z.infer<typeof keysSchema>;
 
-/** A caller's key, digested, with a print of the command that it came with. */
+/** A caller's key: its digest, with a fingerprint of its command. */
 export interface KeyedRequest {
   readonly key: string;
   readonly id: string;
   readonly print: string;
 }
 
-/** Checks a key and binds it to its command, whatever the order of its keys. Throws `INVALID_INPUT` for one that can't be a key. */
+/** The longest key, in characters. */
+const KEY_LENGTH_MAX = 200;
+
+/**
+ * Checks a key and binds it to its command. The fingerprint does not depend on the order of object keys.
+ * @throws {PhasegateError} `INVALID_INPUT` when the key is empty or too long.
+ */
 export function keyedRequest(key: string, command: unknown): KeyedRequest {
   if (typeof key !== "string" || key.trim() === "" || key.length > KEY_LENGTH_MAX) {
     throw new PhasegateError("INVALID_INPUT", `the idempotency key ${shown(key)} is empty or too long`, {
@@ -103,7 +105,10 @@ export function keyedRequest(key: string, command: unknown): KeyedRequest {
   return { key, id: digest(key).slice(0, 24), print: digest(canonicalJson(command)).slice(0, 24) };
 }
 
-/** The version that a key led to; undefined if it is new. Throws if it came with another command. */
+/**
+ * Returns the version that a key led to; undefined if the key is new.
+ * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when it came with another command before.
+ */
 export function findKey(keys: Keys, request: KeyedRequest): number | undefined {
   const found = keys.find(([id]) => id === request.id);
   if (found === undefined) return undefined;
@@ -114,9 +119,12 @@ export function findKey(keys: Keys, request: KeyedRequest): number | undefined {
   });
 }
 
-/** The keys with one more, the oldest forgotten; but never the one that started the session. */
+/** Adds a key and drops the oldest, but never the key that started the session. */
 export function addKey(keys: Keys, request: KeyedRequest, version: number): Keys {
   const all: Keys = [...keys, [request.id, version, request.print]];
   const starting = all.filter(([, first]) => first === 1);
   return [...starting, ...all.slice(starting.length).slice(-KEYS_MAX)];
 }
+
+/** Limits how many keys a session remembers. */
+export const KEYS_MAX = 16;

@@ -1,17 +1,48 @@
+/**
+ * Turns commits and errors into notifications. The table of error codes decides who is notified: the caller
+ * alone, listeners of `security`, or listeners of `internalError`.
+ */
+
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../errors.js";
 import type { Notifications } from "./notifications.js";
 import type { PhasedCommit } from "./pinned.js";
 import type { SessionEvent } from "./state/events.js";
 
-/** Whose business an error is: of the caller alone, also of who guards the host, or also of who runs it. */
-type Hearer = "caller" | "guard" | "operator";
+/** Notifies the host of the events in a commit. */
+export function announce(notifications: Notifications, { sessionId, head, events, at }: PhasedCommit): void {
+  const of = { sessionId, workflowType: head.workflowType, at };
+  for (const event of events) announceEvent(notifications, of, event);
+}
 
-/** What is told to callers alone. A new code has to stand here or below: the compiler asks for it. */
-type CallersOwn =
+/** The notifications of errors that every engine has. */
+interface Reporting {
+  notify(
+    name: "security",
+    payload: { readonly operation: string; readonly code: ErrorCode; readonly message: string },
+  ): void;
+  notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
+}
+
+/** Notifies the host of an error, also where the call continues without what failed. */
+export function reportFailure(notifications: Reporting, operation: string, error: AnyPhasegateError): void {
+  const { code, message } = error;
+  const hearer = hearerOf(error);
+  if (hearer === "guard") notifications.notify("security", { operation, code, message });
+  if (hearer === "operator") notifications.notify("internalError", { operation, error });
+}
+
+/** Who is notified of an error in addition to the caller. */
+type Audience = "caller" | "guard" | "operator";
+
+/**
+ * Codes that are reported to the caller alone. The compiler requires every new code to be here or in
+ * `HEARERS`.
+ */
+type CallerOnly =
   | "INVALID_INPUT"
   | "CURSOR_INVALID"
   | "WORKFLOW_NOT_FOUND"
-  // Told when workflows are listed, which hosts do at their start.
+  // Hosts see it when they list their workflows.
   | "DEFINITION_INVALID"
   | "SESSION_NOT_FOUND"
   | "SESSION_LIMIT"
@@ -32,53 +63,30 @@ type CallersOwn =
   | "PLAN_PARSE"
   | "STEP_NOT_CURRENT";
 
-/** Who else hears of the other codes. */
-const HEARERS: Readonly<Record<Exclude<ErrorCode, CallersOwn>, Hearer>> & Readonly<Partial<Record<ErrorCode, Hearer>>> =
-  {
-    PATH_REFUSED: "guard",
-    TAMPERED: "guard",
-    EVIDENCE_UNSAFE: "guard",
-    APPROVAL_REFUSED: "guard",
-    // What the engine runs on: nothing that a caller could mend.
-    INTERNAL: "operator",
-    STORAGE_FAILED: "operator",
-    BUSY: "operator",
-    FORMAT_TOO_NEW: "operator",
-    CONTENT_UNAVAILABLE: "operator",
-    DEFINITION_CHANGED: "operator",
-    DEFINITION_UNAVAILABLE: "operator",
-    TEMPLATE: "operator",
-    DECIDER_FAILED: "operator",
-  };
+/** Who is notified of the other codes. */
+const AUDIENCES: Readonly<Record<Exclude<ErrorCode, CallerOnly>, Audience>> &
+  Readonly<Partial<Record<ErrorCode, Audience>>> = {
+  PATH_REFUSED: "guard",
+  TAMPERED: "guard",
+  EVIDENCE_UNSAFE: "guard",
+  APPROVAL_REFUSED: "guard",
+  // Failures of the engine's environment, which a caller can't fix.
+  INTERNAL: "operator",
+  STORAGE_FAILED: "operator",
+  BUSY: "operator",
+  FORMAT_TOO_NEW: "operator",
+  CONTENT_UNAVAILABLE: "operator",
+  DEFINITION_CHANGED: "operator",
+  DEFINITION_UNAVAILABLE: "operator",
+  TEMPLATE: "operator",
+  DECIDER_FAILED: "operator",
+};
 
-/** The notifications that errors become, as every engine has them. */
-interface Reporting {
-  notify(
-    name: "security",
-    payload: { readonly operation: string; readonly code: ErrorCode; readonly message: string },
-  ): void;
-  notify(name: "internalError", payload: { readonly operation: string; readonly error: unknown }): void;
-}
-
-/** Who hears of an error. */
-export function hearerOf(error: AnyPhasegateError): Hearer {
-  // Somebody was late, or asks too early: no forgery.
+/** Returns who is notified of an error. */
+export function hearerOf(error: AnyPhasegateError): Audience {
+  // A late or early answer is not a forgery.
   if (isPhasegateError(error, "APPROVAL_REFUSED") && error.details.reason === "not_waiting") return "caller";
-  return HEARERS[error.code] ?? "caller";
-}
-
-/** Tells the host of an error that is its business too, also where the call goes on without what failed. */
-export function reportFailure(notifications: Reporting, operation: string, error: AnyPhasegateError): void {
-  const { code, message } = error;
-  const hearer = hearerOf(error);
-  if (hearer === "guard") notifications.notify("security", { operation, code, message });
-  if (hearer === "operator") notifications.notify("internalError", { operation, error });
-}
-
-/** Tells the host what a commit says, event by event. */
-export function announce(notifications: Notifications, { sessionId, head, events, at }: PhasedCommit): void {
-  const of = { sessionId, workflowType: head.workflowType, at };
-  for (const event of events) announceEvent(notifications, of, event);
+  return AUDIENCES[error.code] ?? "caller";
 }
 
 function announceEvent(

@@ -1,3 +1,5 @@
+/** Loads evidence and artifacts from a session's log. Payloads are checked against their digest. */
+
 import { checkPayload, tampered } from "../log/commit.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
@@ -6,20 +8,22 @@ import type { PhasedSession } from "./pinned.js";
 import type { EvidenceRef, ValueRef } from "./state/events.js";
 import { artifacts, type RecordedEvent } from "./state/history.js";
 import type { VerifyContext } from "./verify/verify-context.js";
-/** Accepted evidence of one phase, with its payload. */
+
+/** The accepted evidence of one phase. */
 export interface ArtifactView {
+  /** The phase's number. */
   readonly phase: number;
-  /** When the gate passed. */
+  /** The time at which the gate passed: ISO 8601, UTC. */
   readonly at: string;
-  /** What the gate's schema made of the evidence, or the evidence itself. */
+  /** The output of the gate's schema, or the evidence itself. */
   readonly artifact: JsonValue;
-  /** The evidence's own `outputs`, where it has them. */
+  /** The evidence's field `outputs`, if it has one. */
   readonly outputs?: JsonValue;
-  /** The evidence's own `commands_executed`, where it has them. */
+  /** The evidence's field `commands_executed`, if it has one. */
   readonly commandsExecuted?: JsonValue;
 }
 
-/** Every event of a session up to where it stands, oldest first. Reads the whole log. */
+/** Returns every event of a session up to its current version, oldest first. Reads the whole log. */
 export async function readEvents({ kernel }: EngineContext, session: PhasedSession): Promise<RecordedEvent[]> {
   const recorded: RecordedEvent[] = [];
   for await (const { events, at, version } of kernel.log(session.sessionId)) {
@@ -29,7 +33,7 @@ export async function readEvents({ kernel }: EngineContext, session: PhasedSessi
   return recorded;
 }
 
-/** The artifacts of the phases that count as completed, in the order of their phases. */
+/** Returns the artifacts of the completed phases, ordered by phase. */
 export async function loadArtifacts(context: EngineContext, session: PhasedSession): Promise<ArtifactView[]> {
   const { sessionId } = session;
   const found = artifacts(await readEvents(context, session));
@@ -48,20 +52,20 @@ export async function loadArtifacts(context: EngineContext, session: PhasedSessi
   return views.sort((one, other) => one.phase - other.phase);
 }
 
-/** Evidence out of the log. */
+/** A position in a log. */
+interface Place {
+  readonly sessionId: SessionId;
+  readonly version: number;
+}
+
+/** Loads evidence from the log. */
 export async function loadEvidence(context: EngineContext, place: Place, evidence: EvidenceRef): Promise<JsonObject> {
   const value = await loadValue(context, place, evidence);
   if (!isJsonObject(value)) throw tampered(place, "a payload of it is no object");
   return value;
 }
 
-/** Where something stands in a log. */
-interface Place {
-  readonly sessionId: SessionId;
-  readonly version: number;
-}
-
-/** A value out of the log; a payload is checked against its digest. */
+/** Loads a value from the log; checks a payload against its digest. */
 export async function loadValue(
   { options }: Pick<VerifyContext, "options">,
   place: Place,

@@ -1,3 +1,8 @@
+/**
+ * Deletes sessions without recent commits, each with a tombstone, and finishes interrupted deletions.
+ * Nothing is deleted unless the host calls it.
+ */
+
 import { isPhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
@@ -5,40 +10,43 @@ import { reportFailure } from "./announce.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
-/** Which sessions a cleanup deletes. */
+
+/** Selects the sessions to delete. */
 export interface CleanupRequest {
-  /** Only sessions without a commit for this long, in milliseconds. The engine's `retention` if not given, else 7 days. */
+  /**
+   * Only sessions without a commit for this long, in milliseconds. Default: the engine's `retention`, else
+   * 7 days.
+   */
   readonly olderThan?: number;
-  /** Only sessions that stand so. If not given: those that the engine's `retention` names, or all where there is none. */
+  /**
+   * Only sessions in one of these states. Default: those in the engine's `retention`, or all if it has
+   * none.
+   */
   readonly status?: readonly LivingStatus[];
 }
 
-/** What a cleanup did. */
+/** The result of a cleanup. */
 export interface CleanupResult {
+  /** The ids of the deleted sessions. */
   readonly removed: readonly SessionId[];
 }
 
-const STALE_AFTER = 7 * 24 * 60 * 60 * 1000;
-
-/**
- * Deletes stale sessions, each with its tombstone, and finishes deletions that a crash has
- * interrupted. Nothing is deleted unless the host calls it.
- */
+/** Deletes stale sessions and finishes interrupted deletions. */
 export async function cleanup(context: EngineContext, request: CleanupRequest): Promise<CleanupResult> {
   const now = context.options.clock.now();
   checkRetention(context.options.retention ?? {});
   const ages = agesFor(request, context.options.retention);
   const removed: SessionId[] = [];
-  // Deletions that were interrupted, whatever their age: those sessions are gone for everybody already.
+  // Interrupted deletions are finished whatever their age.
   for await (const sessionId of phasedSessions(context, { status: ["deleted"] })) {
-    if (!(await context.kernel.isTombstone(sessionId).catch(asLeft(context)))) continue;
+    if (!(await context.kernel.isTombstone(sessionId).catch(keepUnreadable(context)))) continue;
     await context.kernel.remove(sessionId);
     removed.push(sessionId);
   }
   for (const [olderThan, status] of ages) {
     const stale = { status, updatedBefore: new Date(Math.max(0, now - olderThan)).toISOString() };
     for await (const sessionId of phasedSessions(context, stale)) {
-      if (!(await bury(context, sessionId, stale))) continue;
+      if (!(await writeTombstone(context, sessionId, stale))) continue;
       await context.kernel.remove(sessionId);
       removed.push(sessionId);
     }
@@ -46,7 +54,9 @@ export async function cleanup(context: EngineContext, request: CleanupRequest): 
   return { removed };
 }
 
-/** The ages that are asked for, each with all statuses that it is for. */
+const STALE_AFTER = 7 * 24 * 60 * 60 * 1000;
+
+/** Groups the statuses by the age that applies to them. */
 function agesFor(request: CleanupRequest, retention: Retention | undefined): Map<number, LivingStatus[]> {
   const { olderThan } = request;
   const ofRetention = olderThan === undefined && retention !== undefined;
@@ -61,7 +71,7 @@ function agesFor(request: CleanupRequest, retention: Retention | undefined): Map
   return ages;
 }
 
-/** The ids of those that a list finds, and of those that it can't show. */
+/** Yields the ids of all matches, including sessions that a list can't show. */
 async function* phasedSessions({ options }: EngineContext, query: SessionQuery): AsyncGenerator<SessionId> {
   let cursor: string | undefined;
   do {
@@ -72,8 +82,20 @@ async function* phasedSessions({ options }: EngineContext, query: SessionQuery):
   } while (cursor !== undefined);
 }
 
-/** Writes the tombstone; false if the session is gone, or was worked on after it was found to be stale. */
-async function bury(
+/** Keeps a session that can't be read, and reports it to the host, so that it does not block the others. */
+function keepUnreadable({ notifications }: EngineContext): (error: unknown) => false {
+  return (error) => {
+    if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "FORMAT_TOO_NEW")) throw error;
+    reportFailure(notifications, "cleanup", error);
+    return false;
+  };
+}
+
+/**
+ * Writes the tombstone; returns false if the session is gone, or was changed after it was found to be
+ * stale.
+ */
+async function writeTombstone(
   context: EngineContext,
   sessionId: SessionId,
   { status, updatedBefore }: { readonly status: readonly SessionStatus[]; readonly updatedBefore: string },
@@ -85,18 +107,9 @@ async function bury(
     return true;
   } catch (error) {
     if (error instanceof TouchedError || isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
-    return asLeft(context)(error);
+    return keepUnreadable(context)(error);
   }
 }
 
-/** One session that can't be read keeps no other one from being deleted: it is left as it is, and the host is told. */
-function asLeft({ notifications }: EngineContext): (error: unknown) => false {
-  return (error) => {
-    if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "FORMAT_TOO_NEW")) throw error;
-    reportFailure(notifications, "cleanup", error);
-    return false;
-  };
-}
-
-/** Somebody has gone on with the session meanwhile. */
+/** The session was changed meanwhile. */
 class TouchedError extends Error {}

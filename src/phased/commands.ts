@@ -1,3 +1,9 @@
+/**
+ * The operations on phased sessions that depend on nothing but the session's state: pause, resume, retry,
+ * rollback, override, skip, migrate and delete. Each first checks that the phase it will return can be
+ * read: otherwise the call would change the session and then fail.
+ */
+
 import { isPhasegateError } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -12,42 +18,48 @@ import type { Actor } from "./state/commands.js";
 import type { EventOf, SessionEvent } from "./state/events.js";
 import { requireVerifiers } from "./verify/verify-context.js";
 import { type PhaseView, type StateView, viewPhase, viewState, viewText } from "./views.js";
-/** A call that may be repeated: with the same key it is made once. */
+
+/** A call that may be repeated. */
 export interface Keyed {
+  /** A repeated call with the same key is executed once and gets the same answer. */
   readonly idempotencyKey?: string;
 }
 
-/** What a keyed call led to. */
+/** The result of a call that may be repeated. */
 export interface Repeatable {
-  /** Whether an earlier call with the same key did it. Views are of the session as it is now. */
+  /** True if an earlier call with the same key did it. Views show the session as it is now. */
   readonly replayed: boolean;
 }
 
-/** A session that was set aside. */
+/** A paused session. */
 export interface PauseResult extends Repeatable {
   readonly sessionId: SessionId;
   readonly phase: number;
+  /** ISO 8601, UTC. */
   readonly pausedAt: string;
   readonly note?: string;
 }
 
-/** A session that was taken up again. */
+/** A resumed session. */
 export interface ResumeResult extends Repeatable {
   readonly sessionId: SessionId;
+  /** How long the session was paused, in seconds. */
   readonly pausedSeconds: number;
+  /** The current phase. */
   readonly phase: PhaseView;
 }
 
 /** A phase that may be tried again. */
 export interface RetryResult extends Repeatable {
   readonly sessionId: SessionId;
+  /** If false, the next submission is merged over the last one. */
   readonly resetEvidence: boolean;
   readonly phase: PhaseView;
-  /** What was wrong with the last submission. */
+  /** The problems of the last submission. */
   readonly previousProblems: readonly Problem[];
 }
 
-/** A session that went back. */
+/** A session that was rolled back. */
 export interface RollbackResult extends Repeatable {
   readonly sessionId: SessionId;
   readonly from: number;
@@ -57,21 +69,24 @@ export interface RollbackResult extends Repeatable {
   readonly phase: PhaseView;
 }
 
-/** Who moves a session past a gate, and why: both are recorded. */
+/** Passes or skips a phase on behalf of the host; name and reason are recorded. */
 export interface MoveRequest extends Keyed {
+  /** The name of the person or program that decided it. */
   readonly by: string;
+  /** Why. */
   readonly reason: string;
 }
 
-/** A session that the host has moved on. */
+/** A session that the host has moved past a phase. */
 export interface MoveResult {
   readonly sessionId: SessionId;
+  /** The phase that was passed or skipped. */
   readonly phase: number;
-  /** The phase that the session is in now; null when the workflow is complete. */
+  /** The current phase; null if the workflow is completed. */
   readonly nextPhase: PhaseDefinition | null;
 }
 
-/** A session that is gone. */
+/** A deleted session. */
 export interface DeleteResult {
   readonly sessionId: SessionId;
 }
@@ -110,16 +125,6 @@ export async function retryPhase(
     phase: await currentPhase(context, outcome),
     previousProblems,
   };
-}
-
-/** What was wrong with the last submission at the current phase. */
-async function lastProblems(
-  { kernel }: EngineContext,
-  { sessionId, head }: PhasedOutcome,
-): Promise<readonly Problem[]> {
-  if (head.submission === undefined) return [];
-  const { events } = await kernel.at(sessionId, head.submission.version);
-  return events.flatMap((event) => (event.type === "gate_failed" ? event.problems : []));
 }
 
 export async function rollback(
@@ -162,22 +167,9 @@ export async function migrate(
   return viewState(context, await loadSession(context, id));
 }
 
-/** The newest definition, with the plan read anew where there is one. */
-async function withPlan(
-  context: EngineContext,
-  session: PhasedSession,
-  pinned: WorkflowStructure,
-  newest: WorkflowStructure,
-): Promise<WorkflowStructure> {
-  if (pinned.plan === undefined && newest.dynamic === undefined) return newest;
-  if (session.head.status === "completed") return pinned;
-  const { rereadPlan } = await loadPlanned();
-  return (await rereadPlan(context, session, pinned, newest, "migrate")).structure;
-}
-
 /**
- * The tombstone first: if the removal behind it is interrupted, the same call finishes it, and so does
- * `cleanup`. A session whose log is damaged has no state to put a tombstone on; it is removed as it is.
+ * Writes the tombstone first: if the removal is interrupted, the same call or `cleanup` finishes it. A
+ * session with a damaged log can't get a tombstone; it is removed as it is.
  */
 export async function deleteSession(
   context: EngineContext,
@@ -196,8 +188,8 @@ export async function deleteSession(
 }
 
 /**
- * The phase that the answer will show may be seen, and its text can be had: else the call would change the session and
- * then fail. A phase that there is not is left to the transition to refuse.
+ * Checks that the phase in the answer may be seen and that its text can be read: otherwise the call would
+ * change the session and then fail. A phase that does not exist is left for the transition to refuse.
  */
 async function checkReadable(context: EngineContext, id: string, phase?: number): Promise<void> {
   const { session, structure, unapproved } = await loadSession(context, id);
@@ -205,11 +197,17 @@ async function checkReadable(context: EngineContext, id: string, phase?: number)
   const place = structure.phases.findIndex((candidate) => candidate.number === number);
   const found = structure.phases[place];
   if (found === undefined) return;
-  // What a rollback takes back need not be believed.
+  // Approvals that the rollback revokes need not count.
   const counts = ({ position }: ApprovedPass) => phase === undefined || position < place;
   if (unapproved !== undefined && counts(unapproved)) throw notBelieved(unapproved);
   await context.approvalGuard.check(session, structure, counts);
   await viewText(context, structure, found);
+}
+
+function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {
+  const found = outcome.events.find((event): event is EventOf<T> => event.type === type);
+  if (found === undefined) throw new Error(`a commit without '${type}'`);
+  return found;
 }
 
 async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Promise<PhaseView> {
@@ -220,8 +218,25 @@ async function currentPhase(context: EngineContext, outcome: PhasedOutcome): Pro
   return viewPhase(context, loaded, session.head.phase);
 }
 
-function requireEvent<T extends SessionEvent["type"]>(outcome: PhasedOutcome, type: T): EventOf<T> {
-  const found = outcome.events.find((event): event is EventOf<T> => event.type === type);
-  if (found === undefined) throw new Error(`a commit without '${type}'`);
-  return found;
+/** Returns the problems of the last submission at the current phase. */
+async function lastProblems(
+  { kernel }: EngineContext,
+  { sessionId, head }: PhasedOutcome,
+): Promise<readonly Problem[]> {
+  if (head.submission === undefined) return [];
+  const { events } = await kernel.at(sessionId, head.submission.version);
+  return events.flatMap((event) => (event.type === "gate_failed" ? event.problems : []));
+}
+
+/** Returns the newest definition with the current plan, if there is one. */
+async function withPlan(
+  context: EngineContext,
+  session: PhasedSession,
+  pinned: WorkflowStructure,
+  newest: WorkflowStructure,
+): Promise<WorkflowStructure> {
+  if (pinned.plan === undefined && newest.dynamic === undefined) return newest;
+  if (session.head.status === "completed") return pinned;
+  const { rereadPlan } = await loadPlanned();
+  return (await rereadPlan(context, session, pinned, newest, "migrate")).structure;
 }

@@ -1,3 +1,10 @@
+/**
+ * Submits evidence to the gate of the current phase. Order: safety of the evidence, state, earlier
+ * approvals, schema or fields and rules, then verifiers, and a person's approval last. After a conflict
+ * with another writer the verdict is reused if nothing that it depends on has changed: verifiers may be
+ * slow or not repeatable.
+ */
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
@@ -22,20 +29,23 @@ import type { EvidenceRef, ValueRef, Verification } from "./state/events.js";
 import { asJson, isSame, storeValue } from "./stored-values.js";
 import { type Begun, beginPhase, withBegun } from "./verify/snapshots.js";
 import { verifyEvidence } from "./verify/verify.js";
-/** Evidence for a phase. */
+
+/** A submission of evidence. */
 export interface CompleteRequest<Phase extends number = number, Evidence = unknown> {
+  /** The number of the phase that it is for. */
   readonly phase: Phase;
+  /** The evidence; plain JSON. */
   readonly evidence: Evidence;
-  /** The same key gives the same answer, however often the call is repeated. */
+  /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;
 }
 
-/** A request whose evidence was copied when it came; a copy that can't be made throws when it is asked for. */
+/** A request whose evidence was copied on arrival; if it is unsafe, `takeEvidence` throws. */
 interface TakenRequest extends Omit<CompleteRequest, "evidence"> {
   readonly takeEvidence: () => SafeEvidence;
 }
 
-/** Takes evidence to the gate of the current phase, and the session on if it passes. */
+/** Takes evidence to the gate of the current phase, and advances the session if it passes. */
 export async function completePhase(
   context: EngineContext,
   sessionId: string,
@@ -57,33 +67,22 @@ export async function completePhase(
   try {
     outcome = await execute(context, id, prepare, request);
   } catch (error) {
-    outcome = await asked(context, error);
+    outcome = await repeatQuestion(context, error);
   }
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
-async function refuseMissing(context: EngineContext, id: SessionId): Promise<never> {
-  throw await sessionNotFound(context, id);
+/** The verdict on a submission with everything that is recorded. */
+interface Evaluation {
+  readonly verdict: Verdict;
+  readonly evidence: EvidenceRef;
+  readonly output?: ValueRef;
+  /** The results of the gate's verifiers, if any were run. */
+  readonly verification?: readonly Verification[];
+  readonly payloads: readonly Payload[];
 }
 
-/** The same evidence is waited on already: its question stands, and is the answer once more. */
-class AlreadyAsked extends Error {
-  readonly session: PhasedSession;
-  readonly version: number;
-
-  constructor(session: PhasedSession, version: number) {
-    super("the same evidence waits for an approval");
-    this.session = session;
-    this.version = version;
-  }
-}
-
-async function asked({ kernel }: EngineContext, error: unknown): Promise<PhasedOutcome> {
-  if (!(error instanceof AlreadyAsked)) throw error;
-  return kernel.again(error.session.sessionId, error.version);
-}
-
-/** A verdict, what it rests on, and what the phase behind the gate begins with. */
+/** A verdict with what it depends on, and the snapshots of the next phase. */
 interface Judged {
   readonly ground: string;
   readonly evaluation: Evaluation & { readonly evidenceHash?: string };
@@ -91,8 +90,8 @@ interface Judged {
 }
 
 /**
- * Judges a submission on the state at hand. After a conflict it is asked again, and keeps its verdict
- * if nothing that the verdict rests on has changed: verifying may be slow, or not repeatable.
+ * Returns a function that judges the submission on the current state. After a conflict it is called again
+ * and reuses its verdict, if nothing that it depends on has changed.
  */
 function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
@@ -110,10 +109,10 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     }
     const phase = requirePhase(structure, number);
     const merge = last?.merge === true ? last.version : 0;
-    // Whoever went back and came again has other artifacts behind them, and another beginning to compare with.
+    // After a rollback the artifacts and snapshots are other ones.
     const ground = `${structureVersion} ${merge} ${baseline} ${groundOfRules(session, phase.gate)}`;
     if (kept?.ground !== ground) {
-      // Commands aren't run for a phase that another host has completed long since.
+      // Verifiers must not run for a phase that another host has already completed.
       if (checksOf(phase.gate).length > 0) await confirm();
       const merged = last?.merge === true ? await mergeLast(context, session, last.version, submission) : submission;
       const evaluation = await evaluate(context, { session, structure, phase, submission: merged });
@@ -125,25 +124,26 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     }
     const { payloads, ...judged } = kept.evaluation;
     const isTicked = judged.verdict.passed && structure.plan !== undefined;
-    const stood = isTicked ? await stoodBefore(context, session, structure, number) : undefined;
+    const stood = isTicked ? await tickedBefore(context, session, structure, number) : undefined;
     const marks = stood === undefined ? {} : { stood };
     const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
     return withBegun({ command, structure, limits: options.limits }, kept.begun, payloads);
   };
 }
 
-/** What stands as done in the session's plan before it is ticked. */
-async function stoodBefore(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-  number: number,
-): Promise<readonly string[] | undefined> {
-  const { standingTicks } = await loadPlanned();
-  return standingTicks(context, session, structure, requirePhase(structure, number));
+/** The session already waits for an approval of the same evidence; that question is the answer again. */
+class AlreadyAsked extends Error {
+  readonly session: PhasedSession;
+  readonly version: number;
+
+  constructor(session: PhasedSession, version: number) {
+    super("the same evidence waits for an approval");
+    this.session = session;
+    this.version = version;
+  }
 }
 
-/** After a retry without a reset, a submission stands on the one before it. */
+/** After a retry without a reset, a submission is merged over the one before it. */
 async function mergeLast(
   context: EngineContext,
   { sessionId }: PhasedSession,
@@ -151,24 +151,14 @@ async function mergeLast(
   submission: SafeEvidence,
 ): Promise<SafeEvidence> {
   const { events } = await context.kernel.at(sessionId, version);
-  // A question that was taken back counts too: there was nothing wrong with its evidence.
+  // A withdrawn question counts too: nothing was wrong with its evidence.
   const event = events.find((candidate) => candidate.type === "gate_failed" || candidate.type === "approval_requested");
   if (event === undefined) return submission;
   const earlier = await loadEvidence(context, { sessionId, version }, event.evidence);
   return checkEvidenceSafety({ ...earlier, ...submission.evidence }, context.options.evidenceLimits);
 }
 
-/** A gate's word on a submission, ready to be decided on. */
-interface Evaluation {
-  readonly verdict: Verdict;
-  readonly evidence: EvidenceRef;
-  readonly output?: ValueRef;
-  /** What the gate's verifiers have found, where any were run. */
-  readonly verification?: readonly Verification[];
-  readonly payloads: readonly Payload[];
-}
-
-/** What is judged, and where. */
+/** A submission with the phase that it is for. */
 interface Submitted {
   readonly session: PhasedSession;
   readonly structure: WorkflowStructure;
@@ -177,8 +167,9 @@ interface Submitted {
 }
 
 /**
- * Runs what a gate needs that is not pure, and asks the gate. Verifiers come last, and only for evidence that has
- * nothing else wrong with it: they may be slow. What they don't find blocks whatever `strict` and `enforcement` say.
+ * Runs the parts of a gate that are not pure, and checks the gate. Verifiers run last, and only for
+ * evidence without other problems, since they may be slow. Their problems block whatever `strict` and
+ * `enforcement` say.
  */
 async function evaluate(context: EngineContext, submitted: Submitted): Promise<Evaluation> {
   const { session, structure, phase, submission } = submitted;
@@ -204,7 +195,7 @@ async function evaluate(context: EngineContext, submitted: Submitted): Promise<E
   return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification, ...judged };
 }
 
-/** No pause where the gate has no rules. */
+/** Synchronous where the gate has no rules. */
 function withRules(
   context: EngineContext,
   { session, structure, phase }: Submitted,
@@ -218,7 +209,7 @@ function withRules(
   );
 }
 
-/** What a schema made of the evidence, where that is something else; it must be JSON to be kept. */
+/** Returns the output of a schema, where it differs from the evidence; it must be JSON to be stored. */
 function outputOf(
   result: StandardSchemaV1.Result<unknown> | undefined,
   { evidence }: SafeEvidence,
@@ -231,4 +222,24 @@ function outputOf(
     remedy: "Let the output of evidence schemas be plain JSON: no Date, Map, class or undefined in it.",
     details: { workflowType: structure.type, diagnostics: ["the output of the evidence schema is not JSON"] },
   });
+}
+
+/** Returns the tasks that were already ticked in the session's plan. */
+async function tickedBefore(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+  number: number,
+): Promise<readonly string[] | undefined> {
+  const { earlierTicks } = await loadPlanned();
+  return earlierTicks(context, session, structure, requirePhase(structure, number));
+}
+
+async function refuseMissing(context: EngineContext, id: SessionId): Promise<never> {
+  throw await sessionNotFound(context, id);
+}
+
+async function repeatQuestion({ kernel }: EngineContext, error: unknown): Promise<PhasedOutcome> {
+  if (!(error instanceof AlreadyAsked)) throw error;
+  return kernel.again(error.session.sessionId, error.version);
 }

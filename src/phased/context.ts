@@ -1,3 +1,9 @@
+/**
+ * Loads sessions and executes commands. Every operation that shows or changes a session starts here: ticks
+ * that are due are first written into its plan, and a session behind an approval that this host does not
+ * accept is shown as it was before, and refuses commands.
+ */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Prepare } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
@@ -11,9 +17,10 @@ import { loadPlanned } from "./plan/load-planned.js";
 import { phaseOutOfRange, type SessionCommand } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { begunBy, withBegun } from "./verify/snapshots.js";
+
 /**
- * Loads a session by the id that a caller gave, as far as this host believes its log, once what is due in its plan is
- * written. Whatever shows a session begins here. Throws `INVALID_INPUT` or `SESSION_NOT_FOUND`.
+ * Loads a session by an id from a caller, up to the first approval that this host does not accept, after
+ * writing the ticks that are due in its plan. Throws `INVALID_INPUT` or `SESSION_NOT_FOUND`.
  */
 export async function loadSession(context: EngineContext, sessionId: string): Promise<LoadedSession> {
   const id = parseSessionId(sessionId);
@@ -27,7 +34,7 @@ export async function loadSession(context: EngineContext, sessionId: string): Pr
   return { ...settled, structure: await context.pinned.structure(settled.session) };
 }
 
-/** A session with its structure, as far as this host believes its log. */
+/** Returns a session with its structure, up to the first approval that this host does not accept. */
 export async function believed(context: EngineContext, session: PhasedSession): Promise<LoadedSession> {
   const structure = await context.pinned.structure(session);
   const unapproved = await context.approvalGuard.unapproved(session, structure);
@@ -36,7 +43,7 @@ export async function believed(context: EngineContext, session: PhasedSession): 
   return { session: before, structure: await context.pinned.structure(before), unapproved };
 }
 
-/** Throws `INVALID_INPUT` if a session was taken for one of another workflow. */
+/** Throws `INVALID_INPUT` if the session is on another workflow than the caller expects. */
 export function checkWorkflow({ workflowType }: EngineContext, { sessionId, head }: PhasedSession): void {
   if (workflowType === undefined || workflowType === head.workflowType) return;
   throw new PhasegateError("INVALID_INPUT", `session ${sessionId} is on ${head.workflowType}, not on ${workflowType}`, {
@@ -46,8 +53,8 @@ export function checkWorkflow({ workflowType }: EngineContext, { sessionId, head
 }
 
 /**
- * Carries out a command that depends on nothing but the state; repeated under its key, if it has one.
- * `check` may refuse the state that it is decided on, by throwing.
+ * Executes a command that depends on nothing but the state; once per key, if it has one. `check` may refuse
+ * the state by throwing.
  */
 export async function executeCommand(
   context: EngineContext,
@@ -69,8 +76,8 @@ export async function executeCommand(
     return withBegun({ command: decided, structure, limits: context.options.limits }, begun);
   };
   return execute(context, id, prepare, request, {
-    // What is about to be deleted is not worked on first: nobody would find it stale then.
-    settlesFirst: command.type !== "delete",
+    // Writing ticks before a deletion would add a commit, so that a cleanup no longer finds the session stale.
+    ticksFirst: command.type !== "delete",
     mayUndo: ({ position }, { phases }) => {
       if (command.type !== "rollback") return command.type === "delete";
       return phases.findIndex(({ number }) => number === command.to) <= position;
@@ -78,27 +85,27 @@ export async function executeCommand(
   });
 }
 
-/** How a command is executed, where it is not as most are. */
+/** Options for commands that differ from the usual. */
 interface Execution {
-  /** Whether what is due in the session's plan is written first; it is, if not given. */
-  readonly settlesFirst?: boolean;
-  /** Whether the command takes back what an approval has let through that this host does not believe; no, if not given. */
+  /** Writes due ticks into the session's plan first. Default: true. */
+  readonly ticksFirst?: boolean;
+  /** Returns true if the command revokes an approval that this host does not accept. Default: false. */
   readonly mayUndo?: (pass: UnapprovedPass, structure: WorkflowStructure) => boolean;
 }
 
 /**
- * As the kernel executes a command, with what is due in the session's plan written before it and after it. Throws
- * `APPROVAL_REFUSED` where the command, or the answer that is made again for a repeated one, stands behind an approval that
- * this host does not believe.
+ * Executes a command, and writes due ticks into the session's plan before and after it. Throws
+ * `APPROVAL_REFUSED` if the command, or the repeated answer, is behind an approval that this host does not
+ * accept.
  */
 export async function execute(
   context: EngineContext,
   id: SessionId,
   prepare: Prepare<PhasedCommand, SessionHead>,
   request: KeyedRequest | undefined,
-  { settlesFirst = true, mayUndo }: Execution = {},
+  { ticksFirst = true, mayUndo }: Execution = {},
 ): Promise<PhasedOutcome> {
-  let settled = !settlesFirst;
+  let settled = !ticksFirst;
   const guarded: typeof prepare = (session, confirm) => {
     if (session?.head.due !== undefined && !settled) throw new DueError();
     const checking = session && refuseUnapproved(context, session, mayUndo);
@@ -117,7 +124,7 @@ export async function execute(
   return withTicks(context, await context.kernel.execute(id, guarded, request));
 }
 
-/** Returns the session as it is now, as far as this host believes its log: a repeated call gets an outcome that may lie far behind it. */
+/** Returns the current session. The outcome of a repeated call may be far behind it. */
 export async function sessionNow(context: EngineContext, outcome: PhasedOutcome): Promise<PhasedSession> {
   if (!outcome.replayed) return outcome;
   const session = await context.kernel.find(outcome.sessionId);
@@ -126,7 +133,43 @@ export async function sessionNow(context: EngineContext, outcome: PhasedOutcome)
   return (await believed(context, session)).session;
 }
 
-/** Undefined, with nothing to wait for, where nothing is to be checked. */
+/** Returns a phase by its number. Throws `PHASE_OUT_OF_RANGE`. */
+export function requirePhase(structure: WorkflowStructure, number: number): PhaseDefinition {
+  const { phases } = structure;
+  // Numbers are usually consecutive and then give the position.
+  const there = phases[number - (phases[0]?.number ?? 0)];
+  const phase = there?.number === number ? there : phases.find((candidate) => candidate.number === number);
+  if (phase === undefined) throw phaseOutOfRange(structure, number);
+  return phase;
+}
+
+/** Returns the error for a missing session, with the most similar of the newest ids. */
+export async function sessionNotFound(
+  context: EngineContext,
+  sessionId: SessionId,
+): Promise<PhasegateError<"SESSION_NOT_FOUND">> {
+  const similar = nearest(sessionId, await newestSessions(context));
+  return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId}`, {
+    remedy: similar === undefined ? "List the sessions, or start one." : `Did you mean ${similar}?`,
+    details: { sessionId, ...(similar === undefined ? {} : { nearest: similar }) },
+  });
+}
+
+/** Returns session ids for a hint; a failing list must not hide the actual error. */
+async function newestSessions({ options, notifications }: EngineContext): Promise<readonly string[]> {
+  try {
+    return (await options.storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    reportFailure(notifications, "list sessions", error);
+    return [];
+  }
+}
+
+/** Ticks are due in the session's plan. */
+class DueError extends Error {}
+
+/** Returns undefined, with nothing to await, if there is nothing to check. */
 function refuseUnapproved(
   { pinned, approvalGuard }: EngineContext,
   session: PhasedSession,
@@ -141,47 +184,11 @@ function refuseUnapproved(
   return structure instanceof Promise ? structure.then(check) : check(structure);
 }
 
-/** Something is due in the plan of the session at hand. */
-class DueError extends Error {}
-
-/** Writes what an outcome has made due; or what is still due of it, where it was made again for a repeated call. */
+/** Writes the ticks that an outcome made due; for a repeated call, those that are still due. */
 async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promise<PhasedOutcome> {
   if (outcome.head.due === undefined) return outcome;
   const session = outcome.replayed ? await context.kernel.find(outcome.sessionId) : outcome;
   if (session?.head.due === undefined) return outcome;
   const { settleTicks } = await loadPlanned();
   return { ...outcome, ticks: (await settleTicks(context, session, outcome)).ticks };
-}
-
-/** A phase of a structure by its number. Throws `PHASE_OUT_OF_RANGE`. */
-export function requirePhase(structure: WorkflowStructure, number: number): PhaseDefinition {
-  const { phases } = structure;
-  // Numbers nearly always follow one another, and then tell the place.
-  const there = phases[number - (phases[0]?.number ?? 0)];
-  const phase = there?.number === number ? there : phases.find((candidate) => candidate.number === number);
-  if (phase === undefined) throw phaseOutOfRange(structure, number);
-  return phase;
-}
-
-/** For a hint: that the list can't be had says nothing about the session that was asked for. */
-async function newestSessions({ options, notifications }: EngineContext): Promise<readonly string[]> {
-  try {
-    return (await options.storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
-  } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    reportFailure(notifications, "list sessions", error);
-    return [];
-  }
-}
-
-/** There is no such session; the nearest of the newest ones may have been meant. */
-export async function sessionNotFound(
-  context: EngineContext,
-  sessionId: SessionId,
-): Promise<PhasegateError<"SESSION_NOT_FOUND">> {
-  const similar = nearest(sessionId, await newestSessions(context));
-  return new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId}`, {
-    remedy: similar === undefined ? "List the sessions, or start one." : `Did you mean ${similar}?`,
-    details: { sessionId, ...(similar === undefined ? {} : { nearest: similar }) },
-  });
 }

@@ -1,3 +1,8 @@
+/**
+ * What the operations of an engine share, and the list of workflows. A host's content provider may return
+ * anything, so every listing is checked: a broken workflow never hides the others.
+ */
+
 import { isPhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
@@ -11,7 +16,8 @@ import type { ArtifactNames, PhasedKernel, PhasedSession, Pinned } from "./pinne
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 import type { VerifyContext } from "./verify/verify-context.js";
-/** What the parts of an engine share. */
+
+/** What the operations of an engine share. */
 export interface EngineContext {
   readonly options: ResolvedOptions;
   readonly kernel: PhasedKernel;
@@ -19,36 +25,36 @@ export interface EngineContext {
   readonly pinned: Pinned;
   readonly artifactNames: ArtifactNames;
   readonly beginnings: VerifyContext["beginnings"];
-  /** Asked before anything is shown of a session, or done in it, that lies behind a gate which asks a person. */
+  /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvalGuard: PhasedGuard;
   readonly notifications: Notifications;
-  /** The workflow that sessions must be on, where the host has said so. */
+  /** The workflow that sessions must be on, if the host has set one. */
   readonly workflowType?: string;
 }
 
-/** What came of writing ticks into the source of a plan. */
+/** The result of writing ticks into the source of a plan. */
 export interface TickReport {
   /** Tasks that were ticked, by their ids in the source. */
   readonly ticked: readonly string[];
-  /** Tasks whose ticks were taken back. */
+  /** Tasks whose ticks were removed. */
   readonly unticked: readonly string[];
-  /** Tasks that the source doesn't have any more. */
+  /** Tasks that the source no longer has. */
   readonly missing: readonly string[];
-  /** Tasks that have nothing in the source that could be ticked: a heading without criteria, say. */
+  /** Tasks without a checkbox in the source, such as a heading without criteria. */
   readonly unwritable: readonly string[];
-  /** Why something could not be written yet; it is tried again at the next call on the session. */
+  /** Why something could not be written yet; the next call on the session tries again. */
   readonly pending?: string;
 }
 
-/** What an operation led to. */
+/** The outcome of an operation. */
 export interface PhasedOutcome extends Executed<SessionEvent, SessionHead> {
-  /** What was written into the session's plan after it. */
+  /** What was written into the session's plan afterwards. */
   readonly ticks?: TickReport;
 }
 
 /**
- * A session with the structure that it is bound to, as far as this host believes its log: where it was let past a gate on
- * an approval that this host does not believe, it is the session before that, and `unapproved` says which gate it was.
+ * A session with its pinned structure. If its log contains an approval that this host does not accept, it
+ * is the session before that gate, and `unapproved` names the gate.
  */
 export interface LoadedSession {
   readonly session: PhasedSession;
@@ -58,18 +64,21 @@ export interface LoadedSession {
   readonly ticks?: TickReport;
 }
 
-/** The workflows of a provider, which may be a host's own: whatever is wrong with one of them, the others are listed. */
+/** The workflows of a content provider. */
 export class WorkflowList {
   readonly #content: ContentProvider;
   readonly #timed = new TimedReads<WorkflowListing>(broken);
-  /** Structures that were looked through: those of a provider that caches need it once. */
+  /** Structures that were checked already: those of a caching provider are checked once. */
   readonly #sound = new WeakSet<WorkflowStructure>();
 
   constructor(content: ContentProvider) {
     this.#content = content;
   }
 
-  /** Lists all, by type; broken ones with their diagnostics. Throws what `list` or `types` of the provider throws. */
+  /**
+   * Lists all workflows by type; broken ones with their diagnostics. Rejects if the provider's `list` or
+   * `types` does.
+   */
   async all(): Promise<readonly WorkflowListing[]> {
     if (this.#content.types === undefined) {
       const listings: readonly unknown[] = await this.#content.list();
@@ -93,7 +102,7 @@ export class WorkflowList {
     }
   }
 
-  /** A listing as the port promises it; a broken one in place of anything else. */
+  /** Returns a listing that conforms to the port, or a broken one instead. */
   #checked(listing: unknown): WorkflowListing {
     let type = "?";
     try {
@@ -112,6 +121,10 @@ export class WorkflowList {
   }
 }
 
+function broken(type: string, diagnostic: Diagnostic): WorkflowListing {
+  return { status: "broken", type, diagnostics: [diagnostic] };
+}
+
 function isListing(value: unknown): value is WorkflowListing {
   if (typeof value !== "object" || value === null || !("type" in value) || !("diagnostics" in value)) return false;
   return (
@@ -125,8 +138,4 @@ function isListing(value: unknown): value is WorkflowListing {
 function isDiagnostic(value: unknown): value is Diagnostic {
   if (typeof value !== "object" || value === null || !("message" in value) || !("severity" in value)) return false;
   return typeof value.message === "string" && "file" in value;
-}
-
-function broken(type: string, diagnostic: Diagnostic): WorkflowListing {
-  return { status: "broken", type, diagnostics: [diagnostic] };
 }

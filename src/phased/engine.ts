@@ -1,3 +1,8 @@
+/**
+ * The engine of phased sessions: the public entry to every operation. The operations are loaded on the
+ * first call (see phased.ts).
+ */
+
 import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
@@ -31,16 +36,17 @@ import type { Actor } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
 import { type SessionCommit, type WatchQuery, watchCommits } from "./watch.js";
-/** The evidence of each phase, by its number. */
+
+/** The type of each phase's evidence, by the phase's number. */
 export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: EvidenceOf<W, N> };
 
 /**
- * Runs phased sessions: shows an agent only the phase that it is in, takes evidence at its gate, and
- * refuses every way around it. Holds no state of its own that matters: any number of engines may
- * work on one storage, and what a call has answered is stored.
- *
- * Methods that take a session's id do what {@link Session} does. They reject with
- * {@link PhasegateError}; an unmet gate is a result, not an error.
+ * Runs phased sessions. Shows an agent only its current phase, takes evidence at the gate, and refuses
+ * every way around it. The engine has no state of its own that matters: any number of engines may use one
+ * storage, and every answer is stored. Methods that take a session's id do the same as the methods of
+ * {@link Session}, and reject with the same {@link PhasegateError}s. An unmet gate is a result, not an
+ * error. Every method may also reject with `BUSY` (more than `limits.maxConcurrent` operations),
+ * `STORAGE_FAILED` (the storage failed) or `INTERNAL` (an unexpected error of the host or a port).
  */
 export class Engine {
   readonly #options: ResolvedOptions;
@@ -52,47 +58,64 @@ export class Engine {
     this.#operations = new Operations(this.#options, this.#notifications);
   }
 
-  /** Listens to notifications; the function that comes back stops it. */
+  /** Adds a listener for a notification; returns a function that removes it. */
   on<N extends NotificationName>(name: N, listener: NotificationListener<N>): () => void {
     return this.#notifications.on(name, listener);
   }
 
   /**
-   * One session, typed by its workflow: `completePhase` takes exactly that phase's evidence. Its methods
+   * Returns one session, typed by its workflow: `completePhase` accepts exactly that phase's evidence. Its methods
    * reject with `INVALID_INPUT` if the session is on another workflow.
+   * @throws {PhasegateError} `INVALID_INPUT` when `sessionId` can't be an id.
    */
   session<W extends Workflow>(workflow: W, sessionId: string): Session<PhaseNumberOf<W>, EvidenceByPhase<W>>;
-  /** One session, of any workflow. Throws `INVALID_INPUT` for what can't be an id. */
+  /**
+   * Returns one session, of any workflow.
+   * @throws {PhasegateError} `INVALID_INPUT` when `sessionId` can't be an id.
+   */
   session(sessionId: string): Session;
   session(workflowOrId: Workflow | string, sessionId = ""): Session {
     if (typeof workflowOrId === "string") return new Session(this.#operations, workflowOrId);
     return new Session(this.#operations, sessionId, workflowOrId.definition.structure.type);
   }
 
-  /** All workflows, broken ones with their diagnostics. */
+  /** Lists all workflows; broken ones with their diagnostics. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
     return this.#operations.run("listWorkflows", (_, { workflows }) => workflows.all());
   }
 
-  /** Starts a session. A start that fails leaves nothing behind. */
+  /**
+   * Starts a session. If it fails, nothing is written.
+   * @throws {PhasegateError} `INVALID_INPUT` when options or idempotency key are invalid.
+   * @throws {PhasegateError} `PATH_REFUSED` when the target leads out of the project root.
+   * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when there is no workflow of that type.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the workflow is broken or a verifier is missing.
+   * @throws {PhasegateError} `PLAN_PARSE` when the plan is missing or can't be read.
+   * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
+   * @throws {PhasegateError} `CONFLICT` when the session that the idempotency key has started was deleted.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when a text can't be read.
+   */
   start(request: StartRequest): Promise<StartResult> {
     return this.#operations.run("start", (phased, context) => phased.startSession(context, request));
   }
 
   /**
-   * Phased sessions by creation time, newest first, in pages. Each is read, and shown as its log has it. One that can't be
-   * read, or that passed a gate on an approval that this host does not believe, is named in `broken` and told to `security`
-   * listeners; the others are listed.
+   * Lists phased sessions by creation time, newest first, in pages. Each session is read from its log. A
+   * session that can't be read, or that passed a gate with an approval that this host does not accept, is
+   * listed in `broken` and reported to `security` listeners.
+   * @throws {PhasegateError} `CURSOR_INVALID` when `query.cursor` is not a cursor of this storage.
    */
   listSessions(query: SessionQuery = {}): Promise<SessionPage> {
     return this.#operations.run("listSessions", (phased, context) => phased.listSessions(context, query));
   }
 
   /**
-   * Commits of sessions as any process appends them, from the call on: each at least once, a session's in their order,
-   * each checked against its hash. Ends when the signal aborts, and with `break`. Throws `UNSUPPORTED` where the storage
-   * can't be watched; a commit that isn't what was written ends it with `TAMPERED`. Commits of a session that passed a gate
-   * on an approval that this host does not believe are left out, and told to `security` listeners.
+   * Yields commits of sessions as any process appends them, from the call on: each at least once, those of
+   * one session in order, each checked against its hash. Ends when the signal aborts, or with `break`.
+   * Omits commits of a session that passed a gate with an approval that this host does not accept; these
+   * are reported to `security` listeners.
+   * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
+   * @throws {PhasegateError} `TAMPERED` when a commit is not what was written.
    */
   watch(
     query: WatchQuery = {},
@@ -101,99 +124,108 @@ export class Engine {
     return watchCommits(this.#options.storage, this.#operations, query, options.signal);
   }
 
-  /** Deletes sessions that nobody has touched for a while: as asked for, or as `retention` says. */
+  /**
+   * Deletes sessions without recent commits, as requested or as `retention` says.
+   * @throws {PhasegateError} `INVALID_INPUT` when an age or a status is invalid.
+   */
   cleanup(request: CleanupRequest = {}): Promise<CleanupResult> {
     return this.#operations.run("cleanup", (phased, context) => phased.cleanup(context, request));
   }
 
-  /** Counts and durations of every operation since the engine was made. */
+  /** Returns counts and durations of every operation since the engine was created. */
   metrics(): Record<string, OperationMetrics> {
     return this.#operations.metrics.report();
   }
 
-  /** Tells the listeners of `internalError` of a failure beside the engine: in a tool, in a face. */
+  /** Reports a failure outside the engine, such as in a tool, to the listeners of `internalError`. */
   reportError(operation: string, error: unknown): void {
     this.#notifications.notify("internalError", { operation, error });
   }
 
-  /** Lets go of the storage. */
+  /** Closes the storage. */
   async close(): Promise<void> {
     await this.#options.storage.close?.();
   }
 
-  /** The current phase, or one that is done. */
+  /** Returns the current phase, or a completed one. See {@link Session.phase}. */
   async getPhase(sessionId: string, phase?: number): Promise<PhaseView> {
     const session = this.session(sessionId);
     return phase === undefined ? session.currentPhase() : session.phase(phase);
   }
 
-  /** A task of the current phase, or of one that is done. */
+  /** Returns a task of the current phase, or of a completed one. See {@link Session.task}. */
   async getTask(sessionId: string, phase: number, task: number): Promise<TaskView> {
     return this.session(sessionId).task(phase, task);
   }
 
-  /** Takes evidence to the gate of the current phase. */
+  /** Submits evidence to the gate of the current phase. See {@link Session.completePhase}. */
   async completePhase(sessionId: string, { phase, evidence, ...request }: CompleteRequest): Promise<CompleteResult> {
     const session: Session<number, Record<number, unknown>> = this.session(sessionId);
     return session.completePhase(phase, evidence, request);
   }
 
-  /** What all sessions wait for, where they wait for a person: evidence that is complete. */
+  /** Lists the approvals that all sessions wait for. */
   approvals(): Promise<readonly AwaitedApproval[]> {
     return this.#operations.run("approvals", (phased, context) => phased.listApprovals(context));
   }
 
-  /** What a person is asked in a session, with the evidence that it is about; undefined while nothing waits for one. */
+  /** Returns the approval that a session waits for, with its evidence; undefined if it waits for none. */
   async getApproval(sessionId: string): Promise<ApprovalRequest | undefined> {
     return this.session(sessionId).approval();
   }
 
-  /** A person's yes to what a session waits for: its phase passes. For the host alone. */
+  /** Approves what a session waits for: its phase passes. For the host only. See {@link Session.approve}. */
   async approve(sessionId: string, request: ApproveRequest): Promise<ApprovalResult> {
     return this.session(sessionId).approve(request);
   }
 
-  /** A person's no: a failed attempt, with their note as what is to be mended. For the host alone. */
+  /**
+   * Denies what a session waits for: a failed attempt with the note as its problem. For the host only. See
+   * {@link Session.deny}.
+   */
   async deny(sessionId: string, request: DenyRequest): Promise<ApprovalResult> {
     return this.session(sessionId).deny(request);
   }
 
-  /** Where a session stands, from its head alone. */
+  /** Returns the state of a session, from its head alone. */
   async getState(sessionId: string): Promise<StateView> {
     return this.session(sessionId).state();
   }
 
-  /** Where a session stands, with its artifacts and options; reads the whole log. */
+  /** Returns the state of a session with its artifacts and options; reads the whole log. */
   async getFullState(sessionId: string): Promise<FullStateView> {
     return this.session(sessionId).fullState();
   }
 
-  /** The options that a session was started with. */
+  /** Returns the options that a session was started with. */
   async getOptions(sessionId: string): Promise<JsonObject> {
     return this.session(sessionId).options();
   }
 
-  /** Every try at every phase, oldest first. */
+  /** Returns every attempt at every phase, oldest first. */
   async history(sessionId: string): Promise<readonly PhaseAttempt[]> {
     return this.session(sessionId).history();
   }
 
-  /** Every refusal at a gate, oldest first. */
+  /** Returns every failure at a gate, oldest first. */
   async errors(sessionId: string): Promise<readonly GateFailure[]> {
     return this.session(sessionId).errors();
   }
 
-  /** Sets an active session aside. */
+  /** Pauses an active session. See {@link Session.pause}. */
   async pause(sessionId: string, request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
     return this.session(sessionId).pause(request);
   }
 
-  /** Takes a paused session up again. */
+  /** Resumes a paused session. See {@link Session.resume}. */
   async resume(sessionId: string, request: Keyed = {}): Promise<ResumeResult> {
     return this.session(sessionId).resume(request);
   }
 
-  /** Gives the current phase its attempts back. `by` is `host` if not given; an agent's retries are bounded. */
+  /**
+   * Resets the failed attempts of the current phase. `by` is `host` by default; an agent's retries are
+   * limited. See {@link Session.retryPhase}.
+   */
   async retryPhase(
     sessionId: string,
     { phase, ...request }: Keyed & { readonly phase: number; readonly resetEvidence?: boolean; readonly by?: Actor },
@@ -201,7 +233,7 @@ export class Engine {
     return this.session(sessionId).retryPhase(phase, request);
   }
 
-  /** Goes back to an earlier phase; it and all after it must be done again. */
+  /** Returns to an earlier phase; it and all later ones must be done again. See {@link Session.rollback}. */
   async rollback(
     sessionId: string,
     { to, ...request }: Keyed & { readonly to: number; readonly by?: Actor },
@@ -209,38 +241,53 @@ export class Engine {
     return this.session(sessionId).rollback(to, request);
   }
 
-  /** Lets the current phase pass without evidence, where its gate allows it. For the host alone. */
+  /**
+   * Passes the current phase without evidence, where its gate allows it. For the host only. See {@link
+   * Session.overrideGate}.
+   */
   async overrideGate(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
     return this.session(sessionId).overrideGate(request.phase, request);
   }
 
-  /** Skips the current phase, where the definition allows it. For the host alone. */
+  /**
+   * Skips the current phase, where the definition allows it. For the host only. See {@link
+   * Session.skipPhase}.
+   */
   async skipPhase(sessionId: string, request: MoveRequest & { readonly phase: number }): Promise<MoveResult> {
     return this.session(sessionId).skipPhase(request.phase, request);
   }
 
-  /** Moves a session to the newest definition of its workflow, which is recorded. For the host alone. */
+  /**
+   * Moves a session to the newest definition of its workflow, which is recorded. For the host only. See
+   * {@link Session.migrate}.
+   */
   async migrate(sessionId: string, request: Keyed & { readonly by: string }): Promise<StateView> {
     return this.session(sessionId).migrate(request);
   }
 
-  /** Lays a session's plan, as it is now, beside the pinned one and, unless it is a preview, goes on with it. */
+  /**
+   * Compares a session's plan with the pinned one and, unless it is a preview, adopts it. See {@link
+   * Session.syncPlan}.
+   */
   async syncPlan(sessionId: string, request: SyncRequest = {}): Promise<SyncResult> {
     return this.session(sessionId).syncPlan(request);
   }
 
-  /** Deletes a session, with a tombstone that says why; its id is never used again. */
+  /** Deletes a session with a tombstone that records the reason; its id is never used again. */
   async deleteSession(sessionId: string, request: { readonly reason?: string } = {}): Promise<DeleteResult> {
     return this.session(sessionId).delete(request);
   }
 
-  /** Checks a session's log, against a receipt kept elsewhere if there is one. */
+  /** Checks a session's log, against a receipt if one is given. */
   async audit(sessionId: string, receipt?: Receipt): Promise<SessionAudit> {
     return this.session(sessionId).audit(receipt);
   }
 }
 
-/** Makes an engine. */
+/**
+ * Creates an engine.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ */
 export function createEngine(options: EngineOptions): Engine {
   return new Engine(options);
 }

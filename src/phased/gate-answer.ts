@@ -1,3 +1,8 @@
+/**
+ * The answer to a submission, computed from its commit, so that a repeated call gets the same one; and what
+ * rules can read in addition to the evidence.
+ */
+
 import { revealOf } from "../gate/check-gate.js";
 import { exampleEvidence, requiredFormat } from "../gate/format.js";
 import { hasRules, type RuleSurroundings, rulesOf } from "../gate/rule-set.js";
@@ -13,49 +18,53 @@ import type { PhasedSession } from "./pinned.js";
 import { exhausted } from "./state/commands.js";
 import type { EventOf, EvidenceRef, SessionEvent, Verification } from "./state/events.js";
 import { type SessionHead, spentAt } from "./state/head.js";
-/** What every answer of a gate says. */
+
+/** The common part of a gate's answers. */
 export interface GateAnswer {
+  /** The session that submitted the evidence. */
   readonly sessionId: SessionId;
+  /** The phase that the evidence was for. */
   readonly phase: number;
-  /** Which try it was since the phase was entered, or last retried. */
+  /** The number of the attempt since the phase was entered or last retried. */
   readonly attempt: number;
-  /** The version of the session that this was the answer at. */
+  /** The version of the session after this answer. */
   readonly version: number;
-  /** Whether an earlier call led to this answer: the session may have moved since. */
+  /** True if an earlier call led to this answer: the session may have changed since. */
   readonly replayed: boolean;
-  /** What the gate's verifiers have found, where any were run. */
+  /** The results of the gate's verifiers, if any were run. */
   readonly verification?: readonly Verification[];
-  /** How much of all this the gate lets agents see; hosts have the whole. */
+  /** How much of this the gate shows to agents; hosts get everything. */
   readonly reveal: Reveal;
 }
 
-/** What a gate answers. An unmet gate is a result, no error. */
+/** The answer of a gate. An unmet gate is a result, not an error. */
 export type CompleteResult =
   | (GateAnswer & {
       readonly passed: true;
       readonly evidenceAccepted: readonly string[];
       readonly warnings: readonly Problem[];
-      /** The phase that the session entered; null when the workflow was complete. */
+      /** The phase that the session entered; null if the workflow is completed. */
       readonly nextPhase: PhaseDefinition | null;
-      /** What was written into the session's plan, where the phase comes out of one. */
+      /** What was written into the session's plan, if the phase comes from one. */
       readonly ticks?: TickReport;
     })
   | (GateAnswer & {
       readonly passed: false;
       readonly problems: readonly Problem[];
-      /** How many more attempts there are before the session fails; 0 if it has. */
+      /** The number of attempts left before the session fails; 0 if it has failed. */
       readonly attemptsLeft: number;
       readonly status: SessionHead["status"];
-      /** Whether the agent has used up its attempts: only the host can grant more. */
+      /** True if the agent has used all its attempts: only the host can grant more. */
       readonly exhausted: boolean;
-      /** What the gate asks for. */
+      /** What the gate expects, as a JSON Schema. */
       readonly requiredFormat: JsonValue;
+      /** Evidence that the gate would accept. */
       readonly example?: JsonObject;
-      /** Nothing is wrong with the evidence, but a person must say yes to it first: there are no problems then. */
+      /** The evidence is complete but a person must approve it first; there are no problems then. */
       readonly awaiting?: AwaitedApproval;
     });
 
-/** The answer to a commit: the same when the call that led to it is repeated. */
+/** Returns the answer to a commit; the same for a repeated call. */
 export function describe(
   context: EngineContext,
   outcome: PhasedOutcome,
@@ -63,7 +72,7 @@ export function describe(
   submitted?: readonly string[],
 ): CompleteResult {
   const { head, events, ticks } = outcome;
-  // Where a person has decided, that stands before what followed from it.
+  // A person's decision comes before the gate event that followed from it.
   const event = events.find(isGateEvent);
   if (event?.type === "gate_passed") {
     const { evidence, warnings = [] } = event;
@@ -97,10 +106,42 @@ export function describe(
   };
 }
 
+/**
+ * Returns what the rules of a phase's gate can read in addition to the evidence. Reads the log only if a
+ * rule uses artifacts.
+ */
+export async function ruleSurroundings(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+  { gate, number, plan }: PhaseDefinition,
+): Promise<RuleSurroundings> {
+  const { sessionId, head } = session;
+  const { workflowType, target, attempts } = head;
+  return {
+    session: { id: sessionId, workflowType, target, phase: number, attempt: attempts + 1 },
+    ...(plan === undefined ? {} : { plan: planFacts(plan) }),
+    ...(asksFor("artifacts", gate) ? { artifacts: await artifactsBefore(context, session, structure) } : {}),
+  };
+}
+
+/**
+ * Identifies what a verdict by rules depends on apart from evidence and structure: rules can read the
+ * attempt's number.
+ */
+export function groundOfRules({ head }: PhasedSession, gate: GateDefinition): string {
+  return gate.kind === "fields" && hasRules(gate) ? `${head.attempts}` : "";
+}
+
 type GateEvent = EventOf<"gate_passed" | "gate_failed" | "approval_requested">;
 
 function isGateEvent(event: SessionEvent): event is GateEvent {
   return event.type === "gate_passed" || event.type === "gate_failed" || event.type === "approval_requested";
+}
+
+/** The log has not all names of large evidence, so the submitted names are used where they are known. */
+function namesOf(evidence: EvidenceRef, submitted: readonly string[] | undefined): readonly string[] {
+  return "inline" in evidence ? Object.keys(evidence.inline) : (submitted ?? evidence.names);
 }
 
 function answered(
@@ -119,28 +160,7 @@ function attemptsLeft({ options }: EngineContext, head: SessionHead): number {
   return Math.max(0, Math.min(maxAttempts - head.attempts, maxAttemptsTotal - spentAt(head, head.position)));
 }
 
-/** Of long evidence the log has not all names, so those that were submitted are told where they are known. */
-function namesOf(evidence: EvidenceRef, submitted: readonly string[] | undefined): readonly string[] {
-  return "inline" in evidence ? Object.keys(evidence.inline) : (submitted ?? evidence.names);
-}
-
-/** What the rules of a phase's gate see beside the evidence. The log is read only where one asks for artifacts. */
-export async function ruleSurroundings(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-  { gate, number, plan }: PhaseDefinition,
-): Promise<RuleSurroundings> {
-  const { sessionId, head } = session;
-  const { workflowType, target, attempts } = head;
-  return {
-    session: { id: sessionId, workflowType, target, phase: number, attempt: attempts + 1 },
-    ...(plan === undefined ? {} : { plan: planFacts(plan) }),
-    ...(asksFor("artifacts", gate) ? { artifacts: await artifactsBefore(context, session, structure) } : {}),
-  };
-}
-
-/** What the plan says of the phase, without keys that have nothing. */
+/** Returns what the plan says about the phase, without empty keys. */
 function planFacts({ number, goal, estimatedDuration }: NonNullable<PhaseDefinition["plan"]>): JsonObject {
   return {
     number,
@@ -149,12 +169,7 @@ function planFacts({ number, goal, estimatedDuration }: NonNullable<PhaseDefinit
   };
 }
 
-/** What a verdict by rules rests on beside evidence and structure: another attempt is another question. */
-export function groundOfRules({ head }: PhasedSession, gate: GateDefinition): string {
-  return gate.kind === "fields" && hasRules(gate) ? `${head.attempts}` : "";
-}
-
-/** A name in a text that means something else costs a look into the log, and nothing more. */
+/** Returns true if a rule contains the name. A false positive only costs reading the log. */
 function asksFor(name: string, gate: GateDefinition): boolean {
   return gate.kind === "fields" && rulesOf(gate).some(({ rule }) => rule.cel.includes(name));
 }

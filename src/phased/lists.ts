@@ -1,3 +1,9 @@
+/**
+ * Lists of sessions. No hash covers the summaries that a storage lists and filters by, so each session on a
+ * page is read from its log, and omitted if it does not match the query after all. One that can't be shown
+ * is reported as broken and never hides the others.
+ */
+
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
@@ -5,7 +11,28 @@ import { reportFailure } from "./announce.js";
 import { notBelieved } from "./approval/ledger.js";
 import type { EngineContext } from "./engine-context.js";
 import type { PhasedCommit, PhasedSession } from "./pinned.js";
-/** A page of phased sessions, each as its log has it; of those that can't be shown the host is told. */
+
+/** A listed session that can't be shown. */
+export interface BrokenSession {
+  /** Its id. */
+  readonly sessionId: string;
+  /**
+   * `TAMPERED`: its log was changed or damaged. `FORMAT_TOO_NEW`: a newer version wrote it.
+   * `APPROVAL_REFUSED`: it passed a gate with an approval that this host does not accept. `UNSUPPORTED`: it
+   * is of a kind that can't be read here.
+   */
+  readonly code: ErrorCode;
+  /** The error's message. */
+  readonly message: string;
+}
+
+/** A page of a list. Every session is shown as its log has it. */
+export interface SessionPage extends Omit<Page<SessionSummary>, "damaged"> {
+  /** The sessions of this page that can't be shown, each with the reason; missing if there are none. */
+  readonly broken?: readonly BrokenSession[];
+}
+
+/** Lists phased sessions as their logs have them; reports those that can't be shown to the host. */
 export async function listSessions(context: EngineContext, query: SessionQuery): Promise<SessionPage> {
   const { options, notifications } = context;
   const page = await options.storage.list({ ...query, kind: "phased" });
@@ -13,7 +40,10 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
   return checkedPage(page, query, lookAt, (error) => reportFailure(notifications, "listSessions", error));
 }
 
-/** How a session stands, out of its log; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
+/**
+ * Returns a session's summary from its log; undefined if it is gone. Throws `TAMPERED` or
+ * `APPROVAL_REFUSED`.
+ */
 export async function lookAtSession(context: EngineContext, id: SessionId): Promise<SessionSummary | undefined> {
   const session = await context.kernel.newest(id);
   if (session === undefined) return undefined;
@@ -22,8 +52,8 @@ export async function lookAtSession(context: EngineContext, id: SessionId): Prom
 }
 
 /**
- * Whether a commit that was watched stands behind no approval that this host does not believe; if it does, the host is
- * told. A session that is gone already can't be checked any more, and its commits count for nothing then.
+ * Returns true if a watched commit is not behind an approval that this host does not accept; otherwise
+ * reports it to the host. Commits of a session that is gone can't be checked any more, and do not count.
  */
 export async function isBelieved(context: EngineContext, commit: PhasedCommit): Promise<boolean> {
   try {
@@ -37,46 +67,16 @@ export async function isBelieved(context: EngineContext, commit: PhasedCommit): 
   }
 }
 
-async function requireBelieved({ pinned, approvalGuard }: EngineContext, session: PhasedSession): Promise<void> {
-  const { status, completed } = session.head;
-  // What is deleted claims nothing any more, and a session without a completed phase has passed no gate.
-  if (status === "deleted" || completed.length === 0 || !approvalGuard.knowsApprovers) return;
-  const unapproved = await approvalGuard.unapproved(session, await pinned.structure(session));
-  if (unapproved !== undefined) throw notBelieved(unapproved);
-}
-
-/** A session that a list names and does not show, since what it would show can't be believed. */
-export interface BrokenSession {
-  readonly sessionId: string;
-  /**
-   * `TAMPERED`: its log was changed or damaged. `FORMAT_TOO_NEW`: a newer version wrote it. `APPROVAL_REFUSED`: it passed a
-   * gate on an approval that this host does not believe. `UNSUPPORTED`: it is of a kind that can't be read here.
-   */
-  readonly code: ErrorCode;
-  readonly message: string;
-}
-
-/** A page of a list, in which every session is shown as its log has it. */
-export interface SessionPage extends Omit<Page<SessionSummary>, "damaged"> {
-  /** Sessions of this page that are not shown, each with why; missing where there is none. */
-  readonly broken?: readonly BrokenSession[];
-}
-
 /**
- * Reads how a session stands out of its log; undefined if it is gone. Throws `TAMPERED`, `FORMAT_TOO_NEW` or
- * `APPROVAL_REFUSED` for one that can't be shown.
+ * Reads a session's summary from its log; undefined if it is gone. Throws `TAMPERED`, `FORMAT_TOO_NEW` or
+ * `APPROVAL_REFUSED` if it can't be shown.
  */
 export type LookAt = (id: SessionId, listed: SessionSummary | undefined) => Promise<SessionSummary | undefined>;
 
-/** What is wrong with one session alone. */
-const BROKEN: ReadonlySet<ErrorCode> = new Set(["TAMPERED", "FORMAT_TOO_NEW", "APPROVAL_REFUSED", "UNSUPPORTED"]);
-/** So many sessions are read at once. */
+/** The number of sessions that are read in parallel. */
 const AT_ONCE = 16;
 
-/**
- * A page as the sessions' logs have it. No hash covers the summaries that a storage lists and filters by, so each session
- * is read, and left out where it does not match the query after all. `onBroken` is told of each session that is not shown.
- */
+/** Checks a page against the sessions' logs. Calls `onBroken` for each session that can't be shown. */
 export async function checkedPage(
   { items, damaged = [], ...page }: Page<SessionSummary>,
   query: SessionQuery,
@@ -105,6 +105,17 @@ export async function checkedPage(
   return { items: shows, ...page, ...(broken.length === 0 ? {} : { broken }) };
 }
 
+async function requireBelieved({ pinned, approvalGuard }: EngineContext, session: PhasedSession): Promise<void> {
+  const { status, completed } = session.head;
+  // A deleted session shows nothing, and one without completed phases has passed no gate.
+  if (status === "deleted" || completed.length === 0 || !approvalGuard.knowsApprovers) return;
+  const unapproved = await approvalGuard.unapproved(session, await pinned.structure(session));
+  if (unapproved !== undefined) throw notBelieved(unapproved);
+}
+
+/** The errors of a single session. */
+const BROKEN: ReadonlySet<ErrorCode> = new Set(["TAMPERED", "FORMAT_TOO_NEW", "APPROVAL_REFUSED", "UNSUPPORTED"]);
+
 async function look(
   { sessionId, summary }: { readonly sessionId: string; readonly summary: SessionSummary | undefined },
   lookAt: LookAt,
@@ -118,7 +129,18 @@ async function look(
   }
 }
 
-/** What a session's log may say otherwise than the summary that it was found by: it was changed, or has moved on since. */
+function notAnId(sessionId: string): PhasegateError<"TAMPERED"> {
+  const reason = "its id is none that this library gives";
+  return new PhasegateError("TAMPERED", `the session ${shown(sessionId)} can't be shown: ${reason}`, {
+    remedy: "The store was changed by hand: restore it from a backup.",
+    details: { sessionId, version: 0, reason },
+  });
+}
+
+/**
+ * The log may differ from the summary that the session was found by: it was tampered with, or the session
+ * has changed since.
+ */
 function matches(summary: SessionSummary, { status, workflowType, target, updatedBefore }: SessionQuery): boolean {
   return (
     (status === undefined || status.includes(summary.status)) &&
@@ -126,12 +148,4 @@ function matches(summary: SessionSummary, { status, workflowType, target, update
     (target === undefined || summary.target === target) &&
     (updatedBefore === undefined || summary.updatedAt < updatedBefore)
   );
-}
-
-function notAnId(sessionId: string): PhasegateError<"TAMPERED"> {
-  const reason = "its id is none that this library gives";
-  return new PhasegateError("TAMPERED", `the session ${shown(sessionId)} can't be shown: ${reason}`, {
-    remedy: "The store was changed by hand: restore it from a backup.",
-    details: { sessionId, version: 0, reason },
-  });
 }

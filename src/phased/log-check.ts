@@ -1,3 +1,8 @@
+/**
+ * Checks logs before they are copied or imported: each commit must be intact and follow the one before it.
+ * What is wrong with one session is a refusal of that session; anything else is an error of the whole copy.
+ */
+
 import { type ErrorCode, isPhasegateError } from "../errors.js";
 import { checkPayload, checkSummary, type Receipt, readCommit, shortened, tampered } from "../log/commit.js";
 import type { Machine } from "../log/machine.js";
@@ -5,11 +10,50 @@ import type { Commit, Payload, StorageAdapter } from "../ports/storage-adapter.j
 import type { SessionId } from "../workflow/names.js";
 import { phasedMachine } from "./pinned.js";
 
+/** Why a session's log is not copied. */
+export type RefusalReason =
+  /** The log is not what was written, or a newer version of this library has written it. */
+  | "unreadable"
+  /** It is a kind of session that this library doesn't know. */
+  | "unknown_kind"
+  /** The target has another session under the same id. */
+  | "differs"
+  /** The target has the whole log, and has gone on with it. */
+  | "ahead"
+  /** The target had a session of that id, and it was removed: no id is used twice. */
+  | "removed"
+  /** There is no such session; if the target has its beginning, it was removed while it was copied. */
+  | "not_found"
+  /** The target takes no commit of that size or form. */
+  | "not_taken";
+
+/** A session's log that is not copied; the others are. */
+export class LogRefusal extends Error {
+  readonly reason: RefusalReason;
+
+  constructor(reason: RefusalReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "LogRefusal";
+    this.reason = reason;
+  }
+}
+
+/** A kind of session, for checking its logs. */
+export interface SessionKind {
+  /** Its name in summaries: `phased`, `routed`. */
+  readonly name: string;
+  /**
+   * Checks that a commit is what was written, and gives the digests of the payloads that it names. Throws `TAMPERED` or
+   * `FORMAT_TOO_NEW`.
+   */
+  check(sessionId: SessionId, commit: Commit, hashKey: Uint8Array | undefined): readonly string[];
+}
+
 const PHASED = sessionKind(phasedMachine);
 
 /**
- * Checks that a commit is what was written, and that it follows the one before it; gives the digests of the payloads that
- * it names. Throws `TAMPERED` or `FORMAT_TOO_NEW`, and a {@link LogRefusal} for a kind of session that isn't known here.
+ * Checks that a commit is intact and follows the one before it; returns the digests of its payloads. Throws
+ * `TAMPERED` or `FORMAT_TOO_NEW`, and a {@link LogRefusal} for an unknown kind of session.
  */
 export function checkCommit(
   sessionId: SessionId,
@@ -29,11 +73,11 @@ export function checkCommit(
 }
 
 /**
- * Reads the version of the newest commit of a session, of which nothing may have been cut off; 0 if there is no such session.
- * Throws `TAMPERED`.
+ * Returns the version of a session's newest commit, after checking that none was cut off; 0 if there is no
+ * such session. Throws `TAMPERED`.
  */
 export async function newestVersion(storage: StorageAdapter, sessionId: SessionId): Promise<number> {
-  // Asked first: a commit that is made meanwhile is in the log then, and not before it.
+  // Read before the log: a commit that is appended meanwhile must not look missing.
   const hinted = (await storage.hint?.(sessionId)) ?? 0;
   const version = (await storage.read(sessionId))?.version ?? 0;
   const reason = version === 0 ? undefined : shortened(version, hinted);
@@ -41,7 +85,7 @@ export async function newestVersion(storage: StorageAdapter, sessionId: SessionI
   return version;
 }
 
-/** A commit with the texts of all payloads that it names, each checked against its digest. */
+/** Returns a commit with the texts of all its payloads, each checked against its digest. */
 export async function withPayloads(
   commit: Commit,
   hashes: readonly string[],
@@ -57,34 +101,6 @@ export async function withPayloads(
   return payloads.length === 0 ? bare : { ...bare, payloads };
 }
 
-/** Why a session's log is not taken over. */
-export type RefusalReason =
-  /** The log is not what was written, or a newer version of this library has written it. */
-  | "unreadable"
-  /** It is a kind of session that this library doesn't know. */
-  | "unknown_kind"
-  /** The target has another session under the same id. */
-  | "differs"
-  /** The target has the whole log, and has gone on with it. */
-  | "ahead"
-  /** The target had a session of that id, and it was removed: no id is used twice. */
-  | "removed"
-  /** There is no such session; if the target has its beginning, it was removed while it was copied. */
-  | "not_found"
-  /** The target takes no commit of that size or form. */
-  | "not_taken";
-
-/** A session's log that is not taken over; the others are. */
-export class LogRefusal extends Error {
-  readonly reason: RefusalReason;
-
-  constructor(reason: RefusalReason, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "LogRefusal";
-    this.reason = reason;
-  }
-}
-
 const REASONS: Readonly<Partial<Record<ErrorCode, RefusalReason>>> = {
   TAMPERED: "unreadable",
   FORMAT_TOO_NEW: "unreadable",
@@ -92,7 +108,7 @@ const REASONS: Readonly<Partial<Record<ErrorCode, RefusalReason>>> = {
   INVALID_INPUT: "not_taken",
 };
 
-/** What is said of one session alone; anything else is thrown, for it is about all of them. */
+/** Returns the refusal of one session; throws any other error, which concerns all of them. */
 export function asRefusal(error: unknown): LogRefusal {
   if (error instanceof LogRefusal) return error;
   const reason = isPhasegateError(error) ? REASONS[error.code] : undefined;
@@ -100,18 +116,7 @@ export function asRefusal(error: unknown): LogRefusal {
   return new LogRefusal(reason, error.message, { cause: error });
 }
 
-/** A kind of session, as far as its logs are checked: phased ones are known, others are handed in. */
-export interface SessionKind {
-  /** As it stands in summaries: `phased`, `routed`. */
-  readonly name: string;
-  /**
-   * Checks that a commit is what was written, and gives the digests of the payloads that it names. Throws `TAMPERED` or
-   * `FORMAT_TOO_NEW`.
-   */
-  check(sessionId: SessionId, commit: Commit, hashKey: Uint8Array | undefined): readonly string[];
-}
-
-/** The sessions of a machine. */
+/** Returns the kind of a machine's sessions. */
 export function sessionKind<Event, Head>(machine: Machine<never, Event, Head>): SessionKind {
   return {
     name: machine.kind,

@@ -1,3 +1,8 @@
+/**
+ * Copies logs of sessions between storages, commit by commit, until a whole pass finds nothing new. What
+ * the target has of a session must be the beginning of the source's log.
+ */
+
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, StorageAdapter } from "../ports/storage-adapter.js";
@@ -12,9 +17,90 @@ import {
   withPayloads,
 } from "./log-check.js";
 
+/** Selects sessions. Default: all. */
+export interface SessionChoice {
+  /** These sessions, in this order; the filters are ignored then. */
+  readonly sessionIds?: readonly string[];
+  /** Sessions that match these filters, newest first. */
+  readonly query?: Omit<SessionQuery, "limit" | "cursor">;
+}
+
+/** The progress of a copy. */
+export interface CopyProgress {
+  /** 1 for the first pass. */
+  readonly pass: number;
+  /** The session that was just copied or refused. */
+  readonly sessionId: SessionId;
+  /** The sessions of this pass that the target has completely. */
+  readonly sessions: number;
+  /** The sessions that are refused so far. */
+  readonly refused: number;
+  /** The number of copied commits, in all passes. */
+  readonly commits: number;
+  /** The bytes of copied bodies and payloads, in all passes. */
+  readonly bytes: number;
+}
+
+/** Which sessions are copied, and how. */
+export interface CopyOptions extends SessionChoice {
+  /** The key of the logs, if they are HMAC chains; a string is encoded as UTF-8. */
+  readonly hashKey?: string | Uint8Array;
+  /**
+   * The maximum number of passes over all sessions, until one finds nothing new, since the source may be in
+   * use. Default 5.
+   */
+  readonly passes?: number;
+  /**
+   * Kinds of sessions in addition to phased ones: `ROUTED_SESSIONS` of `phasegate/routed`. Others are
+   * refused.
+   */
+  readonly kinds?: readonly SessionKind[];
+  /** Called after each session. If it throws, the copy ends. */
+  readonly onProgress?: (progress: CopyProgress) => void;
+  /**
+   * Ends the copy between two commits, with the signal's reason. What was copied stays, and another call
+   * continues.
+   */
+  readonly signal?: AbortSignal;
+}
+
+/** A session that was not copied, or not completely. */
+export interface RefusedSession {
+  readonly sessionId: SessionId;
+  readonly reason: RefusalReason;
+  /** The reason in a sentence. */
+  readonly message: string;
+  /** The error, if there was one. */
+  readonly cause?: unknown;
+}
+
+/** The result of a copy. */
+export interface CopyReport {
+  /** The sessions that the target has completely, including those that it had before. */
+  readonly sessions: number;
+  /** The commits copied by this call. */
+  readonly commits: number;
+  /** The bytes of bodies and payloads copied by this call. */
+  readonly bytes: number;
+  /** The sessions that were not copied, or not completely. */
+  readonly refused: readonly RefusedSession[];
+  /**
+   * True if the last pass found nothing new. If false, the source was in use to the end: copy again when it
+   * is not.
+   */
+  readonly settled: boolean;
+}
+
+/** What was copied and refused in all passes. */
+interface Sum {
+  commits: number;
+  bytes: number;
+  readonly refused: Map<SessionId, RefusedSession>;
+}
+
 const PASSES = 5;
 
-/** Copies until there was nothing new in a whole pass, or as many passes were made as are allowed. */
+/** Copies until a whole pass found nothing new, or the allowed number of passes was made. */
 export async function copyLogs(from: StorageAdapter, to: StorageAdapter, options: CopyOptions): Promise<CopyReport> {
   const { passes = PASSES } = options;
   const all: Sum = { commits: 0, bytes: 0, refused: new Map() };
@@ -28,15 +114,84 @@ export async function copyLogs(from: StorageAdapter, to: StorageAdapter, options
   }
 }
 
-/** What was copied and refused, in all passes: a session that is gone from the source is not met again. */
-interface Sum {
-  commits: number;
-  bytes: number;
-  readonly refused: Map<SessionId, RefusedSession>;
+/**
+ * Yields sessions that no list shows, since their newest commits can't be read: each may match. Not used if
+ * ids are given.
+ */
+export async function* unlistedSessions(
+  storage: StorageAdapter,
+  { sessionIds }: SessionChoice,
+): AsyncGenerator<readonly [SessionId, LogRefusal]> {
+  if (sessionIds !== undefined || storage.damaged === undefined) return;
+  for await (const id of storage.damaged()) {
+    yield [id, new LogRefusal("unreadable", "its newest commit can't be read, so that no list shows it")];
+  }
 }
 
-function refuse({ refused }: Sum, sessionId: SessionId, { reason, message, cause }: LogRefusal): void {
-  refused.set(sessionId, { sessionId, reason, message, ...(cause === undefined ? {} : { cause }) });
+const PAGE = 100;
+
+/** Yields the ids of the selected sessions, page by page. Throws `INVALID_INPUT` for what can't be an id. */
+export async function* chosenSessions(
+  storage: StorageAdapter,
+  { sessionIds, query = {} }: SessionChoice,
+): AsyncGenerator<SessionId> {
+  if (sessionIds !== undefined) {
+    yield* sessionIds.map(parseSessionId);
+    return;
+  }
+  let cursor: string | undefined;
+  do {
+    const page = await storage.list({ ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { sessionId } of page.items) yield sessionId;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** What was appended to the target. */
+export interface Appended {
+  /** The target's current version. */
+  readonly version: number;
+  readonly commits: number;
+  /** Bytes of bodies and payloads, as UTF-8. */
+  readonly bytes: number;
+}
+
+/** Reads the commits of a session from a version on, from the source. */
+type ReadLog = (from: number) => AsyncIterable<Commit>;
+
+/** Prepares a commit for the target: checked, with its payloads. */
+type PrepareCommit = (commit: Commit, previous: Commit | undefined) => Promise<Commit>;
+
+/** Limits the tries when another process writes the same session to the target. */
+const TRIES_MAX = 20;
+
+/**
+ * Appends to the target what it lacks of a session's log. Throws a {@link LogRefusal} if what it has is not
+ * the beginning of the log.
+ */
+export async function appendLog(
+  id: SessionId,
+  read: ReadLog,
+  prepare: PrepareCommit,
+  to: StorageAdapter,
+): Promise<Appended> {
+  const sum = { version: 0, commits: 0, bytes: 0 };
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await appendMissing(id, read, prepare, to, sum);
+      return sum;
+    } catch (error) {
+      if (!isPhasegateError(error, "CONFLICT") || tries === TRIES_MAX) throw error;
+      if ((await to.read(id)) === undefined) {
+        throw new LogRefusal("removed", "the target had a session of this id, which was removed", { cause: error });
+      }
+    }
+  }
+}
+
+/** Returns the bytes of a commit's body and payloads, as UTF-8. */
+export function bytesOf({ body, payloads = [] }: Commit): number {
+  return [{ body }, ...payloads].reduce((sum, text) => sum + utf8ToBytes(text.body).length, 0);
 }
 
 async function copyAll(
@@ -90,147 +245,6 @@ function gone(): LogRefusal {
   return new LogRefusal("not_found", "there is no such session, or not any more");
 }
 
-/** Which sessions are copied, and how. */
-export interface CopyOptions extends SessionChoice {
-  /** The key that the logs are bound with, if they are HMAC chains. */
-  readonly hashKey?: string | Uint8Array;
-  /**
-   * How often all sessions are gone through at most, until one time finds nothing new; 5 if not given. Somebody may be
-   * working in the source.
-   */
-  readonly passes?: number;
-  /** Kinds of sessions beside phased ones: `ROUTED_SESSIONS` of `phasegate/routed`. Others are refused. */
-  readonly kinds?: readonly SessionKind[];
-  /** After each session. What it throws ends the copying. */
-  readonly onProgress?: (progress: CopyProgress) => void;
-  /** Ends the copying between two commits, with the signal's reason. What is copied stays, and another call goes on. */
-  readonly signal?: AbortSignal;
-}
-
-/** How far a copying has come. */
-export interface CopyProgress {
-  /** 1 for the first time through the sessions. */
-  readonly pass: number;
-  readonly sessionId: SessionId;
-  /** Sessions of this pass that the target has whole. */
-  readonly sessions: number;
-  /** Sessions that are refused as it stands. */
-  readonly refused: number;
-  /** Commits and bytes of bodies and payloads that were copied, in all passes. */
-  readonly commits: number;
-  readonly bytes: number;
-}
-
-/** A session that was not copied, or not to its end. */
-export interface RefusedSession {
-  readonly sessionId: SessionId;
-  readonly reason: RefusalReason;
-  readonly message: string;
-  /** The error, where there was one. */
-  readonly cause?: unknown;
-}
-
-/** What came of a copying. */
-export interface CopyReport {
-  /** Sessions that the target has whole, those that it had before included. */
-  readonly sessions: number;
-  /** Commits and bytes of bodies and payloads that were copied by this call. */
-  readonly commits: number;
-  readonly bytes: number;
-  readonly refused: readonly RefusedSession[];
-  /**
-   * Whether a last time through all sessions found nothing new. If not, somebody was working in the source to the end:
-   * copy once more when nobody is.
-   */
-  readonly settled: boolean;
-}
-
-/** Which sessions are meant; all if nothing is said. */
-export interface SessionChoice {
-  /** These, in this order; the filters don't count then. */
-  readonly sessionIds?: readonly string[];
-  /** Those that pass these filters, newest first. */
-  readonly query?: Omit<SessionQuery, "limit" | "cursor">;
-}
-
-const PAGE = 100;
-
-/**
- * Sessions that no list shows, since their newest commits can't be read: each may be one that is meant. Those who are
- * named are looked at anyway.
- */
-export async function* unlistedSessions(
-  storage: StorageAdapter,
-  { sessionIds }: SessionChoice,
-): AsyncGenerator<readonly [SessionId, LogRefusal]> {
-  if (sessionIds !== undefined || storage.damaged === undefined) return;
-  for await (const id of storage.damaged()) {
-    yield [id, new LogRefusal("unreadable", "its newest commit can't be read, so that no list shows it")];
-  }
-}
-
-/** The ids of the sessions that are meant, page by page. Throws `INVALID_INPUT` for what can't be an id. */
-export async function* chosenSessions(
-  storage: StorageAdapter,
-  { sessionIds, query = {} }: SessionChoice,
-): AsyncGenerator<SessionId> {
-  if (sessionIds !== undefined) {
-    yield* sessionIds.map(parseSessionId);
-    return;
-  }
-  let cursor: string | undefined;
-  do {
-    const page = await storage.list({ ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-    for (const { sessionId } of page.items) yield sessionId;
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-}
-
-/** The commits of a session from one version on, as they lie somewhere else. */
-type ReadLog = (from: number) => AsyncIterable<Commit>;
-
-/** How one commit is made ready for the target: checked, with its payloads. */
-type PrepareCommit = (commit: Commit, previous: Commit | undefined) => Promise<Commit>;
-
-/** What was appended to the target. */
-export interface Appended {
-  /** The version that the target has now. */
-  readonly version: number;
-  readonly commits: number;
-  /** Bytes of bodies and payloads, as UTF-8. */
-  readonly bytes: number;
-}
-
-/** So many bytes of a session that the target does not have are appended at once, where it can. */
-const BEGIN_BYTES = 8 * 1024 * 1024;
-
-/** How often it is looked anew what the target has, when somebody else writes the same session there. */
-const TRIES_MAX = 20;
-
-/**
- * Appends to the target what it doesn't have yet of a session's log. What it has must be the beginning of it. Throws a
- * {@link LogRefusal} where it isn't, or can't be.
- */
-export async function appendLog(
-  id: SessionId,
-  read: ReadLog,
-  prepare: PrepareCommit,
-  to: StorageAdapter,
-): Promise<Appended> {
-  const sum = { version: 0, commits: 0, bytes: 0 };
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await appendMissing(id, read, prepare, to, sum);
-      return sum;
-    } catch (error) {
-      if (!isPhasegateError(error, "CONFLICT") || tries === TRIES_MAX) throw error;
-      if ((await to.read(id)) === undefined) {
-        throw new LogRefusal("removed", "the target had a session of this id, which was removed", { cause: error });
-      }
-    }
-  }
-}
-
 async function appendMissing(
   id: SessionId,
   read: ReadLog,
@@ -257,7 +271,10 @@ async function appendMissing(
   if (there !== undefined && previous === undefined) throw await shorter(id, read, to);
 }
 
-/** Appends commits one after the other, but the first ones of a session at once, where the target can. */
+/** Up to this many bytes of a new session are appended at once, if the target supports it. */
+const BEGIN_BYTES = 8 * 1024 * 1024;
+
+/** Appends commits one by one; the first ones of a session at once, if the target supports it. */
 class LogWriter {
   commits = 0;
   bytes = 0;
@@ -296,7 +313,11 @@ class LogWriter {
   }
 }
 
-/** The target has more commits than there are to copy: the same ones and more, or others. */
+function differs(): LogRefusal {
+  return new LogRefusal("differs", "the target has another session of this id");
+}
+
+/** The target has more commits than the source: the same ones and more, or others. */
 async function shorter(id: SessionId, read: ReadLog, to: StorageAdapter): Promise<LogRefusal> {
   let last: Commit | undefined;
   for await (const commit of read(1)) last = commit;
@@ -306,11 +327,6 @@ async function shorter(id: SessionId, read: ReadLog, to: StorageAdapter): Promis
   return differs();
 }
 
-function differs(): LogRefusal {
-  return new LogRefusal("differs", "the target has another session of this id");
-}
-
-/** Bytes of a commit's body and payloads, as UTF-8. */
-export function bytesOf({ body, payloads = [] }: Commit): number {
-  return [{ body }, ...payloads].reduce((sum, text) => sum + utf8ToBytes(text.body).length, 0);
+function refuse({ refused }: Sum, sessionId: SessionId, { reason, message, cause }: LogRefusal): void {
+  refused.set(sessionId, { sessionId, reason, message, ...(cause === undefined ? {} : { cause }) });
 }

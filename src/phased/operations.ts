@@ -1,3 +1,8 @@
+/**
+ * The wrapper around every operation of an engine: a limit on how many run at once, metrics, and one class
+ * of errors. A foreign error of a port becomes `INTERNAL`, so that its text never reaches an agent.
+ */
+
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import { Metrics } from "../runtime/metrics.js";
@@ -11,10 +16,7 @@ interface Loaded {
   readonly context: EngineContext;
 }
 
-/**
- * What every operation of an engine goes through: a bound on how many run at once, figures, and
- * errors of one class. What a port throws that is none of ours becomes `INTERNAL`.
- */
+/** Runs the operations of an engine. */
 export class Operations {
   readonly metrics = new Metrics();
   readonly #options: ResolvedOptions;
@@ -22,7 +24,7 @@ export class Operations {
   #loaded: Loaded | undefined;
   #running = 0;
 
-  /** How large and deep evidence may be. */
+  /** The limits of evidence. */
   get evidenceLimits(): EvidenceLimits {
     return this.#options.evidenceLimits;
   }
@@ -32,49 +34,49 @@ export class Operations {
     this.#notifications = notifications;
   }
 
-  /** Runs an operation; `succeeded` says whether an outcome counts as one in the figures. */
+  /** Runs an operation; `succeeded` tells if an outcome counts as a success in the metrics. */
   async run<T>(
     operation: string,
     work: (phased: Phased, context: EngineContext) => Promise<T>,
     succeeded?: (outcome: T) => boolean,
   ): Promise<T> {
     const limit = this.#options.limits.maxConcurrent;
-    if (this.#running >= limit) throw await this.#known(operation, busy(this.#running, limit));
+    if (this.#running >= limit) throw await this.#toKnownError(operation, busy(this.#running, limit));
     this.#running += 1;
     const begun = performance.now();
     let success = false;
     try {
-      // Without a pause once it is there: an operation begins with the call.
+      // No await once it is loaded, so that an operation begins with the call.
       const { phased, context } = this.#loaded ?? (await this.#load());
       const outcome = await work(phased, context);
       success = succeeded?.(outcome) ?? true;
       return outcome;
     } catch (error) {
-      throw await this.#known(operation, error);
+      throw await this.#toKnownError(operation, error);
     } finally {
       this.#running -= 1;
       this.metrics.record(operation, performance.now() - begun, success);
     }
   }
 
-  /** Waits for something that is no operation and has no duration: its errors alone are treated as theirs. */
+  /** Runs something that is not an operation and has no duration, such as a watch; handles only its errors. */
   async guard<T>(name: string, work: (phased: Phased, context: EngineContext) => Promise<T>): Promise<T> {
     try {
       const { phased, context } = this.#loaded ?? (await this.#load());
       return await work(phased, context);
     } catch (error) {
-      throw await this.#known(name, error);
+      throw await this.#toKnownError(name, error);
     }
   }
 
   async #load(): Promise<Loaded> {
     const { phased, createContext } = await import("./phased.js");
-    // Calls that came together share one context.
+    // Concurrent first calls share one context.
     this.#loaded ??= { phased, context: createContext(this.#options, this.#notifications) };
     return this.#loaded;
   }
 
-  async #known(operation: string, error: unknown): Promise<AnyPhasegateError | PhasegateError> {
+  async #toKnownError(operation: string, error: unknown): Promise<AnyPhasegateError | PhasegateError> {
     if (!isPhasegateError(error)) {
       this.#notifications.notify("internalError", { operation, error });
       return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {

@@ -1,3 +1,5 @@
+/** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
+
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
@@ -9,25 +11,23 @@ import type { Verifier } from "../ports/verifier.js";
 import { shown } from "../workflow/names.js";
 import type { AttemptLimits } from "./state/commands.js";
 
-const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
-
-/** How much an engine takes on. */
+/** The limits of an engine. */
 export interface EngineLimits extends AttemptLimits {
   /** Bytes of JSON in one submission. Default 10 MiB. */
   readonly maxEvidenceBytes: number;
-  /** How deep evidence may be nested. Default 64. */
+  /** The nesting depth of evidence. Default 64. */
   readonly maxEvidenceDepth: number;
   /** Active sessions at once, counted from the storage's index; `Infinity` for no limit. Default 100. */
   readonly maxActiveSessions: number;
-  /** Operations at once; beyond it calls are refused with `BUSY`. Default 100. */
+  /** Operations at once; more are refused with `BUSY`. Default 100. */
   readonly maxConcurrent: number;
-  /** Verifiers of one gate that run side by side. Default 4. */
+  /** Verifiers of one gate that run in parallel. Default 4. */
   readonly maxVerifiersAtOnce: number;
-  /** How long the verifiers of one gate may take together, in milliseconds. Default 120,000. */
+  /** The time for all verifiers of one gate together, in milliseconds. Default 120,000. */
   readonly verifyDeadlineMs: number;
 }
 
-/** The limits of an engine that is given none. */
+/** The default limits. */
 export const DEFAULT_LIMITS: EngineLimits = {
   maxAttempts: 3,
   maxAttemptsTotal: 12,
@@ -39,59 +39,79 @@ export const DEFAULT_LIMITS: EngineLimits = {
   verifyDeadlineMs: 120_000,
 };
 
-/** Which syncs of a plan agents may ask for. */
+/** Which plan syncs an agent may request. */
 export type AgentSync = "keeps-gates" | "any";
 
-/** What an engine is made of. */
+/** All statuses except `deleted`. */
+export const LIVING = ["active", "paused", "completed", "failed"] as const satisfies readonly SessionStatus[];
+/** The status of a session that is not deleted. */
+export type LivingStatus = (typeof LIVING)[number];
+
+/**
+ * How long sessions are kept after their last commit, in milliseconds, by status; those of a status that is
+ * not listed are kept forever. Nothing is deleted automatically: {@link Engine.cleanup} uses it when the
+ * host calls it.
+ */
+export type Retention = Readonly<Partial<Record<LivingStatus, number>>>;
+
+/** The options of an engine. */
 export interface EngineOptions {
-  /** Where sessions are kept. */
+  /** Stores the sessions. */
   readonly storage: StorageAdapter;
-  /** Where workflows come from. */
+  /** Provides the workflows. */
   readonly content: ContentProvider;
   /** Limits that differ from {@link DEFAULT_LIMITS}. */
   readonly limits?: Partial<EngineLimits>;
-  /** How gate files are read; `strict` if not given. */
+  /** How gate files are enforced. Default: `strict`. */
   readonly enforcement?: Enforcement;
-  /** Where targets may lie. Without it only the path's own form is checked. */
+  /** Checks targets against the file system. Default: only the form of the path is checked. */
   readonly targets?: TargetGuard;
-  /** Where plans come from, for workflows whose phases come out of one. */
+  /** Provides plans, for workflows whose phases come from one. Default: none. */
   readonly plans?: PlanSource;
-  /** Parsers of plans by name, beside the built-in ones; one of the same name comes before it. */
+  /**
+   * Parsers of plans by name, in addition to the built-in ones; they take precedence over a built-in one of
+   * the same name.
+   */
   readonly parsers?: Readonly<Record<string, SourceParser>>;
   /**
-   * Verifiers by the names that gates use: `createVerifiers` of `phasegate/verify` makes the built-in ones. A workflow
-   * whose gates name one that is not here can't be started.
+   * Verifiers by the names that gates use: `createVerifiers` of `phasegate/verify` makes the built-in ones.
+   * A workflow that uses a missing one can't be started.
    */
   readonly verifiers?: Readonly<Record<string, Verifier>>;
   /**
-   * What an agent may sync by itself: `keeps-gates`, the default, leaves a sync to the host after which gates ask for less,
-   * or tasks that must be claimed have other names, or fewer criteria, requirements or lines of text; `any` lets it sync
-   * whatever its plan says.
+   * Which plan syncs an agent may request. With `keeps-gates`, the default, only the host may adopt a plan
+   * that asks for less: weaker gates, renamed tasks, or fewer criteria, requirements or lines of text in a
+   * required task. With `any`, an agent may adopt any plan.
    */
   readonly agentSync?: AgentSync;
-  /** Makes every session's log an HMAC chain; a text is taken as UTF-8. */
+  /** Turns every session's log into an HMAC chain; a string is encoded as UTF-8. */
   readonly hashKey?: string | Uint8Array;
   /**
-   * Who may say yes at gates that ask for a person: Ed25519 public keys by name, each 32 bytes as `ed25519:`
-   * and base64url. Keep an approver's key until the sessions that were approved with it are done.
+   * The people who may approve at gates that require it: Ed25519 public keys by name, each 32 bytes as
+   * `ed25519:` and base64url. Keep an approver's key until the sessions that were approved with it are
+   * completed.
    */
   readonly approvers?: Readonly<Record<string, string>>;
-  /** Whether approvals that nobody has signed count too; false if not given. They are recorded as such. */
+  /** Also accepts unsigned approvals; they are recorded as such. Default: false. */
   readonly allowUnsignedApprovals?: boolean;
-  /** How long `cleanup()` keeps sessions, by where they stand; if not given, 7 days, wherever they stand. Checked when it is called. */
+  /**
+   * How long `cleanup()` keeps sessions, by status. Default: 7 days for every status. Checked when
+   * `cleanup()` is called.
+   */
   readonly retention?: Retention;
-  /** Where the time comes from; the system's clock if not given. */
+  /** Tells the time. Default: the system's clock. */
   readonly clock?: Clock;
 }
 
-/** Whose word counts at gates that ask for a person. */
+/** Which approvals count. */
 export interface ApprovalOptions {
   /** Public keys by name. */
   readonly approvers: ReadonlyMap<string, string>;
+  /** True if unsigned approvals count. */
   readonly unsigned: boolean;
 }
 
-/** Options with every default filled in. */
+/** Options with all defaults filled in. */
 export interface ResolvedOptions {
   readonly storage: StorageAdapter;
   readonly content: ContentProvider;
@@ -109,7 +129,10 @@ export interface ResolvedOptions {
   readonly retention?: Retention;
 }
 
-/** Fills in the defaults. */
+/**
+ * Fills in the defaults.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ */
 export function resolveOptions(options: EngineOptions): ResolvedOptions {
   const {
     storage,
@@ -140,18 +163,28 @@ export function resolveOptions(options: EngineOptions): ResolvedOptions {
   };
 }
 
-function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
-  for (const [name, key] of Object.entries(approvers)) {
-    if (name.trim() !== "" && typeof key === "string" && PUBLIC_KEY.test(key)) continue;
-    throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is no Ed25519 public key`, {
-      remedy: "Give the key as `phasegate keygen` has printed it: ed25519: and 43 characters of base64url.",
-      details: { field: `approvers.${name}`, expected: "ed25519:<base64url of 32 bytes>" },
-    });
+/** Checks a host's retention. Throws `INVALID_INPUT`. */
+export function checkRetention(retention: Retention): void {
+  for (const [status, age] of Object.entries(retention)) {
+    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
+    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
   }
-  return { approvers: new Map(Object.entries(approvers)), unsigned: allowUnsignedApprovals === true };
 }
 
-/** Limits that were not given, or given as undefined, have their defaults; what is no limit is refused. */
+/** Returns true for a finite, non-negative number. */
+export function isAge(age: number): boolean {
+  return Number.isFinite(age) && age >= 0;
+}
+
+/** Returns the error for an invalid age in an option. */
+export function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
+    remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
+    details: { field, expected: "milliseconds, 0 or more" },
+  });
+}
+
+/** Fills in the defaults for missing or undefined limits; refuses invalid ones. */
 function resolveLimits(given: Partial<EngineLimits>): EngineLimits {
   const limits: { -readonly [L in keyof EngineLimits]: number } = { ...DEFAULT_LIMITS };
   for (const name of Object.keys(DEFAULT_LIMITS).filter((key): key is keyof EngineLimits => key in DEFAULT_LIMITS)) {
@@ -169,36 +202,17 @@ function badLimit(name: string, limit: number): PhasegateError<"INVALID_INPUT"> 
   });
 }
 
-/** All of them. */
-export const LIVING = ["active", "paused", "completed", "failed"] as const satisfies readonly SessionStatus[];
-/** Where a session that is still there can stand. */
-export type LivingStatus = (typeof LIVING)[number];
+const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{43}$/;
 
-/**
- * How long sessions are kept after their last commit, in milliseconds, by where they stand; those of a status that isn't
- * named are kept for ever. Nothing is deleted by itself: it is what {@link Engine.cleanup} goes by when the host calls it.
- */
-export type Retention = Readonly<Partial<Record<LivingStatus, number>>>;
-
-/** Checks a retention that a host has given. Throws `INVALID_INPUT`. */
-export function checkRetention(retention: Retention): void {
-  for (const [status, age] of Object.entries(retention)) {
-    if (!LIVING.some((known) => known === status)) throw unknownStatus(status);
-    if (age !== undefined && !isAge(age)) throw badAge(`retention.${status}`, age);
+function resolveApprovals({ approvers = {}, allowUnsignedApprovals = false }: EngineOptions): ApprovalOptions {
+  for (const [name, key] of Object.entries(approvers)) {
+    if (name.trim() !== "" && typeof key === "string" && PUBLIC_KEY.test(key)) continue;
+    throw new PhasegateError("INVALID_INPUT", `approvers.${shown(name)} is no Ed25519 public key`, {
+      remedy: "Give the key as `phasegate keygen` has printed it: ed25519: and 43 characters of base64url.",
+      details: { field: `approvers.${name}`, expected: "ed25519:<base64url of 32 bytes>" },
+    });
   }
-}
-
-/** Whether a number is an age. */
-export function isAge(age: number): boolean {
-  return Number.isFinite(age) && age >= 0;
-}
-
-/** What isn't an age, under the name that it was given by. */
-export function badAge(field: string, age: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `${field} is ${age}: it must be a number of milliseconds`, {
-    remedy: "Give an age in milliseconds, 0 or more; leave it out for the default.",
-    details: { field, expected: "milliseconds, 0 or more" },
-  });
+  return { approvers: new Map(Object.entries(approvers)), unsigned: allowUnsignedApprovals === true };
 }
 
 function unknownStatus(status: string): PhasegateError<"INVALID_INPUT"> {

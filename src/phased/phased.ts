@@ -1,6 +1,20 @@
 /**
- * The operations on phased sessions, and what they work with: loaded by `import()`, as one, with the first
- * call of an engine. Who only defines workflows, reads plans or checks gates never needs it.
+ * The operations on phased sessions, loaded by `import()` with the first call of an engine: a host that
+ * only defines workflows, reads plans or checks gates never loads them. What is decided in this folder
+ * where:
+ * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
+ *   session (decide-gate.ts), what a state allows (commands.ts)
+ * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
+ * - approval/: which approvals count: authenticate.ts checks an answer, ledger.ts checks those in the log,
+ *   guard.ts stops work behind one that does not count
+ * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
+ * - plan/: pinned plans: which changes a sync accepts (rebuild.ts), and when ticks are written (ticks.ts)
+ * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
+ *   checked
+ * - context.ts: how a session is loaded, and how a command is executed
+ * - lists.ts: lists show what a session's log says, not what the storage's summary says
+ * - cleanup.ts: which sessions are deleted
+ * - announce.ts: who is notified of which error
  */
 
 import { readWhole } from "../log/commit.js";
@@ -28,7 +42,8 @@ import type { SessionHead } from "./state/head.js";
 import { gateFailures, phaseHistory } from "./state/history.js";
 import { Beginnings } from "./verify/snapshots.js";
 import { startOptions, viewFullState, viewPhase, viewState, viewTask } from "./views.js";
-/** What can be done with sessions. */
+
+/** The operations on sessions. */
 export const phased = {
   auditSession,
   cleanup,
@@ -60,15 +75,10 @@ export const phased = {
   viewTask,
 };
 
-/** A commit that comes out of a store by itself, checked against its own hash, with a summary that says what its head says. */
-function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedCommit {
-  return readWhole(phasedMachine, commit, hashKey);
-}
-
-/** What can be done with sessions, as an engine has it when it is loaded. */
+/** The loaded operations. */
 export type Phased = typeof phased;
 
-/** Makes what the operations of an engine share. */
+/** Creates what the operations of an engine share. */
 export function createContext(options: ResolvedOptions, notifications: Notifications): EngineContext {
   const kernel = new Kernel({
     ...options,
@@ -83,4 +93,9 @@ export function createContext(options: ResolvedOptions, notifications: Notificat
   const beginnings = new Beginnings(kernel, ({ phase }: SessionHead) => phase);
   const workflows = new WorkflowList(options.content);
   return { options, kernel, workflows, pinned, artifactNames, beginnings, approvalGuard, notifications };
+}
+
+/** Checks and reads a single stored commit, including its summary. */
+function readPhasedCommit({ hashKey }: ResolvedOptions, commit: Commit): PhasedCommit {
+  return readWhole(phasedMachine, commit, hashKey);
 }

@@ -1,3 +1,9 @@
+/**
+ * What a session is bound to: the structure in its log, and the schema in code that belongs to it, so that
+ * editing a workflow never changes the gates of a session under way. Also the machine of phased sessions
+ * for the log.
+ */
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
@@ -14,24 +20,29 @@ import { type EventOf, SESSION_SCHEMA, type SessionEvent, sessionEventSchema, ty
 import { type SessionHead, sessionHeadSchema } from "./state/head.js";
 import { type ArtifactName, artifactNames } from "./state/history.js";
 import { transition } from "./state/transition.js";
-/** Where a phased session stands. */
-export type PhasedSession = Current<SessionHead>;
-/** Whose structure it is. */
-type Owner = Pick<PhasedSession, "sessionId" | "head">;
-/** A commit of a phased session. */
-export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
+
+/** A command with what its transition needs. */
+export interface PhasedCommand {
+  readonly command: SessionCommand;
+  readonly structure: TransitionContext["structure"];
+  readonly limits: TransitionContext["limits"];
+  readonly snapshots?: TransitionContext["snapshots"];
+}
+
 /** The kernel of phased sessions. */
 export type PhasedKernel = Kernel<PhasedCommand, SessionEvent, SessionHead>;
 
-/** For how many sessions structures are kept in memory. */
+/** The current state of a phased session. */
+export type PhasedSession = Current<SessionHead>;
+/** The session of a structure. */
+type Owner = Pick<PhasedSession, "sessionId" | "head">;
+
+/** Limits for how many sessions structures are cached. */
 const SESSIONS_KEPT = 256;
-/** How many of one session: a repeated call may ask for one that was pinned before. */
+/** Limits the structures of one session: a repeated call may need an earlier one. */
 const STRUCTURES_KEPT = 4;
 
-/**
- * What sessions were started on: structures out of their logs, and the schemas in code that belong
- * to them. Editing a workflow never changes the gate of a session under way.
- */
+/** The structures that sessions are bound to, from their logs, with the schemas in code. */
 export class Pinned {
   readonly #kernel: PhasedKernel;
   readonly #content: ContentProvider;
@@ -42,12 +53,12 @@ export class Pinned {
     this.#content = content;
   }
 
-  /** The structure that a session is bound to; no promise where it is known. */
+  /** Returns the structure that a session is bound to; not a promise if it is cached. */
   structure(session: Owner): WorkflowStructure | Promise<WorkflowStructure> {
     return this.#structures.get(session.sessionId)?.get(session.head.structureVersion) ?? this.#read(session);
   }
 
-  /** Remembers the structure of a session that this engine has just started. */
+  /** Caches the structure of a session that this engine has just started. */
   remember({ sessionId, head }: Owner, structure: WorkflowStructure): void {
     const kept = this.#structures.get(sessionId) ?? new RecentMap<number, WorkflowStructure>(STRUCTURES_KEPT);
     kept.set(head.structureVersion, structure);
@@ -66,8 +77,8 @@ export class Pinned {
   }
 
   /**
-   * The schema in code of a phase's gate; undefined where the gate has none. Throws
-   * `DEFINITION_CHANGED` if the host no longer has that revision, or has another under its name.
+   * Returns the schema in code of a phase's gate; undefined if the gate has none. Throws `DEFINITION_CHANGED` if the
+   * host no longer has that revision, or has a different one under its name.
    */
   async schema(structure: WorkflowStructure, phase: PhaseDefinition): Promise<StandardSchemaV1 | undefined> {
     if (phase.gate.kind !== "schema") return undefined;
@@ -84,35 +95,14 @@ export class Pinned {
   }
 }
 
-/** Whether an event binds its session to a structure. */
+/** Returns true if an event binds its session to a structure. */
 export function isPinning(event: SessionEvent): event is EventOf<"started" | "migrated" | "plan_synced"> {
   return event.type === "started" || event.type === "migrated" || event.type === "plan_synced";
 }
 
-/** What a schema says of itself. Refinements don't show in it: that is what the revision is for. */
-function fingerprint(structure: WorkflowStructure, phase: number): string | undefined {
-  const gate = structure.phases.find(({ number }) => number === phase)?.gate;
-  return gate?.kind === "schema" ? JSON.stringify(gate.jsonSchema) : gate?.kind;
-}
-
-function changed({ type, revision }: WorkflowStructure, what: string): PhasegateError<"DEFINITION_CHANGED"> {
-  return new PhasegateError("DEFINITION_CHANGED", `revision ${revision} of the workflow ${type} ${what}`, {
-    remedy: "The host must register that revision again, or move the session with engine.migrate().",
-    details: { workflowType: type, revision },
-  });
-}
-
-/** A command with what its transition needs: the pinned structure and the limits in force. */
-export interface PhasedCommand {
-  readonly command: SessionCommand;
-  readonly structure: TransitionContext["structure"];
-  readonly limits: TransitionContext["limits"];
-  readonly snapshots?: TransitionContext["snapshots"];
-}
-
 const eventsSchema = z.array(sessionEventSchema);
 
-/** Phased sessions, as the kernel runs them. */
+/** The machine of phased sessions. */
 export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = {
   kind: "phased",
   schema: SESSION_SCHEMA,
@@ -133,6 +123,44 @@ export const phasedMachine: Machine<PhasedCommand, SessionEvent, SessionHead> = 
   payloadsOf: (event) => refsIn(event).flatMap((ref) => (ref !== undefined && "payload" in ref ? [ref.payload] : [])),
 };
 
+type Found = ReadonlyMap<number, ArtifactName>;
+
+/** The names of the artifacts of completed phases, from the log. */
+export class ArtifactNames {
+  readonly #found: LogFold<SessionEvent, SessionHead, Found>;
+
+  constructor(kernel: PhasedKernel) {
+    this.#found = new LogFold<SessionEvent, SessionHead, Found>(kernel, new Map(), withNames);
+  }
+
+  /** Returns the names by phase, for the phases before `phase`. */
+  async before(session: PhasedSession, phase: number): Promise<Map<number, readonly string[]>> {
+    const names = new Map<number, readonly string[]>();
+    if (session.head.completed.length === 0) return names;
+    const found = await this.#found.at(session);
+    for (const [number, artifact] of [...found].sort(([one], [other]) => one - other)) {
+      if (number < phase) names.set(number, artifact.names);
+    }
+    return names;
+  }
+}
+
+/** A commit of a phased session. */
+export type PhasedCommit = Recorded<SessionEvent, SessionHead>;
+
+function changed({ type, revision }: WorkflowStructure, what: string): PhasegateError<"DEFINITION_CHANGED"> {
+  return new PhasegateError("DEFINITION_CHANGED", `revision ${revision} of the workflow ${type} ${what}`, {
+    remedy: "The host must register that revision again, or move the session with engine.migrate().",
+    details: { workflowType: type, revision },
+  });
+}
+
+/** Returns a schema's own description. It does not cover refinements; for these there is the revision. */
+function fingerprint(structure: WorkflowStructure, phase: number): string | undefined {
+  const gate = structure.phases.find(({ number }) => number === phase)?.gate;
+  return gate?.kind === "schema" ? JSON.stringify(gate.jsonSchema) : gate?.kind;
+}
+
 function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
   switch (event.type) {
     case "gate_passed":
@@ -149,30 +177,8 @@ function refsIn(event: SessionEvent): readonly (ValueRef | undefined)[] {
   }
 }
 
-type Found = ReadonlyMap<number, ArtifactName>;
-
-/** What completed phases have handed on, by name, as it was handed in: out of the log. */
-export class ArtifactNames {
-  readonly #found: LogFold<SessionEvent, SessionHead, Found>;
-
-  constructor(kernel: PhasedKernel) {
-    this.#found = new LogFold<SessionEvent, SessionHead, Found>(kernel, new Map(), withNames);
-  }
-
-  /** The names by phase, for phases before one. */
-  async before(session: PhasedSession, phase: number): Promise<Map<number, readonly string[]>> {
-    const names = new Map<number, readonly string[]>();
-    if (session.head.completed.length === 0) return names;
-    const found = await this.#found.at(session);
-    for (const [number, artifact] of [...found].sort(([one], [other]) => one - other)) {
-      if (number < phase) names.set(number, artifact.names);
-    }
-    return names;
-  }
-}
-
 function withNames(found: Found, { events, at, version }: PhasedCommit): Found {
-  // Most commits change none; a copy of all with each would cost more than reading them.
+  // Most commits change no names; copying all for each commit would cost more than reading them.
   if (!events.some(({ type }) => type === "gate_passed" || type === "rolled_back")) return found;
   return artifactNames(
     events.map((event) => ({ event, at, version })),

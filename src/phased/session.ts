@@ -1,3 +1,5 @@
+/** A handle on one session of an engine: the public operations without a session id. */
+
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { Receipt } from "../log/commit.js";
 import type { JsonObject } from "../workflow/json.js";
@@ -23,15 +25,20 @@ import type { SyncRequest, SyncResult } from "./plan/sync.js";
 import type { Actor } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
 import type { FullStateView, PhaseView, StateView, TaskView } from "./views.js";
+
 /**
- * One session of an engine, with no id to pass on: what a host holds while it works with one agent.
- * It keeps nothing itself, so it may be thrown away and made again at any time. Methods reject with
- * {@link PhasegateError}.
+ * One session of an engine, for a host that works with one agent. It has no state, so it can be created
+ * again at any time. Every method may reject with `INVALID_INPUT` (the session is on another workflow),
+ * `SESSION_NOT_FOUND`, `TAMPERED` (the log is not what was written), `FORMAT_TOO_NEW` (a newer version
+ * wrote it), `BUSY`, `STORAGE_FAILED` or `INTERNAL`. Methods that take an idempotency key reject with
+ * `IDEMPOTENCY_KEY_REUSED` if it came with another command before. Methods that show or change a session
+ * reject with `APPROVAL_REFUSED` if it passed a gate with an approval that this host does not accept.
  */
 export class Session<
   Phase extends number = number,
   Evidence extends Record<Phase, unknown> = Record<Phase, JsonObject>,
 > {
+  /** The session's id. */
   readonly id: SessionId;
   readonly #operations: Operations;
   readonly #workflowType: string | undefined;
@@ -43,27 +50,53 @@ export class Session<
     this.id = parseSessionId(id);
   }
 
-  /** The phase that the session is in. */
+  /**
+   * Returns the current phase.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
+   */
   currentPhase(): Promise<PhaseView> {
     return this.#phase(undefined);
   }
 
-  /** The current phase, or one that is done. */
+  /**
+   * Returns the current phase, or a completed one.
+   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
+   */
   phase(number: Phase): Promise<PhaseView> {
     return this.#phase(number);
   }
 
-  /** A task of the current phase, or of one that is done. */
+  /**
+   * Returns a task of the current phase, or of a completed one.
+   * @throws {PhasegateError} `PHASE_LOCKED` when the phase is ahead.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when the session has no such phase.
+   * @throws {PhasegateError} `TASK_NOT_FOUND` when the phase has no such task.
+   * @throws {PhasegateError} `TASK_LOCKED` when the workflow keeps the order of tasks and a dependency is
+   *   open.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when its text can't be read.
+   */
   task(phase: Phase, task: number): Promise<TaskView> {
     return this.#run("getTask", async (phased, context) =>
       phased.viewTask(context, await phased.loadSession(context, this.id), phase, task),
     );
   }
 
-  /** Takes evidence to the gate of the current phase: exactly what that phase's schema takes. */
+  /**
+   * Submits evidence to the gate of the current phase. An unmet gate is a result, not an error.
+   * @throws {PhasegateError} `EVIDENCE_UNSAFE` when the evidence is not plain JSON.
+   * @throws {PhasegateError} `EVIDENCE_TOO_LARGE` when it is larger than `limits.maxEvidenceBytes`.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when the phase was tried `limits.maxAttemptsTotal` times.
+   * @throws {PhasegateError} `DEFINITION_CHANGED` when the gate's schema is no longer the pinned one.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the output of the gate's schema is not JSON.
+   */
   completePhase<N extends Phase>(phase: N, evidence: Evidence[N], request: Keyed = {}): Promise<CompleteResult> {
-    // Copied at once: what the caller changes while the call is under way is no evidence.
-    const takeEvidence = settled(() => checkEvidenceSafety(evidence, this.#operations.evidenceLimits));
+    // Copied at once: later changes by the caller must not become evidence.
+    const takeEvidence = evaluatedNow(() => checkEvidenceSafety(evidence, this.#operations.evidenceLimits));
     return this.#run(
       "completePhase",
       (phased, context) => phased.completePhase(context, this.id, { phase, takeEvidence, ...request }),
@@ -71,38 +104,50 @@ export class Session<
     );
   }
 
-  /** What a person is asked, with the evidence that it is about; undefined while nothing waits for one. */
+  /** Returns the approval that the session waits for, with its evidence; undefined if it waits for none. */
   approval(): Promise<ApprovalRequest | undefined> {
     return this.#run("getApproval", async (phased, context) =>
       phased.viewRequest(context, await phased.loadSession(context, this.id)),
     );
   }
 
-  /** A person's yes to what the session waits for: its phase passes. For the host alone. Throws `APPROVAL_REFUSED`. */
+  /**
+   * Approves what the session waits for: its phase passes. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count;
+   *   `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   */
   approve(request: ApproveRequest): Promise<ApprovalResult> {
     return this.#run("approve", (phased, context) => phased.decide(context, this.id, "approve", request));
   }
 
-  /** A person's no: a failed attempt, with their note as what is to be mended. For the host alone. Throws `APPROVAL_REFUSED`. */
+  /**
+   * Denies what the session waits for: a failed attempt with the note as its problem. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count;
+   *   `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   */
   deny(request: DenyRequest): Promise<ApprovalResult> {
     return this.#run("deny", (phased, context) => phased.decide(context, this.id, "deny", request));
   }
 
-  /** Where the session stands, from its head alone. */
+  /** Returns the state of the session, from its head alone. */
   state(): Promise<StateView> {
     return this.#run("getState", async (phased, context) =>
       phased.viewState(context, await phased.loadSession(context, this.id)),
     );
   }
 
-  /** Where the session stands, with its artifacts and options; reads the whole log. */
+  /** Returns the state of the session with its artifacts and options; reads the whole log. */
   fullState(): Promise<FullStateView> {
     return this.#run("getFullState", async (phased, context) =>
       phased.viewFullState(context, await phased.loadSession(context, this.id)),
     );
   }
 
-  /** The options that the session was started with. */
+  /** Returns the options that the session was started with. */
   options(): Promise<JsonObject> {
     return this.#run("getOptions", async (phased, context) => {
       const { session } = await phased.loadSession(context, this.id);
@@ -110,27 +155,43 @@ export class Session<
     });
   }
 
-  /** Every try at every phase, oldest first. */
+  /** Returns every attempt at every phase, oldest first. */
   history(): Promise<readonly PhaseAttempt[]> {
     return this.#run("history", async (phased, context) => phased.phaseHistory(await this.#events(phased, context)));
   }
 
-  /** Every refusal at a gate, oldest first. */
+  /** Returns every failure at a gate, oldest first. */
   errors(): Promise<readonly GateFailure[]> {
     return this.#run("errors", async (phased, context) => phased.gateFailures(await this.#events(phased, context)));
   }
 
-  /** Sets an active session aside. */
+  /**
+   * Pauses an active session.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not active.
+   * @throws {PhasegateError} `INVALID_INPUT` when the note is too long.
+   */
   pause(request: Keyed & { readonly note?: string } = {}): Promise<PauseResult> {
     return this.#run("pause", (phased, context) => phased.pause(context, this.id, request));
   }
 
-  /** Takes a paused session up again. */
+  /**
+   * Resumes a paused session.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is not paused.
+   */
   resume(request: Keyed = {}): Promise<ResumeResult> {
     return this.#run("resume", (phased, context) => phased.resume(context, this.id, request));
   }
 
-  /** Gives the current phase its attempts back. `by` is `host` if not given; an agent's retries are bounded. */
+  /**
+   * Resets the failed attempts of the current phase. `by` is `host` by default; an agent's retries are
+   * limited.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when no attempt has failed, or the session is neither
+   *   active nor failed.
+   * @throws {PhasegateError} `ATTEMPTS_EXHAUSTED` when an agent asks after `limits.maxAttemptsTotal`
+   *   failures.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   */
   retryPhase(
     phase: Phase,
     request: Keyed & { readonly resetEvidence?: boolean; readonly by?: Actor } = {},
@@ -138,33 +199,60 @@ export class Session<
     return this.#run("retryPhase", (phased, context) => phased.retryPhase(context, this.id, { phase, ...request }));
   }
 
-  /** Goes back to an earlier phase; it and all after it must be done again. */
+  /**
+   * Returns to an earlier phase; it and all later ones must be done again.
+   * @throws {PhasegateError} `PHASE_OUT_OF_RANGE` when `to` is not an earlier phase of the session.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
+   */
   rollback(to: Phase, request: Keyed & { readonly by?: Actor } = {}): Promise<RollbackResult> {
     return this.#run("rollback", (phased, context) => phased.rollback(context, this.id, { to, ...request }));
   }
 
-  /** Lets the current phase pass without evidence, where its gate allows it. For the host alone. */
+  /**
+   * Passes the current phase without evidence, where its gate allows it. For the host only.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the gate does not allow it.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   */
   overrideGate(phase: Phase, request: MoveRequest): Promise<MoveResult> {
     return this.#run("overrideGate", (phased, context) =>
       phased.movePast(context, this.id, "overrideGate", { phase, ...request }),
     );
   }
 
-  /** Skips the current phase, where the definition allows it. For the host alone. */
+  /**
+   * Skips the current phase, where the definition allows it. For the host only.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the definition does not allow it.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is neither active nor failed.
+   * @throws {PhasegateError} `PHASE_LOCKED`, `PHASE_ALREADY_COMPLETED` or `PHASE_OUT_OF_RANGE` when `phase`
+   *   is not the current one.
+   */
   skipPhase(phase: Phase, request: MoveRequest): Promise<MoveResult> {
     return this.#run("skipPhase", (phased, context) =>
       phased.movePast(context, this.id, "skipPhase", { phase, ...request }),
     );
   }
 
-  /** Moves the session to the newest definition of its workflow, which is recorded. For the host alone. */
+  /**
+   * Moves the session to the newest definition of its workflow, which is recorded. For the host only.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the new definition does not begin with the phases up to the
+   *   current one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
+   * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when the workflow no longer exists.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when it is broken or a verifier is missing.
+   */
   migrate(request: Keyed & { readonly by: string }): Promise<StateView> {
     return this.#run("migrate", (phased, context) => phased.migrate(context, this.id, request));
   }
 
   /**
-   * Lays the session's plan, as it is now, beside the pinned one; unless it is a preview, the session goes
-   * on with it: what was completed stays, the current phase and those ahead are the plan's.
+   * Compares the session's plan with the pinned one. Unless it is a preview, the session adopts it:
+   * completed phases stay, the current phase and those ahead are replaced.
+   * @throws {PhasegateError} `NOT_ALLOWED` when the session has no plan, the current phase is no longer in
+   *   it, or only the host may adopt it.
+   * @throws {PhasegateError} `PLAN_PARSE` when the plan is missing or can't be read.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the session is completed.
    */
   syncPlan(request: SyncRequest = {}): Promise<SyncResult> {
     return this.#run("syncPlan", async (_phased, context) => {
@@ -173,12 +261,15 @@ export class Session<
     });
   }
 
-  /** Deletes the session, with a tombstone that says why; its id is never used again. */
+  /**
+   * Deletes the session with a tombstone that records the reason; its id is never used again.
+   * @throws {PhasegateError} `INVALID_INPUT` when the reason is too long.
+   */
   delete(request: { readonly reason?: string } = {}): Promise<DeleteResult> {
     return this.#run("deleteSession", (phased, context) => phased.deleteSession(context, this.id, request));
   }
 
-  /** Checks the session's log, against a receipt kept elsewhere if there is one. */
+  /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
     return this.#run("audit", async (phased, context) => {
       const report = await phased.auditSession(context, this.id, receipt);
@@ -199,7 +290,7 @@ export class Session<
     return phased.readEvents(context, session);
   }
 
-  /** An operation on this session, which must be on the workflow that the host has said. */
+  /** Runs an operation on this session, which must be on the workflow that the host has named. */
   #run<T>(
     operation: string,
     work: (phased: Phased, context: EngineContext) => Promise<T>,
@@ -211,8 +302,8 @@ export class Session<
   }
 }
 
-/** Does something now; what it gives, or throws, comes when it is asked for. */
-function settled<T>(work: () => T): () => T {
+/** Runs a function now; its result or error comes when the returned function is called. */
+function evaluatedNow<T>(work: () => T): () => T {
   try {
     const value = work();
     return () => value;

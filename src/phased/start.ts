@@ -1,3 +1,9 @@
+/**
+ * Starts sessions. Everything that can fail is done before the first commit is written, so a failed start
+ * leaves nothing behind. The id has the time of the start, or a digest of the idempotency key, so that a
+ * repeated call finds the same session.
+ */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { Prepared } from "../log/log.js";
@@ -24,47 +30,50 @@ import { loadPlanned } from "./plan/load-planned.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { requireVerifiers } from "./verify/verify-context.js";
 import { type PhaseView, viewPhase, viewText } from "./views.js";
-/** A new session on a workflow. */
+
+/** Starts a session. */
 export interface StartRequest {
+  /** The type of the workflow. */
   readonly workflowType: string;
-  /** What the work is on: a path relative to the project root. It need not exist. */
+  /** The subject of the work: a path relative to the project root. It need not exist. */
   readonly target: string;
-  /** Kept with the session, at most 64 KiB of JSON. */
+  /** Stored with the session, at most 64 KiB of JSON. Default: none. */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** The same key gives the same session, however often the call is repeated. */
+  /** A repeated call with the same key returns the same session. */
   readonly idempotencyKey?: string;
 }
 
-/** A session that was started. */
+/** The plan of a started session. */
+export interface StartedPlan {
+  /** Relative to the project root. */
+  readonly path: string;
+  /** The format of the plan: `praxis-os`, `spec-kit`, … */
+  readonly dialect: string;
+  /** The number that was added to the plan's own phase numbers, so that they follow the static phases. */
+  readonly shift: number;
+  /** Warnings about the plan; empty if an earlier call started the session. */
+  readonly warnings: readonly Diagnostic[];
+}
+
+/** A started session. */
 export interface StartResult {
   readonly sessionId: SessionId;
   readonly workflowType: string;
   readonly target: string;
-  /** The phase that the session is in, which is the first one unless an earlier call has started it. */
+  /** The current phase: the first one, unless an earlier call has started the session. */
   readonly phase: PhaseView;
-  /** Other sessions on the same workflow and target that are not complete, newest first. */
+  /** Other sessions on the same workflow and target that are not completed, newest first. */
   readonly openSessions: readonly SessionSummary[];
-  /** The plan that its phases come out of, where they do. */
+  /** The plan that its phases come from, if they do. */
   readonly plan?: StartedPlan;
-  /** Whether an earlier call with the same key started it. */
+  /** True if an earlier call with the same key started it. */
   readonly replayed: boolean;
 }
 
-/** The plan of a session that was started. */
-export interface StartedPlan {
-  /** Where it lies, relative to the project root. */
-  readonly path: string;
-  /** How it was read: `praxis-os`, `spec-kit`, … */
-  readonly dialect: string;
-  /** What was added to its own phase numbers, so that they come after the static phases. */
-  readonly shift: number;
-  /** What is unsure about it; empty where the session had been started by an earlier call. */
-  readonly warnings: readonly Diagnostic[];
-}
+/** Limits how many other sessions are listed. */
+const OTHERS_MAX = 10;
 
-const OPTIONS_MAX_BYTES = 64 * 1024;
-
-/** Starts a session. Everything that can fail is done before anything is written. */
+/** Starts a session. */
 export async function startSession(context: EngineContext, request: StartRequest): Promise<StartResult> {
   const { options } = context;
   const target = await checkTarget(options, request.target);
@@ -89,7 +98,44 @@ export async function startSession(context: EngineContext, request: StartRequest
   return { sessionId, workflowType: structure.type, target, phase, openSessions, replayed, ...plan };
 }
 
-/** The structure with the phases of the plan in it, where they come out of one; not read again for a repeated start. */
+/** Returns the newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the most similar type. */
+export async function requireWorkflow({ content }: ResolvedOptions, type: string): Promise<WorkflowDefinition> {
+  const definition = isWorkflowType(type) ? await content.definition(type) : undefined;
+  if (definition !== undefined) return definition;
+  const types = (await content.list()).map((listing) => listing.type);
+  const similar = nearest(String(type), types);
+  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
+    remedy: similar === undefined ? "List the workflows to see what there is." : `Did you mean '${similar}'?`,
+    details: { workflowType: shown(type), ...(similar === undefined ? {} : { nearest: similar }) },
+  });
+}
+
+async function checkTarget(options: ResolvedOptions, value: string): Promise<string> {
+  const target = parseRelativePath(value);
+  await options.targets?.check(target);
+  return target;
+}
+
+const OPTIONS_MAX_BYTES = 64 * 1024;
+
+/** Checks options by the rules of evidence; errors name them as options. */
+function checkOptions(options: unknown): JsonObject {
+  try {
+    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
+      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
+      details: { field: "options" },
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Returns the structure with the phases of the plan, if it has one. A repeated start does not read the plan
+ * again.
+ */
 async function planned(
   context: EngineContext,
   { structure }: WorkflowDefinition,
@@ -104,33 +150,12 @@ async function planned(
   return pinPlan(context, structure, structure.dynamic, target, settings);
 }
 
-function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): { plan?: StartedPlan } {
-  if (plan === undefined) return {};
-  const { path, dialect, shift } = plan;
-  return { plan: { path, dialect, shift, warnings } };
+/** The key replaces the time in the id, so that the same call finds the same session. */
+function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
+  return sessionIdFor(type, target, `k${keyed.id.slice(0, 16)}`);
 }
 
-/** Options are bounded as evidence is, and are told of by their own name. */
-function checkOptions(options: unknown): JsonObject {
-  try {
-    return checkEvidenceSafety(options, { maxBytes: OPTIONS_MAX_BYTES, maxDepth: 32 }).evidence;
-  } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "options"), {
-      remedy: `Give options as plain JSON, an object of at most ${OPTIONS_MAX_BYTES} bytes.`,
-      details: { field: "options" },
-      cause: error,
-    });
-  }
-}
-
-async function checkTarget(options: ResolvedOptions, value: string): Promise<string> {
-  const target = parseRelativePath(value);
-  await options.targets?.check(target);
-  return target;
-}
-
-/** A repeated start is no new session, so it is let through. */
+/** Refuses a new session above the limit. A repeated start is not a new session. */
 async function checkSessionLimit(
   { options, kernel }: EngineContext,
   type: string,
@@ -147,22 +172,14 @@ async function checkSessionLimit(
   });
 }
 
-/** How many other sessions are named. */
-const OTHERS_MAX = 10;
-
-/** Asked for before anything is written, so that a failure of the list fails the start and leaves nothing. */
+/** Called before anything is written, so that a failing list fails the start. */
 async function openSessionsOn(context: EngineContext, workflowType: string, target: string) {
   const idPrefix = sessionIdPrefix(workflowType, target);
   const status = ["active", "paused", "failed"] as const;
   return (await listSessions(context, { status, workflowType, target, idPrefix, limit: OTHERS_MAX + 1 })).items;
 }
 
-/** The first commit of a session, and the id that it gets. */
-
-/** So many sessions of one second are told apart by counting. */
-const COUNTED_COPIES = 5;
-
-/** Appends the first commit of a session, under an id that no other one has. */
+/** Appends the first commit of a session, under an unused id. */
 async function appendStart(
   context: EngineContext,
   structure: WorkflowStructure,
@@ -187,7 +204,7 @@ async function appendStart(
         return prepare(id);
       });
     } catch (error) {
-      // A session that can't be read has its id all the same.
+      // An unreadable session occupies its id too.
       const isTaken = isPhasegateError(error, "CONFLICT") || isPhasegateError(error, "TAMPERED");
       if (!(error instanceof TakenError) && !isTaken) throw error;
     }
@@ -213,34 +230,26 @@ async function startKeyed(
   });
 }
 
-/** Another session has the id that this one would have had. */
-class TakenError extends Error {}
-
-/** `_2`, `_3` …; where many start in one second, not one by one any more. */
-function copySuffix(copy: number): string {
-  if (copy === 1) return "";
-  return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
-}
-
-/** A key stands where the time would, so that the same call finds the same session. */
-function keyedId(type: string, target: string, keyed: KeyedRequest): SessionId {
-  return sessionIdFor(type, target, `k${keyed.id.slice(0, 16)}`);
-}
-
-/** `YYYYMMDD_HHMMSS` in UTC. */
+/** Formats a time as `YYYYMMDD_HHMMSS` in UTC. */
 function timeStamp(now: number): string {
   const digits = new Date(now).toISOString().replace(/[^0-9]/g, "");
   return `${digits.slice(0, 8)}_${digits.slice(8, 14)}`;
 }
 
-/** The newest definition of a type. Throws `WORKFLOW_NOT_FOUND` with the nearest name. */
-export async function requireWorkflow({ content }: ResolvedOptions, type: string): Promise<WorkflowDefinition> {
-  const definition = isWorkflowType(type) ? await content.definition(type) : undefined;
-  if (definition !== undefined) return definition;
-  const types = (await content.list()).map((listing) => listing.type);
-  const similar = nearest(String(type), types);
-  throw new PhasegateError("WORKFLOW_NOT_FOUND", `there is no workflow of type ${shown(type)}`, {
-    remedy: similar === undefined ? "List the workflows to see what there is." : `Did you mean '${similar}'?`,
-    details: { workflowType: shown(type), ...(similar === undefined ? {} : { nearest: similar }) },
-  });
+/** Sessions that start in the same second get counted suffixes up to this number. */
+const COUNTED_COPIES = 5;
+
+/** Returns `_2`, `_3` …, then random suffixes when many sessions start in the same second. */
+function copySuffix(copy: number): string {
+  if (copy === 1) return "";
+  return copy <= COUNTED_COPIES ? `_${copy}` : `_${Math.random().toString(36).slice(2, 8).padEnd(6, "0")}`;
+}
+
+/** The id is used by another session. */
+class TakenError extends Error {}
+
+function startedPlan({ plan }: WorkflowStructure, warnings: readonly Diagnostic[]): { plan?: StartedPlan } {
+  if (plan === undefined) return {};
+  const { path, dialect, shift } = plan;
+  return { plan: { path, dialect, shift, warnings } };
 }

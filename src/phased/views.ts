@@ -1,3 +1,8 @@
+/**
+ * What a session shows: phases, tasks and state. An agent can read the current phase and completed ones
+ * only, and nothing behind an approval that this host does not accept.
+ */
+
 import { PhasegateError } from "../errors.js";
 import type { Content } from "../ports/content-provider.js";
 import { RecentMap } from "../runtime/cache.js";
@@ -17,41 +22,92 @@ import { exhausted, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import { inRanges, type Ranges } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
-/** A text with what could be read out of it. */
+
+/** The part of a session's state that decides what is possible. */
+export interface Standing {
+  readonly sessionId: SessionId;
+  readonly status: SessionHead["status"];
+  /** The number of the current phase. */
+  readonly currentPhase: number;
+  readonly totalPhases: number;
+  /** True if the agent has used all its attempts at the current phase: only the host can grant more. */
+  readonly exhausted: boolean;
+  /** True if complete evidence waits for a person's approval. */
+  readonly awaitingApproval: boolean;
+}
+
+/** A text with the facts that were read from it. */
 export interface TextView {
   readonly content: Content;
   /** Title, duration, steps and the like, as far as the Markdown has them. */
   readonly facts: MarkdownFacts;
-  /** Whether the text is another one than when the session was started. */
+  /** True if the text has changed since the session was started. */
   readonly contentChanged: boolean;
 }
 
 /** A phase as an agent may see it. */
 export interface PhaseView extends Standing, TextView {
-  /** In a session with a plan: the plan, and how the phase's tasks stand. */
+  /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   readonly workflowType: string;
-  /** The phase that was asked for: the current one, or one that is done. */
+  /** The requested phase: the current one, or a completed one. */
   readonly phase: PhaseDefinition;
-  /** What earlier phases have handed on: names by phase. */
+  /** The names of earlier phases' artifacts, by phase. */
   readonly artifacts: ReadonlyMap<number, readonly string[]>;
-  /** What the session waits for, where it waits for a person. */
+  /** The approval that the session waits for, if it does. */
   readonly awaiting?: AwaitedApproval;
 }
 
 /** A task as an agent may see it. */
 export interface TaskView extends Standing, TextView {
-  /** Of a task out of a plan: how it stands, and the others of its phase. */
+  /** For a task from a plan: its state, and the other tasks of its phase. */
   readonly plan?: PlannedTaskView;
   readonly phase: PhaseDefinition;
   readonly task: TaskDefinition;
 }
 
-/** How many texts' facts are kept, by revision. */
-const FACTS_KEPT = 256;
-const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
+/** A gate that was passed with an approval that this host does not accept, and what to do about it. */
+export interface UnapprovedView extends UnapprovedPass {
+  /** What is wrong, in a sentence. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly remedy: string;
+}
 
-/** The current phase or one that is done. Throws `PHASE_LOCKED` for one that lies ahead. */
+/** The state of a session. */
+export interface StateView extends Standing {
+  /** The version of the last commit. */
+  readonly version: number;
+  /** A receipt for {@link Engine.audit}: keep it outside the storage. */
+  readonly hash: string;
+  readonly head: SessionHead;
+  readonly structure: WorkflowStructure;
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string;
+  readonly completedPhases: readonly number[];
+  readonly skippedPhases: readonly number[];
+  /** The plan that its phases come from, if they do. */
+  readonly plan?: PlanView;
+  /** The approval that the session waits for, if it does. */
+  readonly awaiting?: AwaitedApproval;
+  /** The denial that ended the last submission, if one did. */
+  readonly denied?: Denial;
+  /**
+   * The gate that the log shows as passed with an approval that this host does not accept. Everything else
+   * here is the session before that gate: what follows it in the log does not count. Missing if there is
+   * none, and at hosts without approvers.
+   */
+  readonly unapproved?: UnapprovedView;
+}
+
+/** The state of a session with its artifacts and options. */
+export interface FullStateView extends StateView {
+  readonly artifacts: readonly ArtifactView[];
+  /** The options that it was started with. */
+  readonly options: JsonObject;
+}
+
+/** Returns the current phase or a completed one. Throws `PHASE_LOCKED` for one that is ahead. */
 export async function viewPhase(context: EngineContext, loaded: LoadedSession, number: number): Promise<PhaseView> {
   const { session, structure, unapproved } = loaded;
   if (unapproved !== undefined) throw notBelieved(unapproved);
@@ -73,7 +129,7 @@ export async function viewPhase(context: EngineContext, loaded: LoadedSession, n
   };
 }
 
-/** A task of the current phase or of one that is done. Throws `PHASE_LOCKED`, `TASK_NOT_FOUND`. */
+/** Returns a task of the current phase or of a completed one. Throws `PHASE_LOCKED` or `TASK_NOT_FOUND`. */
 export async function viewTask(
   context: EngineContext,
   loaded: LoadedSession,
@@ -98,7 +154,12 @@ export async function viewTask(
   };
 }
 
-/** The text of a phase, or of one of its tasks, as it is now. */
+/** Limits how many texts' facts are cached, by revision. */
+const FACTS_KEPT = 256;
+
+const factsByRevision = new RecentMap<string, MarkdownFacts>(FACTS_KEPT);
+
+/** Returns the text of a phase, or of one of its tasks, as it is now. */
 export async function viewText(
   context: EngineContext,
   structure: WorkflowStructure,
@@ -120,54 +181,10 @@ export async function viewText(
   return { content, facts, contentChanged: pinned !== undefined && pinned !== content.revision };
 }
 
-function taskNotFound(phase: PhaseDefinition, task: number): PhasegateError<"TASK_NOT_FOUND"> {
-  const valid = phase.tasks.map(({ number }) => number);
-  return new PhasegateError("TASK_NOT_FOUND", `phase ${phase.number} has no task ${task}`, {
-    remedy:
-      valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
-    details: { phase: phase.number, task, valid },
-  });
-}
-
-/** A gate that was passed on an approval that this host does not believe, and what to do about it. */
-export interface UnapprovedView extends UnapprovedPass {
-  /** What is wrong, in a sentence. */
-  readonly message: string;
-  readonly remedy: string;
-}
-
-/** Where a session stands. */
-export interface StateView extends Standing {
-  readonly version: number;
-  /** A receipt for {@link Engine.audit}: keep it elsewhere. */
-  readonly hash: string;
-  readonly head: SessionHead;
-  readonly structure: WorkflowStructure;
-  readonly updatedAt: string;
-  readonly completedPhases: readonly number[];
-  readonly skippedPhases: readonly number[];
-  /** The plan that its phases come out of, where they do. */
-  readonly plan?: PlanView;
-  /** What it waits for, where it waits for a person. */
-  readonly awaiting?: AwaitedApproval;
-  /** The person's no to the last submission, where that was its end. */
-  readonly denied?: Denial;
-  /**
-   * The gate that the log has as passed on an approval that this host does not believe. All else here is the session
-   * before that: what comes after it in the log does not count. Missing where there is none, and at hosts that know no
-   * approvers.
-   */
-  readonly unapproved?: UnapprovedView;
-}
-
-/** A session with what its log holds. */
-export interface FullStateView extends StateView {
-  readonly artifacts: readonly ArtifactView[];
-  /** The options that it was started with. */
-  readonly options: JsonObject;
-}
-
-/** Where a session stands, from its head, and its plan, alone: costs the same however long its log is. */
+/**
+ * Returns the state of a session from its head and its plan: the cost does not depend on the length of the
+ * log.
+ */
 export function viewState(context: EngineContext, loaded: LoadedSession): StateView | Promise<StateView> {
   const { structure, session, unapproved } = loaded;
   if (unapproved !== undefined) {
@@ -179,18 +196,45 @@ export function viewState(context: EngineContext, loaded: LoadedSession): StateV
   return withMore(context, loaded);
 }
 
-/** What a plan and a person have to say, which stands in other places than the head. */
-async function withMore(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const state = loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded);
-  const awaiting = await viewAwaited(context, loaded.session);
-  const denied = await viewDenial(context, loaded.session);
-  return { ...state, ...(awaiting === undefined ? {} : { awaiting }), ...(denied === undefined ? {} : { denied }) };
+/** Returns the state of a session with artifacts and options from its log. */
+export async function viewFullState(context: EngineContext, loaded: LoadedSession): Promise<FullStateView> {
+  const { session } = loaded;
+  return {
+    ...(await viewState(context, loaded)),
+    artifacts: await loadArtifacts(context, session),
+    options: await startOptions(context, session.sessionId),
+  };
 }
 
-async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
-  const { livePlan } = await loadPlanned();
-  const live = await livePlan(context, loaded);
-  return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
+/** Returns the options that a session was started with. */
+export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
+  const { events } = await kernel.at(sessionId, 1);
+  const started = events.find(({ type }) => type === "started");
+  return started?.type === "started" ? started.options : {};
+}
+
+/** Returns this part of a session's state. */
+export function standingOf(
+  { options }: EngineContext,
+  { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
+): Standing {
+  return {
+    sessionId,
+    status: head.status,
+    currentPhase: head.phase,
+    totalPhases: head.total,
+    awaitingApproval: head.status === "active" && head.awaiting !== undefined,
+    exhausted: head.status !== "completed" && exhausted(head, options.limits) !== undefined,
+  };
+}
+
+function taskNotFound(phase: PhaseDefinition, task: number): PhasegateError<"TASK_NOT_FOUND"> {
+  const valid = phase.tasks.map(({ number }) => number);
+  return new PhasegateError("TASK_NOT_FOUND", `phase ${phase.number} has no task ${task}`, {
+    remedy:
+      valid.length === 0 ? "This phase has no tasks: its content says what to do." : `Use one of: ${valid.join(", ")}.`,
+    details: { phase: phase.number, task, valid },
+  });
 }
 
 function stateOf(context: EngineContext, { session, structure }: LoadedSession): StateView {
@@ -209,46 +253,16 @@ function stateOf(context: EngineContext, { session, structure }: LoadedSession):
   };
 }
 
-/** Where a session stands, with artifacts and options out of its log. */
-export async function viewFullState(context: EngineContext, loaded: LoadedSession): Promise<FullStateView> {
-  const { session } = loaded;
-  return {
-    ...(await viewState(context, loaded)),
-    artifacts: await loadArtifacts(context, session),
-    options: await startOptions(context, session.sessionId),
-  };
+/** Adds what the head does not have: the plan, the awaited approval and the last denial. */
+async function withMore(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+  const state = loaded.structure.plan === undefined ? stateOf(context, loaded) : await withPlan(context, loaded);
+  const awaiting = await viewAwaited(context, loaded.session);
+  const denied = await viewDenial(context, loaded.session);
+  return { ...state, ...(awaiting === undefined ? {} : { awaiting }), ...(denied === undefined ? {} : { denied }) };
 }
 
-/** The options that a session was started with. */
-export async function startOptions({ kernel }: EngineContext, sessionId: SessionId): Promise<JsonObject> {
-  const { events } = await kernel.at(sessionId, 1);
-  const started = events.find(({ type }) => type === "started");
-  return started?.type === "started" ? started.options : {};
-}
-
-/** Where a session stands, as far as it decides what can be asked of it. */
-export interface Standing {
-  readonly sessionId: SessionId;
-  readonly status: SessionHead["status"];
-  readonly currentPhase: number;
-  readonly totalPhases: number;
-  /** Whether the agent has used up its attempts at the current phase: only the host can grant more. */
-  readonly exhausted: boolean;
-  /** Whether complete evidence waits for a person's word. */
-  readonly awaitingApproval: boolean;
-}
-
-/** Reads it off a head. */
-export function standingOf(
-  { options }: EngineContext,
-  { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
-): Standing {
-  return {
-    sessionId,
-    status: head.status,
-    currentPhase: head.phase,
-    totalPhases: head.total,
-    awaitingApproval: head.status === "active" && head.awaiting !== undefined,
-    exhausted: head.status !== "completed" && exhausted(head, options.limits) !== undefined,
-  };
+async function withPlan(context: EngineContext, loaded: LoadedSession): Promise<StateView> {
+  const { livePlan } = await loadPlanned();
+  const live = await livePlan(context, loaded);
+  return { ...stateOf(context, loaded), ...(live === undefined ? {} : { plan: live.view }) };
 }

@@ -1,29 +1,35 @@
+/** Watches commits of sessions as any process appends them; each is checked before it is returned. */
+
 import { PhasegateError } from "../errors.js";
 import type { Commit, SessionQuery, SessionSummary, StorageAdapter } from "../ports/storage-adapter.js";
 import type { SessionId } from "../workflow/names.js";
 import type { Operations } from "./operations.js";
 import type { SessionEvent } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
-/** A commit of a session, as it was stored and checked: what has happened, and where the session stands after it. */
+
+/** A checked commit of a session. */
 export interface SessionCommit {
   readonly sessionId: SessionId;
-  /** 1 for the first, without gaps. */
+  /** 1 for the first commit, without gaps. */
   readonly version: number;
-  /** When it was decided: ISO 8601, UTC. */
+  /** The time of the decision: ISO 8601, UTC. */
   readonly at: string;
+  /** The hash of the commit. */
   readonly hash: string;
+  /** The session after this commit, for lists. */
   readonly summary: SessionSummary;
-  /** What has happened, in order. Large evidence stands in it by its digest. */
+  /** The events in order. Large evidence is in them by its digest. */
   readonly events: readonly SessionEvent[];
+  /** The session's head after this commit. */
   readonly head: SessionHead;
 }
 
-/** Which commits are watched, by the summary that each one carries. Filters are joined by *and*. */
+/** Selects commits by the summary that each one carries. Filters are combined with *and*. */
 export type WatchQuery = Pick<SessionQuery, "status" | "workflowType" | "target" | "idPrefix">;
 
 /**
- * Commits as they are appended, each checked and read. The storage is asked at once, so that nothing is missed which is
- * appended after the call; the first commit loads what reads it.
+ * Yields commits as they are appended. The storage is asked at once, so that no commit after the call is
+ * missed; the reading code is loaded with the first commit.
  */
 export function watchCommits(
   storage: StorageAdapter,
@@ -43,7 +49,10 @@ export function watchCommits(
   );
 }
 
-/** Commits of one kind of session; `read` waits for the next one, checks it and reads it, and gives undefined at the end. */
+/**
+ * Yields commits of one kind of session. `read` waits for the next one, checks and reads it, and returns
+ * undefined at the end.
+ */
 export function watchKind<T>(
   storage: StorageAdapter,
   query: WatchQuery & { readonly kind: string },

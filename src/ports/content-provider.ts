@@ -1,7 +1,16 @@
+/**
+ * Where workflows, the texts of their phases, and plans come from. `content/` has implementations for files
+ * and memory.
+ */
+
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
-/** A workflow as a list shows it: one that can be started, or a broken one with what is wrong. */
+
+/** Reads sources of one kind as plans; the plans that come with the library are read through it too. */
+export type { SourceParser, TickRequest } from "../plan/source-parser.js";
+
+/** A workflow in a list: one that can be started, or a broken one with its errors. */
 export type WorkflowListing =
   | {
       readonly status: "ready";
@@ -17,89 +26,92 @@ export type WorkflowListing =
       readonly diagnostics: readonly Diagnostic[];
     };
 
-/** A text of a phase that has its own: the phase's, or that of one of its tasks. */
+/** The text of a phase, or of one of its tasks. */
 export interface PhasePart {
+  /** The phase's number. */
   readonly phase: number;
+  /** The task's number; without it, the text is the phase's own. */
   readonly task?: number;
 }
 
-/** A template, which the texts of phases out of a plan, or of their tasks, are made from. */
+/** A template for the texts of phases that come from a plan, or of their tasks. */
 export interface TemplatePart {
   readonly template: "phase" | "task";
 }
 
-/** Which text of a workflow. */
+/** Selects a text of a workflow. */
 export type ContentPart = PhasePart | TemplatePart;
 
 /** A text that is shown to an agent. */
 export interface Content {
   readonly text: string;
-  /** A digest of the text; another text has another one. */
+  /** A digest of the text: different texts have different revisions. */
   readonly revision: string;
-  /** Where it was found: paths relative to the workflow's folder, or the provider's own words. */
+  /** Where the text was found: paths relative to the workflow's folder, or names of the provider's choice. */
   readonly sources: readonly string[];
-  /** About how many tokens it is: characters / 4. */
+  /** The approximate number of tokens: characters / 4. */
   readonly tokens: number;
 }
 
-/** Where definitions and their texts come from. */
+/** Provides workflow definitions and their texts. */
 export interface ContentProvider {
   /**
-   * The types of all workflows, for a provider whose definitions may fail one by one: where it is there, an engine lists by
-   * it and by `definition`, each under a deadline of its own, so that one that hangs or throws is broken alone. Without it the
-   * engine takes the whole of `list`, and one that hangs there keeps back all.
+   * Returns the types of all workflows. For a provider whose definitions may fail one by one: an engine
+   * then lists by `types` and `definition`, each with its own deadline, so that a definition that hangs or
+   * throws affects only itself. Without this method the engine calls `list`, which one hanging definition
+   * can block.
    */
   types?(): Promise<readonly string[]>;
-  /** All workflows, by type: valid ones, and broken ones with their diagnostics. */
+  /** Returns all workflows by type: valid ones, and broken ones with their diagnostics. */
   list(): Promise<readonly WorkflowListing[]>;
   /**
-   * A definition: the newest, or the one of that revision where the provider still has it.
-   * Undefined if there is none; throws `DEFINITION_INVALID` if it is broken.
+   * Returns a definition: the newest, or the given revision if the provider still has it. Undefined if
+   * there is none.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the definition is broken.
    */
   definition(type: string, revision?: string): Promise<WorkflowDefinition | undefined>;
-  /** A text as it is now. Throws `CONTENT_UNAVAILABLE` if it can't be had; for a template, `TEMPLATE`. */
+  /**
+   * Returns a text as it is now.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when the text can't be read.
+   * @throws {PhasegateError} `TEMPLATE` when a template can't be read.
+   */
   text(type: string, part: ContentPart): Promise<Content>;
 }
 
-/** A text and where it lies, relative to its root, with `/` as separator. */
-export interface SourceText {
-  readonly path: string;
-  readonly text: string;
-}
-
-/** Named texts below one root: what definitions of every kind are built from. */
+/** Named texts below one root, from which definitions are built. */
 export interface TextSource {
-  /** The paths of all texts below a folder (`""`: the root), sorted. Empty if there is none. */
+  /** Returns the paths of all texts below a folder (`""`: the root), sorted. Empty if there are none. */
   list(folder: string): Promise<readonly string[]>;
-  /** A text; undefined if there is none. */
+  /** Returns a text; undefined if there is none. */
   read(path: string): Promise<string | undefined>;
 }
 
 /** The text of a plan as it is now. */
 export interface PlanText {
-  /** Where it lies, relative to the project root: the file that was found, where a folder was asked for. */
+  /** Relative to the project root. If a folder was requested, the path of the file that was found in it. */
   readonly path: string;
   readonly text: string;
-  /** Names this state of the text: another text has another one. */
+  /** Identifies this version of the text. */
   readonly hash: string;
 }
 
-/** Where plans come from, and where ticks are written back. */
+/** Reads plans, and writes ticks back. */
 export interface PlanSource {
   /**
-   * The plan at a path relative to the project root: a file, or a folder with a `tasks.md`. Undefined if
-   * there is none; throws `PATH_REFUSED` for a path that leads out, and `PLAN_PARSE` for what is over the
-   * size limit or no text.
+   * Returns the plan at a path relative to the project root: a file, or a folder with a `tasks.md`.
+   * Undefined if there is none.
+   * @throws {PhasegateError} `PATH_REFUSED` when the path leads out of the root.
+   * @throws {PhasegateError} `PLAN_PARSE` when the file is over the size limit or not text.
    */
   read(path: string): Promise<PlanText | undefined>;
   /**
-   * Puts another text in the place of the one with this hash, whole or not at all. False, and nothing is
-   * changed, if the text isn't that one any more.
+   * Replaces the text with this hash by another one, atomically. Returns false and changes nothing if the
+   * current text has another hash.
    */
   replace(path: string, hash: string, text: string): Promise<boolean>;
 }
 
-/** A routed workflow as a list shows it: one that can be started, or a broken one with what is wrong. */
+/** A routed workflow in a list: one that can be started, or a broken one with its errors. */
 export type RoutedListing =
   | {
       readonly status: "ready";
@@ -115,13 +127,19 @@ export type RoutedListing =
       readonly diagnostics: readonly Diagnostic[];
     };
 
-/** Where routed workflows come from. */
+/** Provides routed workflows. */
 export interface RoutedSource {
-  /** All of them by name. Throws where the place that they lie in can't be read. */
+  /** Returns all routed workflows by name. Rejects if their location can't be read. */
   list(): Promise<readonly RoutedListing[]>;
-  /** One as it is now; undefined if there is none. Throws `DEFINITION_INVALID` if it is broken. */
+  /**
+   * Returns one as it is now; undefined if there is none.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the definition is broken.
+   */
   definition(name: string): Promise<RoutedDefinition | undefined>;
 }
 
-/** Reads sources of one kind as plans; the plans that come with the library are read through it too. */
-export type { SourceParser, TickRequest } from "../plan/source-parser.js";
+/** A text with its path relative to its root, separated by `/`. */
+export interface SourceText {
+  readonly path: string;
+  readonly text: string;
+}

@@ -1,26 +1,33 @@
-/** What to look for. Filters are exact; the ranking only orders what they leave. */
+/** Search in texts of workflows. `search/` has implementations. */
+
+/** A query. Filters are exact; the ranking only orders the chunks that they leave. */
 export interface SearchQuery {
+  /** The words to search for. */
   readonly query: string;
+  /** Only chunks of this workflow type. */
   readonly workflow?: string;
+  /** Only chunks of this phase. */
   readonly phase?: number;
+  /** Only chunks of this task. */
   readonly task?: number;
-  /** All of them must be there. */
+  /** Only chunks with all of these tags. */
   readonly tags?: readonly string[];
-  /** At most so many chunks. Default 5. */
+  /** The maximum number of chunks. Default 5. */
   readonly limit?: number;
 }
 
-/** A piece of a text, and where it stands. */
+/** A piece of a text, with its position. */
 export interface Chunk {
   readonly text: string;
-  /** Relative to the root of the workflows, with `/`. */
+  /** Relative to the root of the workflows, separated by `/`. */
   readonly file: string;
-  /** The headings above it, from the outermost. */
+  /** The headings above it, outermost first. */
   readonly headings: readonly string[];
   /** First and last line, from 1. */
   readonly lines: readonly [first: number, last: number];
-  /** About how many tokens it is: characters / 4. */
+  /** The approximate number of tokens: characters / 4. */
   readonly tokens: number;
+  /** The rank in this search: higher is better. */
   readonly score: number;
   readonly workflow?: string;
   readonly phase?: number;
@@ -28,8 +35,8 @@ export interface Chunk {
   readonly tags: readonly string[];
 }
 
-/** Finds pieces of text. */
+/** Searches pieces of text. */
 export interface Retriever {
-  /** Chunks that the filters leave, the best first. */
+  /** Returns the chunks that match the filters, best first. */
   search(query: SearchQuery): Promise<readonly Chunk[]>;
 }

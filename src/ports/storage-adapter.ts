@@ -1,189 +1,208 @@
+/**
+ * The storage of sessions: append-only logs with compare-and-set. `storage/` has implementations, and
+ * `phasegate/testing` has the tests that every implementation must pass.
+ */
+
 import type { SessionId } from "../workflow/names.js";
 
-/** Where a session stands, for every kind of session. `deleted` is the tombstone's. */
+/** The states of every kind of session. `deleted` is the state of a tombstone. */
 export const SESSION_STATUSES = ["active", "paused", "completed", "failed", "deleted"] as const;
-/** Where a session stands. */
+/** The state of a session. */
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
 /**
- * What a list shows and filters on, without the session being read. Every commit carries it.
- * Times are ISO 8601 in UTC with milliseconds.
+ * The part of a session that lists show and filter by, without reading the session. Every commit carries
+ * it. Times are ISO 8601 in UTC with milliseconds.
  */
 export interface SessionSummary {
   readonly sessionId: SessionId;
-  /** Which engine the session belongs to: `phased` for this one. */
+  /** The kind of engine that the session belongs to, such as `phased`. */
   readonly kind: string;
+  /** The type of its workflow. */
   readonly workflowType: string;
+  /** The target that it was started on. */
   readonly target: string;
   readonly status: SessionStatus;
-  /** Where the session stands: a phase's number, or a step's name. */
+  /** The current phase's number, or the current step's name. */
   readonly current: number | string;
-  /** How many phases there are, where that is known. */
+  /** The number of phases, where it is known. */
   readonly total?: number;
   readonly createdAt: string;
+  /** The time of the last commit. */
   readonly updatedAt: string;
   readonly completedAt?: string;
-  /** The version of the commit that last made the session active: stays when it ends. */
+  /** The version of the commit that last made the session active; kept when it ends. */
   readonly activeSince: number;
 }
 
-/** One transition of a session: written whole or not at all, never changed afterwards. */
-export interface Commit {
-  readonly sessionId: SessionId;
-  /** 1 for the first, without gaps. */
-  readonly version: number;
-  /** When it was decided: ISO 8601, UTC. */
-  readonly at: string;
-  /** The version of the body's format. */
-  readonly schema: number;
-  /** The hash of the commit before it, `""` for the first. */
-  readonly previousHash: string;
-  readonly hash: string;
-  readonly summary: SessionSummary;
-  /** Events and head, serialised once: to be stored and given back to the letter. */
-  readonly body: string;
-  /** Large evidence, by content; `read` and `log` may leave it out, `payload` gives it. */
-  readonly payloads?: readonly Payload[];
-}
-
-/** A text under its own digest. */
+/** A text with its digest. */
 export interface Payload {
   readonly hash: string;
   readonly body: string;
 }
 
-/** Which sessions, in which page. Filters are joined by *and*; a missing one lets all through. */
+/** One transition of a session: written completely or not at all, and never changed. */
+export interface Commit {
+  readonly sessionId: SessionId;
+  /** 1 for the first commit, without gaps. */
+  readonly version: number;
+  /** The time of the decision: ISO 8601, UTC. */
+  readonly at: string;
+  /** The version of the body's format. */
+  readonly schema: number;
+  /** The hash of the commit before; `""` for the first. */
+  readonly previousHash: string;
+  /** The hash of this commit. */
+  readonly hash: string;
+  /** The session after this commit, for lists. */
+  readonly summary: SessionSummary;
+  /** Events and head, serialised once. Must be stored and returned unchanged. */
+  readonly body: string;
+  /** Large evidence, by digest. `read` and `log` may omit it; `payload` returns it. */
+  readonly payloads?: readonly Payload[];
+}
+
+/**
+ * Selects sessions and a page of them. Filters are combined with *and*; a missing filter matches
+ * everything.
+ */
 export interface SessionQuery {
+  /** Only sessions in one of these states. */
   readonly status?: readonly SessionStatus[];
+  /** Only sessions on this workflow. */
   readonly workflowType?: string;
+  /** Only sessions on this target. */
   readonly target?: string;
+  /** Only sessions of this kind of engine. */
   readonly kind?: string;
-  /** Only sessions whose id begins so: an adapter can tell from its index, without reading them. */
+  /** Only sessions whose id begins with this text: an adapter can answer this from its index. */
   readonly idPrefix?: string;
   /** Only sessions whose last commit is older than this ISO 8601 time. */
   readonly updatedBefore?: string;
-  /** At most so many, 1 to 1,000; 50 if not given. */
+  /** The page size, 1 to 1,000. Default 50. */
   readonly limit?: number;
-  /** As the page before it gave it. */
+  /** The cursor of the page before. */
   readonly cursor?: string;
 }
 
 /** A page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Where the next page begins; missing on the last one. */
+  /** The start of the next page; missing on the last page. */
   readonly cursor?: string;
-  /** How many there are in all, where the adapter knows it without a scan. */
+  /** The number of matches on all pages, where the adapter knows it without a scan. */
   readonly total?: number;
-  /** Ids of sessions in the place of this page that are not among its items, since what it would show can't be read. */
+  /** The ids of sessions that belong on this page but are not in `items`, since their summary can't be read. */
   readonly damaged?: readonly string[];
 }
 
-/** How much a session takes. */
+/** The space that a session takes. */
 export interface SessionSize {
   readonly commits: number;
-  /** Bodies, summaries and payloads as they are stored. */
+  /** Bodies, summaries and payloads as stored. */
   readonly bytes: number;
 }
 
-/** What a repair has found. */
+/** The result of a repair. */
 export interface RepairReport {
-  /** How many sessions there are. */
+  /** The number of sessions. */
   readonly sessions: number;
-  /** What was put right, and how often. */
+  /** What was repaired, and how often. */
   readonly repaired: readonly { readonly what: string; readonly count: number }[];
-  /** Sessions that can't be read to their end, which no repair changes. */
+  /** Sessions that can't be read to their end. A repair does not change them. */
   readonly damaged: readonly { readonly sessionId: SessionId; readonly reason: string }[];
 }
 
 /**
- * Where sessions are kept: append-only logs with compare-and-set. An adapter knows nothing of
- * phases, keys or retries.
- *
+ * Stores sessions as append-only logs with compare-and-set. An adapter knows nothing of phases, keys or
+ * retries.
  * - `append` is all or nothing, and durable (as `capabilities.durability` says) once it resolves.
- * - What a call gives back is the caller's: changing it changes nothing that is stored. So is what a call is handed,
- *   from the call on: an adapter that waits for something first takes a copy first.
- * - A failure throws; `CONFLICT` means that nothing was written and somebody else was first, any
- *   other error that nothing was acknowledged.
+ * - The caller owns what a call returns: changing it changes nothing that is stored. The caller also owns
+ *   the arguments: an adapter that waits before it uses them copies them first.
+ * - A failure rejects. `CONFLICT` means that nothing was written because another writer was first; any
+ *   other error means that nothing was acknowledged.
  */
 export interface StorageAdapter {
+  /** Properties of the storage that engines take into account. */
   readonly capabilities: {
-    /** What an acknowledged commit survives: nothing, the end of the process, a loss of power. */
+    /** What an acknowledged commit survives: nothing, the end of the process, or a loss of power. */
     readonly durability: "memory" | "process" | "power";
-    /** Whether several processes may use it at once. */
+    /** True if several processes may use the storage at once. */
     readonly multiProcess: boolean;
-    /** The largest commit, in bytes, payloads included. */
+    /** The largest commit, in bytes, including payloads. */
     readonly maxCommitBytes: number;
     /**
-     * Whether each call is a round trip over a network. Engines then decide on the commit that they saw last, and leave
-     * it to `append` to say that it no longer is the newest.
+     * True if each call is a round trip over a network. Engines then decide on the last commit that they
+     * saw and rely on `append` to detect that it is no longer the newest.
      */
     readonly remote?: boolean;
   };
-  /** The newest commit; undefined if there is no such session, or it was removed. */
+  /** Returns the newest commit; undefined if the session does not exist or was removed. */
   read(id: SessionId): Promise<Commit | undefined>;
   /**
-   * Adds a commit if the newest one's hash is its `previousHash` (`""`: if there is none and there
-   * never was one). Throws `CONFLICT` otherwise.
+   * Adds a commit if the hash of the newest one is its `previousHash` (`""`: if the id was never used).
+   * @throws {PhasegateError} `CONFLICT` when another commit was first, or the id was used before.
    */
   append(commit: Commit): Promise<void>;
   /**
-   * Adds the first commits of a session in one go, all of them or none: cheaper than one after the other, to copy a
-   * session. Throws `CONFLICT` if there is one of that id, or ever was.
+   * Adds the first commits of a session in one operation, all or none. Cheaper than one after the other;
+   * used to copy sessions.
+   * @throws {PhasegateError} `CONFLICT` when a session with that id exists or ever existed.
    */
   begin?(commits: readonly Commit[]): Promise<void>;
   /**
-   * Makes what was last read of a session as durable as an acknowledged append, by a write of its own if need be; no error
-   * if there is no such session. Engines call it before they answer a repeated call by a commit that they have found: the
-   * append that wrote it may have failed with its commit half-way to the disk, or to a standby. Left out by an adapter
-   * whose reads give only what is durable.
+   * Makes what was last read of a session as durable as an acknowledged append, with a write if necessary.
+   * No error if the session does not exist. Engines call it before they answer a repeated call from a
+   * commit that they found: the append that wrote it may have failed before the commit reached the disk or
+   * a standby. Omitted by an adapter whose reads return only durable commits.
    */
   settle?(id: SessionId): Promise<void>;
-  /** The commits in ascending order, those with a version above `after`, at most `limit`. */
+  /** Returns the commits in ascending order: those with a version above `after`, at most `limit`. */
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
-  /** A payload of the session by its digest; undefined if there is none. */
+  /** Returns a payload of the session by its digest; undefined if there is none. */
   payload(id: SessionId, hash: string): Promise<string | undefined>;
   /**
-   * By creation time, newest first, then by id; a cursor stays valid while sessions come and go. A session whose summary
-   * can't be read is named as damaged, and the others are listed.
+   * Lists sessions by creation time, newest first, then by id. A cursor stays valid while sessions come and
+   * go. A session whose summary can't be read is reported as damaged; the others are listed.
    */
   list(query: SessionQuery): Promise<Page<SessionSummary>>;
   /**
-   * How many sessions are active, counted no further than `upTo`: from an index, without a scan of all
-   * sessions. May be too high by what a crash left in the index, never too low.
+   * Counts active sessions, up to `upTo`, from an index and without a scan of all sessions. May be too high
+   * after a crash, never too low.
    */
   countActive(upTo: number): Promise<number>;
   /**
-   * Forgets a session, after its tombstone commit. Its id can never be used again. No error if
-   * there is none.
+   * Removes a session, after its tombstone commit. Its id can never be used again. No error if it does not
+   * exist.
    */
   remove(id: SessionId): Promise<void>;
   /**
-   * Commits as anybody appends them, those whose own summary matches: each at least once, a session's in their order,
-   * also across a lost connection. It begins when it is called: what the same adapter is asked to append afterwards is
-   * seen, and of other processes all from the moment that the adapter has looked. Ends without an error when the signal
-   * aborts. `limit` and `cursor` mean nothing here.
+   * Yields commits whose own summary matches, as any process appends them: each at least once, those of one
+   * session in order, also across a lost connection. Starts with the call: commits that this adapter is
+   * asked to append afterwards are included; commits of other processes are included from the adapter's
+   * first poll. Ends without an error when the signal aborts. Ignores `limit` and `cursor`.
    */
   watch?(query: SessionQuery, options: { readonly signal: AbortSignal }): AsyncIterable<Commit>;
   /**
-   * The version that the store has beside the log for the newest of a session; 0 if it has none. A hint, which may lag
-   * behind: where it is ahead of the log, commits have gone. Only audits ask.
+   * Returns the version of the newest commit that the store records outside the log; 0 if it has none. It
+   * may lag behind. If it is ahead of the log, commits were lost. Used by audits only.
    */
   hint?(id: SessionId): Promise<number>;
   /**
-   * All sessions that `list` leaves out, as what it would show of them can't be read; reading one tells why. An adapter in
-   * which none can be damaged has no such method. Only what goes through all sessions asks, as to copy them.
+   * Yields all sessions that `list` omits because their summary can't be read; reading one gives the
+   * reason. Omitted by an adapter whose sessions can't be damaged. Used by operations on all sessions, such
+   * as a copy.
    */
   damaged?(): AsyncIterable<SessionId>;
-  /** How much a session takes, without its commits being read; undefined if there is none. */
+  /** Returns the space that a session takes, without reading its commits; undefined if it does not exist. */
   size?(id: SessionId): Promise<SessionSize | undefined>;
   /**
-   * Puts a session's commits closer together, or gives room back that nothing stands in. Nothing of its log is lost, and
-   * it can be called at any time, by any process.
+   * Stores a session's commits more compactly, or frees unused space. Nothing of the log is lost. Any
+   * process may call it at any time.
    */
   compact?(id: SessionId): Promise<void>;
-  /** Makes anew what can be told from the logs, as an index, and says which logs are damaged. No log is changed. */
+  /** Rebuilds what can be derived from the logs, such as an index, and reports damaged logs. Changes no log. */
   repair?(): Promise<RepairReport>;
-  /** Lets go of handles; the adapter is not used afterwards. */
+  /** Releases handles. The adapter is not used afterwards. */
   close?(): Promise<void>;
 }

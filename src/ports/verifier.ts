@@ -1,58 +1,75 @@
+/** Verifiers: checks of evidence against reality. `verifiers/` has implementations. */
+
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 
-/** What a verifier is to look at. */
+/** The input of a verifier. */
 export interface VerifyRequest {
-  /** What the gate says of it: paths, patterns, arguments. Placeholders such as `{target_file}` are filled in. */
+  /**
+   * The gate's params for this check: paths, patterns, arguments. Placeholders such as `{target_file}` are
+   * filled in.
+   */
   readonly params: JsonObject;
   /** The value of the evidence field that names the verifier; missing where the gate itself names it. */
   readonly value?: JsonValue;
   /** The whole submission. */
   readonly evidence: JsonObject;
+  /** The session that submits the evidence. */
   readonly session: {
     readonly id: string;
     readonly workflowType: string;
     /** Relative to the project root. */
     readonly target: string;
+    /** The number of the current phase. */
     readonly phase: number;
-    /** Where the plan of a session on a `tasks.md` lies, relative to the project root. */
+    /** For a session on a `tasks.md`: the path of the plan, relative to the project root. */
     readonly specPath?: string;
   };
-  /** What {@link Verifier.snapshot} gave when the phase was entered. */
+  /** The result of {@link Verifier.snapshot} when the phase was entered. */
   readonly snapshot?: JsonValue;
   /**
-   * What {@link Verifier.snapshot} gave when the phase was entered before, oldest first; missing where that never
-   * happened. A phase that is entered again, after a rollback say, begins with whatever the agent has left there. Of
-   * many there are the first one and the newest 31.
+   * The results of {@link Verifier.snapshot} from earlier entries into this phase, oldest first; missing if
+   * there were none. A phase that is entered again, for example after a rollback, starts with whatever the
+   * agent has left there. At most the first one and the newest 31.
    */
   readonly earlierSnapshots?: readonly JsonValue[];
 }
 
-/** What a verifier has found. All of it is recorded in the session's log. */
+/** The result of a verifier. All of it is recorded in the session's log. */
 export interface VerifyResult {
+  /** True if the evidence is true. */
   readonly ok: boolean;
-  /** What was found, in a sentence that tells an agent what to mend; without absolute paths. */
+  /** What was found, in a sentence that tells an agent what to fix; without absolute paths. */
   readonly message: string;
-  /** What was run or looked at: a path, a command with its arguments, a URL. */
+  /** What was run or read: a path, a command with its arguments, a URL. */
   readonly ran?: string;
-  /** The exit code of a command, the status of a response. */
+  /** The exit code of a command, or the status of a response. */
   readonly exit?: number;
-  /** SHA-256 of the output or the content that was looked at. */
+  /** SHA-256 of the output or the content. */
   readonly digest?: string;
-  /** The first lines of the output, and where there are more, `…` and the last ones: sums stand at the end. */
+  /**
+   * The first lines of the output; if there are more, `…` and the last ones, since summaries are at the
+   * end.
+   */
   readonly output?: readonly string[];
 }
 
 /** Checks evidence against reality. A host registers verifiers by name; a gate names them. */
 export interface Verifier {
-  /** Params that are code, such as patterns and rules: no placeholder is filled in, in them or below them. */
+  /**
+   * Names params that are code, such as patterns and rules. No placeholder is filled in, in them or below
+   * them.
+   */
   readonly verbatim?: readonly string[];
-  /** Throws `INVALID_INPUT` for params that it can't be run with: called when a definition is loaded. */
+  /**
+   * Checks params when a definition is loaded.
+   * @throws {PhasegateError} `INVALID_INPUT` when the verifier can't run with these params.
+   */
   check?(params: JsonObject): void;
-  /** Looks at what a phase begins with; the result is recorded, and given to `verify`. */
+  /** Records the state that a phase begins with; the result is logged and given to `verify`. */
   snapshot?(request: Omit<VerifyRequest, "value" | "evidence" | "snapshot" | "earlierSnapshots">): Promise<JsonValue>;
   /**
-   * Looks whether the evidence is true. That it isn't is a result; a rejection says that it couldn't be
-   * found out, which blocks the gate too. Ends soon after `signal` is aborted.
+   * Checks if the evidence is true. False evidence is a result, not an error; a rejection means that the
+   * check could not be made, which also blocks the gate. Ends soon after `signal` is aborted.
    */
   verify(request: VerifyRequest, options: { readonly signal: AbortSignal }): Promise<VerifyResult>;
 }

@@ -1,3 +1,9 @@
+/**
+ * Takes reports on steps. A report is stored before the decider is asked about it. A report on a step that
+ * is no longer current is refused; a repeated one gets the earlier answer; a client that comes back without
+ * a report wakes the pending question.
+ */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { Prepared } from "../log/log.js";
@@ -20,7 +26,61 @@ import { notNow } from "./state/transition.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
 import { resultOf } from "./views.js";
 
-/** While a report was on its way, another one was decided. */
+/** Takes a report, and returns the next step. */
+export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
+  return take(context, id, handedIn(context, "advance", request));
+}
+
+/** Takes the report of a client that comes back and says which step it assumes. */
+export function resume(context: RoutedContext, id: string, request: ResumeRequest): Promise<RoutedResult> {
+  const { assumedStep: given } = request;
+  if (typeof given !== "string" || visibleText(given) === "" || given.length > 200) {
+    throw new PhasegateError("INVALID_INPUT", `the assumed step must be a name, not ${shown(given)}`, {
+      remedy: "Give the name of the step that you think you are on.",
+      details: { field: "assumed_current_step_name", expected: "the name of a step" },
+    });
+  }
+  // One line: it is shown to people and compared with the names of steps.
+  const assumedStep = singleLine(given.trim());
+  return take(context, id, { ...handedIn(context, "resume", request, assumedStep), assumedStep });
+}
+
+/** A report as it was read, before the session is known. */
+type HandedReport = Omit<ReportFacts, "context">;
+
+/** A report as it was read, with the key of its call. */
+interface Handed extends HandedReport {
+  readonly key?: string;
+}
+
+async function take(context: RoutedContext, instanceId: string, { key, ...handed }: Handed): Promise<RoutedResult> {
+  const id = parseSessionId(instanceId);
+  const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
+  let decided: number | undefined;
+  try {
+    const taken = await executeOn(
+      context,
+      id,
+      (session) => {
+        const { version = 0 } = session.head.answered ?? {};
+        decided ??= version;
+        // The report is on the client's step and must not be taken for the next one.
+        if (version !== decided) throw new OvertakenError(session);
+        return prepareReport(context, session, handed);
+      },
+      keyed,
+      // A client that comes back with the step's details asks the person again.
+      (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
+    );
+    return await answerOf(context, taken, taken.replayed);
+  } catch (error) {
+    if (error instanceof NothingToWrite) return answerUnwritten(context, error.session, handed);
+    if (error instanceof OvertakenError) return overtaken(context, error.session, handed);
+    throw error;
+  }
+}
+
+/** Another report was decided meanwhile. */
 class OvertakenError extends Error {
   readonly session: RoutedSession;
 
@@ -30,28 +90,153 @@ class OvertakenError extends Error {
   }
 }
 
-/** A report as it was read, with the key that its call may have. */
-interface Handed extends HandedReport {
-  readonly key?: string;
-}
-
-/** Takes a report, and gives what is decided on it. */
-export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
-  return take(context, id, handedIn(context, "advance", request));
-}
-
-/** The same for a client that comes back, which says where it thinks it was. */
-export function resume(context: RoutedContext, id: string, request: ResumeRequest): Promise<RoutedResult> {
-  const { assumedStep: given } = request;
-  if (typeof given !== "string" || visibleText(given) === "" || given.length > 200) {
-    throw new PhasegateError("INVALID_INPUT", `the assumed step must be a name, not ${shown(given)}`, {
-      remedy: "Give the name of the step that you think you are on.",
-      details: { field: "assumed_current_step_name", expected: "the name of a step" },
-    });
+/**
+ * Decides what a report means in the session's current state. Throws {@link NothingToWrite}, and the
+ * refusal of the report.
+ */
+async function prepareReport(
+  context: RoutedContext,
+  session: RoutedSession,
+  handed: HandedReport,
+): Promise<Prepared<RoutedCommand>> {
+  const { head } = session;
+  if (head.status === "COMPLETED" || head.status === "FAILED") throw new NothingToWrite(session);
+  if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
+  if (head.step === undefined) return takeUp(context, session);
+  if (continuesPending(head.pending, handed)) throw new NothingToWrite(session);
+  requireCurrent(handed.report, head.step);
+  const structure = await context.pinned.structure(session);
+  const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
+  const facts = { ...handed, context: merged.context };
+  const step = stepOf(structure, head.step);
+  if (step?.gate === undefined || hasPassed(head.pending, handed)) return { command: { type: "report", ...facts } };
+  const details = isJsonObject(handed.report.details) ? handed.report.details : {};
+  const { gate } = step;
+  const { verdict, verification, evidenceHash } = await judgeReport(
+    context,
+    session,
+    structure,
+    { ...step, gate },
+    details,
+  );
+  const found = verification === undefined ? {} : { verification };
+  if (!verdict.passed) {
+    const { maxAttempts, maxAttemptsTotal } = context.options.limits;
+    const limits = { maxAttempts, maxAttemptsTotal };
+    // A client that comes back without details has made no attempt, unless verifiers were run.
+    const counted = verification !== undefined || !isSilent(handed);
+    return { command: { type: "refuse", ...facts, problems: verdict.problems, ...found, counted, ...limits } };
   }
-  // A name is one line: it is shown to people and compared with the names of steps.
-  const assumedStep = singleLine(given.trim());
-  return take(context, id, { ...handedIn(context, "resume", request, assumedStep), assumedStep });
+  const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
+  return { command: { type: "report", ...facts, warnings: verdict.warnings, ...found, ...approval } };
+}
+
+/** Nothing is to be written: the session is over, waits for a person, or has an undecided report. */
+class NothingToWrite extends Error {
+  readonly session: RoutedSession;
+
+  constructor(session: RoutedSession) {
+    super();
+    this.session = session;
+  }
+}
+
+/** Before the first step there is nothing to report on: a client that comes back wakes the pending question. */
+function takeUp({ options }: RoutedContext, session: RoutedSession): Prepared<RoutedCommand> {
+  if (session.head.status !== "SUSPENDED") throw new NothingToWrite(session);
+  return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
+}
+
+/**
+ * Returns true if the undecided report is continued. A client that comes back adds an entry of its own.
+ * While a person is awaited, other evidence is a new question.
+ */
+function continuesPending(pending: PendingDecision | undefined, handed: HandedReport): boolean {
+  if (pending === undefined) return false;
+  if (pending.digest === handed.digest) return true;
+  return handed.operation === "advance" && pending.awaiting === undefined;
+}
+
+/** Refuses a report for another step than the current one. */
+function requireCurrent({ step_id: requested }: JsonObject, current: string): void {
+  if (requested === undefined || requested === null) return;
+  if (typeof requested === "string" && matchName(requested, [current]) !== undefined) return;
+  throw new PhasegateError("STEP_NOT_CURRENT", `the report is on ${shown(requested)}; the current step is ${current}`, {
+    remedy: `Report on ${current}, or call resume and say where you think you are.`,
+    details: { requested: String(requested), current },
+  });
+}
+
+/** Returns true if the gate was passed by an undecided report: the same evidence is not required again. */
+function hasPassed(pending: PendingDecision | undefined, handed: HandedReport): boolean {
+  return pending !== undefined && pending.awaiting === undefined && isSilent(handed);
+}
+
+/** Returns true if a client says only that it is back. */
+function isSilent({ operation, report }: HandedReport): boolean {
+  return operation === "resume" && report.details === undefined;
+}
+
+/** Returns the answer to a stored report: its gate's refusal, or the decision. */
+async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
+  const refused = gateRefusal(context, taken);
+  if (refused !== undefined) return { ...(await resultOf(context, taken, replayed)), gate: refused };
+  const answered = replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
+  const { pending } = answered.head;
+  if (pending === undefined) return decidedResult(context, answered, replayed);
+  if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
+    return resultOf(context, answered, replayed);
+  return decidedResult(context, await settle(context, answered, pending), replayed);
+}
+
+function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {
+  const refused = events.find(({ type }) => type === "gate_refused");
+  if (refused?.type !== "gate_refused") return undefined;
+  const { attempt, problems, verification = [] } = refused;
+  return { attempt, maxAttempts: options.limits.maxAttempts, problems, verification };
+}
+
+async function decidedResult(context: RoutedContext, commit: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
+  const decided = commit.events.find(({ type }) => type === "decided");
+  const reasoning = decided?.type === "decided" ? decided.reasoning : undefined;
+  const result = await resultOf(context, commit, replayed);
+  return reasoning === undefined || result.unapproved !== undefined ? result : { ...result, reasoning };
+}
+
+/** Answers if nothing was written. */
+async function answerUnwritten(
+  context: RoutedContext,
+  session: RoutedSession,
+  handed: HandedReport,
+): Promise<RoutedResult> {
+  const { head } = session;
+  const { pending } = head;
+  if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
+    return resultOf(context, session, pending?.digest === handed.digest);
+  }
+  const answered = await settle(context, session, pending);
+  if (pending.digest === handed.digest) return resultOf(context, answered, true);
+  // A client that comes back before the first step asks for it, and reports on none.
+  if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);
+  throw decidedFirst(answered);
+}
+
+function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
+  const current = head.step ?? "";
+  return new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
+    remedy: `This report was not taken. Ask for the status, and report on ${current} once it is done.`,
+    details: { sessionId, version },
+  });
+}
+
+/**
+ * The sender of the report that was decided gets its answer; any other report is on a step behind the
+ * current one.
+ */
+async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport) {
+  const { answered } = session.head;
+  if (answered?.digest !== handed.digest) throw decidedFirst(session);
+  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), true);
 }
 
 function handedIn(
@@ -73,178 +258,7 @@ function handedIn(
   };
 }
 
-async function take(context: RoutedContext, instanceId: string, { key, ...handed }: Handed): Promise<RoutedResult> {
-  const id = parseSessionId(instanceId);
-  const keyed = key === undefined ? undefined : keyedRequest(key, [handed.operation, handed.digest]);
-  let decided: number | undefined;
-  try {
-    const taken = await executeOn(
-      context,
-      id,
-      (session) => {
-        const { version = 0 } = session.head.answered ?? {};
-        decided ??= version;
-        // A report is on the step that its client was at: it must not be taken for the next one.
-        if (version !== decided) throw new OvertakenError(session);
-        return prepareReport(context, session, handed);
-      },
-      keyed,
-      // Who comes back with the details of the step has a person asked again.
-      (unapproved, session) => handed.operation === "resume" && isStillThere(unapproved, session),
-    );
-    return await answerOf(context, taken, taken.replayed);
-  } catch (error) {
-    if (error instanceof NothingToWrite) return goOn(context, error.session, handed);
-    if (error instanceof OvertakenError) return overtaken(context, error.session, handed);
-    throw error;
-  }
-}
-
-/** Answers where nothing was written. */
-async function goOn(context: RoutedContext, session: RoutedSession, handed: HandedReport): Promise<RoutedResult> {
-  const { head } = session;
-  const { pending } = head;
-  if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
-    return resultOf(context, session, pending?.digest === handed.digest);
-  }
-  const answered = await settle(context, session, pending);
-  if (pending.digest === handed.digest) return resultOf(context, answered, true);
-  // A client that comes back before there is a first step has asked for it, and reported on none.
-  if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);
-  throw decidedFirst(answered);
-}
-
-/** Who handed in what was decided shares the answer; any other report is on a step that is behind the session. */
-async function overtaken(context: RoutedContext, session: RoutedSession, handed: HandedReport) {
-  const { answered } = session.head;
-  if (answered?.digest !== handed.digest) throw decidedFirst(session);
-  return decidedResult(context, await context.kernel.at(session.sessionId, answered.version), true);
-}
-
-function decidedFirst({ sessionId, version, head }: RoutedSession): PhasegateError<"CONFLICT"> {
-  const current = head.step ?? "";
-  return new PhasegateError("CONFLICT", `another report was decided first: the current step is ${current}`, {
-    remedy: `This report was not taken. Ask for the status, and report on ${current} once it is done.`,
-    details: { sessionId, version },
-  });
-}
-
-/** What a report that was taken led to: what its gate said, or what was decided on it. */
-async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
-  const refused = gateRefusal(context, taken);
-  if (refused !== undefined) return { ...(await resultOf(context, taken, replayed)), gate: refused };
-  const answered = replayed ? await answerAfter(context, taken.sessionId, taken.version) : taken;
-  const { pending } = answered.head;
-  if (pending === undefined) return decidedResult(context, answered, replayed);
-  if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
-    return resultOf(context, answered, replayed);
-  return decidedResult(context, await settle(context, answered, pending), replayed);
-}
-
-async function decidedResult(context: RoutedContext, commit: RoutedCommit, replayed: boolean): Promise<RoutedResult> {
-  const decided = commit.events.find(({ type }) => type === "decided");
-  const reasoning = decided?.type === "decided" ? decided.reasoning : undefined;
-  const result = await resultOf(context, commit, replayed);
-  return reasoning === undefined || result.unapproved !== undefined ? result : { ...result, reasoning };
-}
-
-function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {
-  const refused = events.find(({ type }) => type === "gate_refused");
-  if (refused?.type !== "gate_refused") return undefined;
-  const { attempt, problems, verification = [] } = refused;
-  return { attempt, maxAttempts: options.limits.maxAttempts, problems, verification };
-}
-
-/** A report as it was read, before anything is known of the session. */
-type HandedReport = Omit<ReportFacts, "context">;
-
-/** The session stands where nothing is to be written: over, waiting for a person, or with a report not yet decided. */
-class NothingToWrite extends Error {
-  readonly session: RoutedSession;
-
-  constructor(session: RoutedSession) {
-    super();
-    this.session = session;
-  }
-}
-
-/** What a report comes to where a session stands. Throws {@link NothingToWrite}, and what it is refused for. */
-async function prepareReport(
-  context: RoutedContext,
-  session: RoutedSession,
-  handed: HandedReport,
-): Promise<Prepared<RoutedCommand>> {
-  const { head } = session;
-  if (head.status === "COMPLETED" || head.status === "FAILED") throw new NothingToWrite(session);
-  if (head.status === "SUSPENDED" && handed.operation === "advance") throw notNow(head, "advance");
-  if (head.step === undefined) return takeUp(context, session);
-  if (isToGoOn(head.pending, handed)) throw new NothingToWrite(session);
-  requireCurrent(handed.report, head.step);
-  const structure = await context.pinned.structure(session);
-  const merged = mergeContext(head.context, handed.contextUpdates, context.options.limits.maxContextBytes);
-  const facts = { ...handed, context: merged.context };
-  const step = stepOf(structure, head.step);
-  if (step?.gate === undefined || hasPassed(head.pending, handed)) return { command: { type: "report", ...facts } };
-  const details = isJsonObject(handed.report.details) ? handed.report.details : {};
-  const { gate } = step;
-  const { verdict, verification, evidenceHash } = await judgeReport(
-    context,
-    session,
-    structure,
-    { ...step, gate },
-    details,
-  );
-  const found = verification === undefined ? {} : { verification };
-  if (!verdict.passed) {
-    const { maxAttempts, maxAttemptsTotal } = context.options.limits;
-    const limits = { maxAttempts, maxAttemptsTotal };
-    // Who comes back and shows nothing has tried nothing, unless checks were run for it.
-    const counted = verification !== undefined || !isSilent(handed);
-    return { command: { type: "refuse", ...facts, problems: verdict.problems, ...found, counted, ...limits } };
-  }
-  const approval = gate.approval === undefined ? {} : { approval: { question: gate.approval, evidenceHash } };
-  return { command: { type: "report", ...facts, warnings: verdict.warnings, ...found, ...approval } };
-}
-
-/** Before the first step is decided there is nothing to report on: a client that comes back wakes the question up. */
-function takeUp({ options }: RoutedContext, session: RoutedSession): Prepared<RoutedCommand> {
-  if (session.head.status !== "SUSPENDED") throw new NothingToWrite(session);
-  return { command: { type: "retry", maxAttemptsTotal: options.limits.maxAttemptsTotal } };
-}
-
-/** Whether a client says no more than that it is back. */
-function isSilent({ operation, report }: HandedReport): boolean {
-  return operation === "resume" && report.details === undefined;
-}
-
-/** Whether the gate was passed by a report that no decider has answered: it isn't asked for the same again. */
-function hasPassed(pending: PendingDecision | undefined, handed: HandedReport): boolean {
-  return pending !== undefined && pending.awaiting === undefined && isSilent(handed);
-}
-
-/**
- * Whether a report that is not decided yet is gone on with. A client that comes back is heard: its word is an entry of its
- * own. Where a person is waited for, other evidence is another question.
- */
-function isToGoOn(pending: PendingDecision | undefined, handed: HandedReport): boolean {
-  if (pending === undefined) return false;
-  if (pending.digest === handed.digest) return true;
-  return handed.operation === "advance" && pending.awaiting === undefined;
-}
-
-/** A client that is mistaken about where it is must not have its report taken for another step's. */
-function requireCurrent({ step_id: requested }: JsonObject, current: string): void {
-  if (requested === undefined || requested === null) return;
-  if (typeof requested === "string" && matchName(requested, [current]) !== undefined) return;
-  throw new PhasegateError("STEP_NOT_CURRENT", `the report is on ${shown(requested)}; the current step is ${current}`, {
-    remedy: `Report on ${current}, or call resume and say where you think you are.`,
-    details: { requested: String(requested), current },
-  });
-}
-
-const DEPTH_MAX = 64;
-
-/** Reads a report: a copy in which each value was read once. Throws `INVALID_INPUT` that names the field. */
+/** Reads a report: a copy in which each value was read once. Throws `INVALID_INPUT` with the field. */
 function checkReport(value: unknown, maxBytes: number): StepReport & JsonObject {
   const report = plain(value, maxBytes);
   const { status, details, message, error } = report;
@@ -267,6 +281,8 @@ function checkReport(value: unknown, maxBytes: number): StepReport & JsonObject 
     ...(typeof message === "string" ? { message } : {}),
   };
 }
+
+const DEPTH_MAX = 64;
 
 function plain(value: unknown, maxBytes: number): JsonObject {
   try {

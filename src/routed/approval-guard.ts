@@ -1,3 +1,8 @@
+/**
+ * The approvals in the log of a routed session, checked with the keys of this host: another process may
+ * have written the log with other keys.
+ */
+
 import { hashEvidence } from "../approval/message.js";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { AuditReport, Receipt } from "../log/commit.js";
@@ -8,7 +13,65 @@ import { isJsonObject } from "../workflow/json.js";
 import type { RoutedCommit, RoutedKernel, RoutedSession } from "./session.js";
 import { type RoutedEvent, type RoutedEventOf, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
 import type { RoutedPass, RoutedQuestion, UnapprovedStep } from "./types.js";
-/** What a commit asks a person, of the step with that place. */
+
+/** The result of an audit: whether the log is intact, and which approvals this host accepts. */
+export type RoutedAudit = AuditReport & {
+  /** Every step that was left, or may be left, with an approval; empty if the log is not intact. */
+  readonly approvals: readonly RoutedPass[];
+};
+
+/** The approvals in a log up to a commit. */
+interface RoutedLedger {
+  readonly structure?: RoutedStructure;
+  /** The last report that a person was asked about. */
+  readonly asked?: RoutedCommit;
+  /** Its approval, if it was approved. */
+  readonly yes?: RoutedPass;
+  /** The step that was left last. */
+  readonly left?: RoutedPass;
+  /** The first step that was left with an approval that this host does not accept. */
+  readonly unapproved?: RoutedPass;
+}
+
+/** The ledger before the first commit. */
+const NO_LEDGER: RoutedLedger = {};
+
+const READING: ApprovalReading<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> = {
+  beginning: NO_LEDGER,
+  add: withApprovals,
+  asks: ({ steps }) => steps.some(({ gate }) => gate?.approval !== undefined),
+  isNew: ({ answered, pending }) => answered === undefined && pending === undefined,
+  passes: passesOf,
+  refusal: notBelieved,
+};
+
+/** The guard of routed sessions. */
+export class RoutedApprovals extends ApprovalGuard<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> {
+  readonly #kernel: RoutedKernel;
+  readonly #options: ApprovalOptions;
+
+  constructor(kernel: RoutedKernel, options: ApprovalOptions) {
+    super(kernel, options, READING);
+    this.#kernel = kernel;
+    this.#options = options;
+  }
+
+  /** Checks a whole log, against a receipt if one is given, and each approval in it. */
+  async audit(sessionId: RoutedSession["sessionId"], receipt?: Receipt): Promise<RoutedAudit> {
+    const report = await this.#kernel.audit(sessionId, receipt);
+    if (!report.intact) return { ...report, approvals: [] };
+    const approvals: RoutedPass[] = [];
+    let ledger = NO_LEDGER;
+    for await (const commit of this.#kernel.log(sessionId)) {
+      const { left } = ledger;
+      ledger = await withApprovals(ledger, commit, this.#options);
+      if (ledger.left !== undefined && ledger.left !== left) approvals.push(ledger.left);
+    }
+    return { ...report, approvals: ledger.yes === undefined ? approvals : [...approvals, ledger.yes] };
+  }
+}
+
+/** Returns the question that a commit asks, for the step at that position. */
 export function questionIn(
   { sessionId, hash, at, events, head }: RoutedCommit,
   phase: number,
@@ -26,26 +89,20 @@ export function questionIn(
   };
 }
 
-/** What a log says of approvals up to a commit. */
-interface RoutedLedger {
-  readonly structure?: RoutedStructure;
-  /** The last report that a person was asked about. */
-  readonly asked?: RoutedCommit;
-  /** What was said to it, if that was a yes. */
-  readonly yes?: RoutedPass;
-  /** The step that was left last. */
-  readonly left?: RoutedPass;
-  /** The first step that was left on an approval that this host does not believe. */
-  readonly unapproved?: RoutedPass;
+/** Returns the error for showing or doing anything behind a step whose approval this host does not accept. */
+export function notBelieved(
+  { step, by, distrust: reason }: UnapprovedStep,
+  { steps }: RoutedStructure,
+): PhasegateError<"APPROVAL_REFUSED"> {
+  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
+  const message = `the gate of ${step} was passed ${whose} that this host does not believe (${reason})`;
+  return new PhasegateError("APPROVAL_REFUSED", message, {
+    remedy: `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if the work has gone on since, start a new instance.`,
+    details: { phase: steps.findIndex(({ name }) => name === step) + 1, reason },
+  });
 }
 
-/** Nothing was read yet. */
-const NO_LEDGER: RoutedLedger = {};
-
-/**
- * The ledger after one more commit. Another process may have written it, with other keys or with none: so each yes is
- * checked again, by the keys of the host that reads it.
- */
+/** Returns the ledger after one more commit, with each approval checked by this host's keys. */
 async function withApprovals(
   ledger: RoutedLedger,
   commit: RoutedCommit,
@@ -73,7 +130,7 @@ async function withEvent(
     case "denied":
       return kept;
     case "decided": {
-      // What was said of a step holds until it is left, or until a client is left on it.
+      // An answer holds until the step is left, or until a decision keeps the client on it.
       const pass = passed(ledger, event.from, commit);
       if (pass === undefined) return kept;
       const isFirst = kept.unapproved === undefined && pass.distrust !== undefined;
@@ -82,21 +139,6 @@ async function withEvent(
     default:
       return ledger;
   }
-}
-
-/** The yes that a step is left on; one that this host can't believe, where the log has none. */
-function passed(
-  { structure, yes }: RoutedLedger,
-  step: string | undefined,
-  { version, at }: Pick<RoutedCommit, "version" | "at">,
-): RoutedPass | undefined {
-  if (structure === undefined || step === undefined || approvalOf(structure, step) === undefined) return undefined;
-  if (yes?.step === step) return yes;
-  return { step, version, at, authenticated: false, distrust: "unsigned" };
-}
-
-function approvalOf(structure: RoutedStructure, step: string) {
-  return stepOf(structure, step)?.gate?.approval;
 }
 
 async function passOf(
@@ -123,7 +165,7 @@ async function distrustOf(
   const { details } = reported.report;
   const isAnswer = version === asked.version && evidenceHash === question.evidenceHash;
   if (!isAnswer || hashEvidence(isJsonObject(details) ? details : {}) !== evidenceHash) return "other_evidence";
-  // Who may answer is what was pinned, not what the question says.
+  // The pinned structure says who may answer, not the question.
   const { approvers: _, ...awaited } = question;
   const approvers = approvalOf(structure, step)?.approvers;
   const pinned = { ...awaited, sessionId: asked.sessionId, ...(approvers === undefined ? {} : { approvers }) };
@@ -136,63 +178,24 @@ async function distrustOf(
   }
 }
 
-/** What an audit of an instance found: whether its log holds together, and whose approvals this host believes. */
-export type RoutedAudit = AuditReport & {
-  /** Every step that was left, or may be, on a person's yes; empty where the log is not intact. */
-  readonly approvals: readonly RoutedPass[];
-};
-
-/** The guard of routed sessions. */
-export class RoutedApprovals extends ApprovalGuard<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> {
-  readonly #kernel: RoutedKernel;
-  readonly #options: ApprovalOptions;
-
-  constructor(kernel: RoutedKernel, options: ApprovalOptions) {
-    super(kernel, options, READING);
-    this.#kernel = kernel;
-    this.#options = options;
-  }
-
-  /** Checks a whole log, against a receipt kept elsewhere if there is one, and each approval in it. */
-  async audit(sessionId: RoutedSession["sessionId"], receipt?: Receipt): Promise<RoutedAudit> {
-    const report = await this.#kernel.audit(sessionId, receipt);
-    if (!report.intact) return { ...report, approvals: [] };
-    const approvals: RoutedPass[] = [];
-    let ledger = NO_LEDGER;
-    for await (const commit of this.#kernel.log(sessionId)) {
-      const { left } = ledger;
-      ledger = await withApprovals(ledger, commit, this.#options);
-      if (ledger.left !== undefined && ledger.left !== left) approvals.push(ledger.left);
-    }
-    return { ...report, approvals: ledger.yes === undefined ? approvals : [...approvals, ledger.yes] };
-  }
+function approvalOf(structure: RoutedStructure, step: string) {
+  return stepOf(structure, step)?.gate?.approval;
 }
 
-const READING: ApprovalReading<RoutedEvent, RoutedHead, RoutedStructure, RoutedLedger, RoutedPass> = {
-  beginning: NO_LEDGER,
-  add: withApprovals,
-  asks: ({ steps }) => steps.some(({ gate }) => gate?.approval !== undefined),
-  isNew: ({ answered, pending }) => answered === undefined && pending === undefined,
-  passes: passesOf,
-  refusal: notBelieved,
-};
+/** Returns the approval that a step is left with; one that is not accepted, if the log has none. */
+function passed(
+  { structure, yes }: RoutedLedger,
+  step: string | undefined,
+  { version, at }: Pick<RoutedCommit, "version" | "at">,
+): RoutedPass | undefined {
+  if (structure === undefined || step === undefined || approvalOf(structure, step) === undefined) return undefined;
+  if (yes?.step === step) return yes;
+  return { step, version, at, authenticated: false, distrust: "unsigned" };
+}
 
-/** The first step that was left wrongly, and the one that a pending report would be left on. */
+/** Returns the first step that was left wrongly, and the step that a pending report would leave. */
 function passesOf(ledger: RoutedLedger, { version, at, head }: RoutedSession): readonly RoutedPass[] {
   const isPassed = head.pending !== undefined && head.pending.awaiting === undefined;
   const next = isPassed ? passed(ledger, head.step, { version, at }) : undefined;
   return [ledger.unapproved, next].filter((pass) => pass !== undefined);
-}
-
-/** The refusal to show or do anything behind a step whose approval this host does not believe. */
-export function notBelieved(
-  { step, by, distrust: reason }: UnapprovedStep,
-  { steps }: RoutedStructure,
-): PhasegateError<"APPROVAL_REFUSED"> {
-  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
-  const message = `the gate of ${step} was passed ${whose} that this host does not believe (${reason})`;
-  return new PhasegateError("APPROVAL_REFUSED", message, {
-    remedy: `Ask the person who runs this: the host must know the approver's key. To have a person asked again, resume with the details that ${step} asks for; if the work has gone on since, start a new instance.`,
-    details: { phase: steps.findIndex(({ name }) => name === step) + 1, reason },
-  });
 }

@@ -1,3 +1,8 @@
+/**
+ * Takes a person's answer to what a step's gate waits for. After an approval the next call asks the
+ * decider; a denial is a failed attempt.
+ */
+
 import type { ApprovalSignature } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
 import { keyedRequest } from "../log/machine.js";
@@ -10,17 +15,20 @@ import type { RoutedSession } from "./session.js";
 import type { RoutedCommand } from "./state/commands.js";
 import type { RoutedKeyed, RoutedView } from "./types.js";
 import { questionOf, viewInstance } from "./views.js";
-/** A person's word on what a step's gate waits for. */
+
+/** A person's answer to what a step's gate waits for. */
 export interface RoutedApproval extends RoutedKeyed {
-  /** Who, by the name that the host and the gate know them by. */
+  /** The name of the person, as the host and the gate know it. */
   readonly by: string;
+  /** A comment; for a denial, what to fix. */
   readonly note?: string;
   /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
+  /** The approver's signature, from `signApproval`. Required unless the host allows unsigned approvals. */
   readonly signature?: ApprovalSignature;
 }
 
-/** Takes a person's word. After a yes the next call asks the decider; a no is a failed attempt. Throws `APPROVAL_REFUSED`. */
+/** Takes a person's answer. Throws `APPROVAL_REFUSED`. */
 export async function answerQuestion(
   context: RoutedContext,
   instanceId: string,
@@ -43,6 +51,14 @@ export async function answerQuestion(
   return viewInstance(context, await executeOn(context, id, prepare, keyed));
 }
 
+function requireText(field: "by" | "note", text: unknown): void {
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= 4000) return;
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected: "a text of 1 to 4,000 characters" },
+  });
+}
+
 async function requireQuestion(context: RoutedContext, session: RoutedSession, evidenceHash: string) {
   const question = await questionOf(context, session);
   if (question === undefined) throw refused(0, "not_waiting", "no person is waited for");
@@ -54,13 +70,5 @@ function refused(phase: number, reason: "not_waiting" | "other_evidence", messag
   return new PhasegateError("APPROVAL_REFUSED", message, {
     remedy: "Look at the instance again: its status says what waits, and for whom.",
     details: { phase, reason },
-  });
-}
-
-function requireText(field: "by" | "note", text: unknown): void {
-  if (typeof text === "string" && visibleText(text) !== "" && text.length <= 4000) return;
-  throw new PhasegateError("INVALID_INPUT", `'${field}' must be a text`, {
-    remedy: `Give '${field}': it is recorded with the decision.`,
-    details: { field, expected: "a text of 1 to 4,000 characters" },
   });
 }

@@ -1,3 +1,9 @@
+/**
+ * Asks the decider and checks its answer: the step must exist and be allowed, the status must be valid, and
+ * the context must stay bounded JSON. An unusable answer is asked for once more with the problem; after
+ * that, and after the deadline, it is `DECIDER_FAILED`, so that an instance never hangs.
+ */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkEvidenceSafety } from "../gate/evidence.js";
 import type { StepDecider } from "../ports/step-decider.js";
@@ -11,7 +17,21 @@ import {
   ROUTED_STATUSES,
   type RoutedStatus,
 } from "./decision/request.js";
-/** A decision that may be written, with who made it and how long it took. */
+
+/** An accepted decision, or the problem in words that help a decider to fix it. */
+type CheckedAnswer =
+  | {
+      readonly ok: true;
+      readonly next: string;
+      readonly status: RoutedStatus;
+      readonly contextUpdates: JsonObject;
+      readonly context: JsonObject;
+      /** What was interpreted differently from the answer. */
+      readonly notes: readonly string[];
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/** An accepted decision, with its cost. */
 export interface Decided extends Extract<CheckedAnswer, { ok: true }> {
   readonly reasoning?: string;
   readonly usage?: DecisionUsage;
@@ -24,15 +44,7 @@ interface AskOptions {
   readonly maxContextBytes: number;
 }
 
-/** The longest reasoning that is kept, in characters. */
-const REASONING_MAX = 4000;
-/** The longest name of a model that is kept, in characters. */
-const MODEL_MAX = 200;
-
-/**
- * Asks a decider, and once more where its answer can't be used, with what is wrong with it. Throws `DECIDER_FAILED`:
- * whatever a decider does, an instance is not left hanging.
- */
+/** Asks a decider, and once more if its answer can't be used. Throws `DECIDER_FAILED`. */
 export async function askDecider(
   decider: StepDecider,
   request: DecisionRequest,
@@ -55,31 +67,31 @@ export async function askDecider(
   }
 }
 
-function decided(
-  checked: Extract<CheckedAnswer, { ok: true }>,
-  { reasoning, usage }: DeciderAnswer,
-  earlier: DecisionUsage | undefined,
-  begun: number,
-): Decided {
-  const spent = isUsage(usage) || isUsage(earlier) ? added(usage ?? {}, earlier ?? {}) : undefined;
-  return {
-    ...checked,
-    milliseconds: Math.round(performance.now() - begun),
-    ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning: reasoning.slice(0, REASONING_MAX) } : {}),
-    ...(spent === undefined ? {} : { usage: spent }),
-  };
-}
+const DEPTH_MAX = 32;
 
-/** Of both answers together. What is no number, or no name, is left out: a log with it in could not be read again. */
-function added(usage: DecisionUsage, earlier: DecisionUsage = {}): DecisionUsage {
-  const { model } = usage;
-  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0);
-  const sum = (name: "inputTokens" | "outputTokens" | "requests") => {
-    const total = count(usage[name]) + count(earlier[name]);
-    return total > 0 ? { [name]: total } : {};
-  };
-  const known = typeof model === "string" ? { model: model.slice(0, MODEL_MAX) } : {};
-  return { ...known, ...sum("inputTokens"), ...sum("outputTokens"), ...sum("requests") };
+/**
+ * Returns a context with updates merged in by key, and the updates as they were read. Throws
+ * `INVALID_INPUT` for anything but plain, finite JSON, for keys that reach a prototype, and for a context
+ * that would be too large.
+ */
+export function mergeContext(
+  context: JsonObject,
+  updates: unknown,
+  maxBytes: number,
+): { readonly context: JsonObject; readonly updates: JsonObject } {
+  const limits = { maxBytes, maxDepth: DEPTH_MAX };
+  try {
+    const read = checkEvidenceSafety(updates, limits).evidence;
+    if (Object.keys(read).length === 0) return { context, updates: read };
+    return { context: checkEvidenceSafety({ ...context, ...read }, limits).evidence, updates: read };
+  } catch (error) {
+    if (!isPhasegateError(error, "EVIDENCE_UNSAFE") && !isPhasegateError(error, "EVIDENCE_TOO_LARGE")) throw error;
+    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "context"), {
+      remedy: `Give plain JSON with ordinary keys; a context may have ${maxBytes} bytes in all.`,
+      details: { field: "context_updates", expected: `an object, ${maxBytes} bytes of JSON at most` },
+      cause: error,
+    });
+  }
 }
 
 interface Deadline {
@@ -101,28 +113,6 @@ function deadline(milliseconds: number): Deadline {
   return { signal: controller.signal, passed, clear };
 }
 
-/** One question, ended at the deadline even where the decider doesn't listen to its signal. */
-async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
-  try {
-    const answer: unknown = await Promise.race([decider.decide(request, { signal: end.signal }), end.passed]);
-    if (isAnswer(answer)) return answer;
-  } catch (error) {
-    // Any other code would be told as if the request, or the storage, were at fault.
-    if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
-    // What it throws may hold a key or a prompt: only the host is told.
-    throw failed("unavailable", "the decider failed", true, error);
-  }
-  throw failed("invalid_response", "the decider gave no answer", false);
-}
-
-function isUsage(value: unknown): boolean {
-  return typeof value === "object" && value !== null;
-}
-
-function isAnswer(value: unknown): value is DeciderAnswer {
-  return typeof value === "object" && value !== null && "nextStep" in value && "contextUpdates" in value;
-}
-
 function failed(
   reason: "timeout" | "unavailable" | "invalid_response",
   message: string,
@@ -136,22 +126,27 @@ function failed(
   });
 }
 
-/** A decision that may be written, or what is wrong with the answer in words that a decider can mend it by. */
-type CheckedAnswer =
-  | {
-      readonly ok: true;
-      readonly next: string;
-      readonly status: RoutedStatus;
-      readonly contextUpdates: JsonObject;
-      readonly context: JsonObject;
-      /** What was taken otherwise than it was answered. */
-      readonly notes: readonly string[];
-    }
-  | { readonly ok: false; readonly problem: string };
+/** Asks one question, ended at the deadline even if the decider ignores its signal. */
+async function bounded(decider: StepDecider, request: DecisionRequest, end: Deadline): Promise<DeciderAnswer> {
+  try {
+    const answer: unknown = await Promise.race([decider.decide(request, { signal: end.signal }), end.passed]);
+    if (isAnswer(answer)) return answer;
+  } catch (error) {
+    // Any other code would blame the request or the storage.
+    if (isPhasegateError(error, "DECIDER_FAILED") || isPhasegateError(error, "TOO_LARGE")) throw error;
+    // The error may contain a key or a prompt: only the host gets it.
+    throw failed("unavailable", "the decider failed", true, error);
+  }
+  throw failed("invalid_response", "the decider gave no answer", false);
+}
+
+function isAnswer(value: unknown): value is DeciderAnswer {
+  return typeof value === "object" && value !== null && "nextStep" in value && "contextUpdates" in value;
+}
 
 /**
- * Checks what a decider answers, before anything of it is written: a step that exists and may follow, a status that
- * there is, keys and values that a context may have. A name that differs by case and signs alone is taken, and noted.
+ * Checks a decider's answer before any of it is written: an existing and allowed step, a valid status, and
+ * valid keys and values. A name that differs only in case or punctuation is accepted, and noted.
  */
 function checkAnswer(
   answer: DeciderAnswer,
@@ -180,7 +175,7 @@ function wrongStep(name: unknown, allowed: readonly string[]): string {
   return `next_step_name ${shown(name)} is no step that may follow: ${allowed.map(shown).join(", ")}${meant}`;
 }
 
-/** The engine has the last word: nothing is completed but by a step from which the end may follow. */
+/** The engine decides: an instance is only completed from a step after which the end is allowed. */
 function statusOf(
   suggestion: unknown,
   next: string,
@@ -201,28 +196,42 @@ function statusOf(
   return "RUNNING";
 }
 
-const DEPTH_MAX = 32;
+/** The longest reasoning that is stored, in characters. */
+const REASONING_MAX = 4000;
+
+function decided(
+  checked: Extract<CheckedAnswer, { ok: true }>,
+  { reasoning, usage }: DeciderAnswer,
+  earlier: DecisionUsage | undefined,
+  begun: number,
+): Decided {
+  const spent = isUsage(usage) || isUsage(earlier) ? added(usage ?? {}, earlier ?? {}) : undefined;
+  return {
+    ...checked,
+    milliseconds: Math.round(performance.now() - begun),
+    ...(typeof reasoning === "string" && reasoning !== "" ? { reasoning: reasoning.slice(0, REASONING_MAX) } : {}),
+    ...(spent === undefined ? {} : { usage: spent }),
+  };
+}
+
+function isUsage(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+/** The longest name of a model that is stored, in characters. */
+const MODEL_MAX = 200;
 
 /**
- * A context with updates merged in, key by key, and the updates as they were read. Throws `INVALID_INPUT` for what is no
- * plain, finite JSON, for keys that reach a prototype, and for a context that would be too large.
+ * Adds the usage of both answers. Values of the wrong type are dropped: a log that contains them could not
+ * be read again.
  */
-export function mergeContext(
-  context: JsonObject,
-  updates: unknown,
-  maxBytes: number,
-): { readonly context: JsonObject; readonly updates: JsonObject } {
-  const limits = { maxBytes, maxDepth: DEPTH_MAX };
-  try {
-    const read = checkEvidenceSafety(updates, limits).evidence;
-    if (Object.keys(read).length === 0) return { context, updates: read };
-    return { context: checkEvidenceSafety({ ...context, ...read }, limits).evidence, updates: read };
-  } catch (error) {
-    if (!isPhasegateError(error, "EVIDENCE_UNSAFE") && !isPhasegateError(error, "EVIDENCE_TOO_LARGE")) throw error;
-    throw new PhasegateError("INVALID_INPUT", error.message.replaceAll("evidence", "context"), {
-      remedy: `Give plain JSON with ordinary keys; a context may have ${maxBytes} bytes in all.`,
-      details: { field: "context_updates", expected: `an object, ${maxBytes} bytes of JSON at most` },
-      cause: error,
-    });
-  }
+function added(usage: DecisionUsage, earlier: DecisionUsage = {}): DecisionUsage {
+  const { model } = usage;
+  const count = (value: unknown) => (typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0);
+  const sum = (name: "inputTokens" | "outputTokens" | "requests") => {
+    const total = count(usage[name]) + count(earlier[name]);
+    return total > 0 ? { [name]: total } : {};
+  };
+  const known = typeof model === "string" ? { model: model.slice(0, MODEL_MAX) } : {};
+  return { ...known, ...sum("inputTokens"), ...sum("outputTokens"), ...sum("requests") };
 }

@@ -1,3 +1,5 @@
+/** Loads instances up to the first approval that this host does not accept, and executes commands on them. */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
 import type { Prepared } from "../log/log.js";
@@ -10,29 +12,24 @@ import type { RoutedCommit, RoutedSession } from "./session.js";
 import type { RoutedCommand } from "./state/commands.js";
 import type { RoutedEvent, RoutedHead } from "./state/events.js";
 import type { UnapprovedStep } from "./types.js";
-/** An instance as far as this host believes its log. */
+
+/** An instance up to the first approval that this host does not accept. */
 export interface BelievedInstance<S extends RoutedSession = RoutedSession> {
-  /** Where it was let past a gate on an approval that this host does not believe, the instance before that. */
+  /** If it passed a gate with an approval that this host does not accept, the instance before that gate. */
   readonly session: S | RoutedCommit;
   readonly unapproved?: UnapprovedStep;
 }
 
-/** An instance as it stands. Throws `SESSION_NOT_FOUND`. */
+/** Returns the current instance. Throws `SESSION_NOT_FOUND`. */
 export async function requireInstance(context: RoutedContext, instanceId: string): Promise<RoutedSession> {
   const id = parseSessionId(instanceId);
   return requireFound(await context.kernel.find(id), id);
 }
 
-/** The same for what the kernel has read; sessions of other kinds are none of ours. */
-function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
-  if (session !== undefined && session.head.status !== "DELETED") return session;
-  throw new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
-    remedy: "Use the instance_id as start gave it, or start a new instance.",
-    details: { sessionId: id },
-  });
-}
-
-/** An instance as far as this host believes its log. Whatever shows one begins here. */
+/**
+ * Returns an instance up to the first approval that this host does not accept. Everything that shows an
+ * instance starts here.
+ */
 export async function believed<S extends RoutedSession>(
   context: RoutedContext,
   session: S,
@@ -42,14 +39,18 @@ export async function believed<S extends RoutedSession>(
   return { session: await context.kernel.at(session.sessionId, unapproved.version - 1), unapproved };
 }
 
-/** Whether a step with an approval that doesn't count has not been left yet: a person can be asked again then. */
+/**
+ * Returns true if a step with an approval that does not count has not been left yet: the person can be
+ * asked again.
+ */
 export function isStillThere({ version }: UnapprovedStep, { head }: RoutedSession): boolean {
   return version > (head.answered?.version ?? 0);
 }
 
 /**
- * Decides a command on an instance, and writes the outcome. Throws `SESSION_NOT_FOUND`; and `APPROVAL_REFUSED` where the
- * instance stands behind an approval that this host does not believe, unless the command `mayUndo` that.
+ * Decides a command on an instance and writes the outcome. Throws `SESSION_NOT_FOUND`, and
+ * `APPROVAL_REFUSED` if the instance is behind an approval that this host does not accept, unless `mayUndo`
+ * says that the command revokes it.
  */
 export function executeOn(
   context: RoutedContext,
@@ -70,7 +71,10 @@ export function executeOn(
   );
 }
 
-/** How an instance stands, for a list; undefined if it is gone. Throws `TAMPERED` or `APPROVAL_REFUSED`. */
+/**
+ * Returns the summary of an instance for a list; undefined if it is gone. Throws `TAMPERED` or
+ * `APPROVAL_REFUSED`.
+ */
 export async function lookAtInstance(context: RoutedContext, id: SessionId): Promise<SessionSummary | undefined> {
   const session = await context.kernel.newest(id);
   if (session === undefined) return undefined;
@@ -80,8 +84,8 @@ export async function lookAtInstance(context: RoutedContext, id: SessionId): Pro
 }
 
 /**
- * Throws `APPROVAL_REFUSED` for a commit that was watched and stands behind an approval that this host does not believe.
- * False if its instance is gone already, and can't be checked any more.
+ * Throws `APPROVAL_REFUSED` for a watched commit behind an approval that this host does not accept. Returns
+ * false if its instance is gone and can't be checked any more.
  */
 export async function requireBelieved(context: RoutedContext, commit: RoutedCommit): Promise<boolean> {
   try {
@@ -95,11 +99,20 @@ export async function requireBelieved(context: RoutedContext, commit: RoutedComm
   }
 }
 
+/** Checks what the kernel has read; sessions of other kinds count as missing. */
+function requireFound(session: RoutedSession | undefined, id: SessionId): RoutedSession {
+  if (session !== undefined && session.head.status !== "DELETED") return session;
+  throw new PhasegateError("SESSION_NOT_FOUND", `there is no workflow instance ${id}`, {
+    remedy: "Use the instance_id as start gave it, or start a new instance.",
+    details: { sessionId: id },
+  });
+}
+
 async function findUnapproved(
   { approvals, pinned }: RoutedContext,
   session: RoutedSession,
 ): Promise<UnapprovedStep | undefined> {
-  // What is deleted claims nothing any more.
+  // A deleted instance shows nothing.
   if (!approvals.knowsApprovers || session.head.status === "DELETED") return undefined;
   return approvals.unapproved(session, await pinned.structure(session));
 }

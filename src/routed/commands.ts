@@ -1,3 +1,5 @@
+/** The operations that move an instance without a decision: suspend, cancel, retry and delete. */
+
 import { keyedRequest } from "../log/machine.js";
 import { parseSessionId } from "../workflow/names.js";
 import { executeOn, requireInstance } from "./believed.js";
@@ -8,12 +10,14 @@ import { answerAfter, settle } from "./settle.js";
 import type { RoutedCommand } from "./state/commands.js";
 import type { RoutedKeyed, RoutedResult, RoutedView } from "./types.js";
 import { resultOf, viewInstance } from "./views.js";
+
 /** A move with its reason. */
 export interface RoutedMove extends RoutedKeyed {
+  /** Recorded with the move. */
   readonly reason?: string;
 }
 
-/** Sets an instance aside until somebody resumes it. */
+/** Suspends an instance until it is resumed. */
 export async function suspend(
   context: RoutedContext,
   id: string,
@@ -22,7 +26,7 @@ export async function suspend(
   return viewNow(context, await move(context, id, { type: "suspend", ...reasonOf(reason) }, keyed));
 }
 
-/** Ends an instance for good. */
+/** Ends an instance permanently. */
 export async function cancel(
   context: RoutedContext,
   id: string,
@@ -31,16 +35,7 @@ export async function cancel(
   return viewNow(context, await move(context, id, { type: "cancel", ...reasonOf(reason) }, keyed));
 }
 
-/** Where an instance is after a move; where it is now, if an earlier call with the same key had made the move. */
-async function viewNow(
-  context: RoutedContext,
-  moved: RoutedCommit & { readonly replayed: boolean },
-): Promise<RoutedView> {
-  if (!moved.replayed) return viewInstance(context, moved);
-  return { ...(await viewInstance(context, await requireInstance(context, moved.sessionId))), replayed: true };
-}
-
-/** Takes a failed instance up again: a report that was not decided is asked about anew. */
+/** Retries a failed instance: an undecided report is asked about again. */
 export async function retry(context: RoutedContext, id: string, keyed: RoutedKeyed): Promise<RoutedResult> {
   const { maxAttemptsTotal } = context.options.limits;
   const moved = await move(context, id, { type: "retry", maxAttemptsTotal }, keyed);
@@ -52,10 +47,10 @@ export async function retry(context: RoutedContext, id: string, keyed: RoutedKey
   return resultOf(context, await settle(context, answered, pending), moved.replayed);
 }
 
-/** Deletes an instance, with a tombstone that says why. */
+/** Deletes an instance with a tombstone that records the reason. */
 export async function remove(context: RoutedContext, id: string, reason: string | undefined): Promise<RoutedCommit> {
   const sessionId = parseSessionId(id);
-  // A deletion that was cut off between tombstone and removal is finished.
+  // Finishes a deletion that was interrupted between tombstone and removal.
   if (await context.kernel.isTombstone(sessionId)) {
     const last = await lastOf(context, sessionId);
     await context.kernel.remove(sessionId);
@@ -66,11 +61,13 @@ export async function remove(context: RoutedContext, id: string, reason: string 
   return deleted;
 }
 
-async function lastOf({ kernel }: RoutedContext, id: RoutedCommit["sessionId"]): Promise<RoutedCommit> {
-  let last: RoutedCommit | undefined;
-  for await (const commit of kernel.log(id)) last = commit;
-  if (last === undefined) throw new Error("a tombstone is a commit");
-  return last;
+/** Returns the state after a move; the current state, if an earlier call with the same key made the move. */
+async function viewNow(
+  context: RoutedContext,
+  moved: RoutedCommit & { readonly replayed: boolean },
+): Promise<RoutedView> {
+  if (!moved.replayed) return viewInstance(context, moved);
+  return { ...(await viewInstance(context, await requireInstance(context, moved.sessionId))), replayed: true };
 }
 
 type Move = Extract<RoutedCommand, { type: "suspend" | "cancel" | "retry" | "delete" }>;
@@ -83,7 +80,7 @@ function move(context: RoutedContext, instanceId: string, command: Move, { idemp
   return executeOn(context, id, prepare, keyed, () => command.type === "delete");
 }
 
-/** What a check begins with is looked at anew where that failed before. */
+/** Takes snapshots again where they failed before. */
 async function withBeginning(
   context: RoutedContext,
   session: RoutedSession,
@@ -101,4 +98,11 @@ async function withBeginning(
 
 function reasonOf(reason: string | undefined) {
   return reason === undefined ? {} : { reason };
+}
+
+async function lastOf({ kernel }: RoutedContext, id: RoutedCommit["sessionId"]): Promise<RoutedCommit> {
+  let last: RoutedCommit | undefined;
+  for await (const commit of kernel.log(id)) last = commit;
+  if (last === undefined) throw new Error("a tombstone is a commit");
+  return last;
 }

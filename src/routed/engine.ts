@@ -1,3 +1,14 @@
+/**
+ * The engine of routed workflows. The entry file of this folder; what is decided where:
+ * - state/transition.ts: what a state allows, and when a gate's failures end an instance
+ * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
+ * - judge.ts: a report must pass its step's gate before the decider is asked
+ * - settle.ts: the decider is asked once per report, and which of its failures are recorded
+ * - ask-decider.ts: which answers of a decider are accepted
+ * - approval-guard.ts and approvals.ts: which approvals count
+ * - believed.ts: what is shown of an instance with an approval that does not count
+ */
+
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { type Receipt, readWhole } from "../log/commit.js";
 import { reportFailure } from "../phased/announce.js";
@@ -29,10 +40,15 @@ import type {
   StepView,
 } from "./types.js";
 import { stepView, viewInstance } from "./views.js";
+
 /**
- * Runs routed workflows: after each report a decider picks the next step, inside the ways and gates that the workflow
- * has. Holds no state of its own that matters: any number of engines may work on one storage, and a report that was
- * taken is stored before anybody is asked about it. Methods reject with {@link PhasegateError}.
+ * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
+ * gates of the workflow. The engine has no state of its own that matters: any number of engines may use one
+ * storage, and a report is stored before the decider is asked. Methods reject with {@link PhasegateError}.
+ * Every method may reject with `BUSY` (more than `limits.maxConcurrent` operations), `STORAGE_FAILED`,
+ * `TAMPERED` (a log is not what was written), `FORMAT_TOO_NEW` or `INTERNAL`. Methods that take an
+ * instance's id reject with `SESSION_NOT_FOUND` if it does not exist, and with `APPROVAL_REFUSED` if it
+ * passed a gate with an approval that this host does not accept.
  */
 export class RoutedEngine {
   readonly #context: RoutedContext;
@@ -43,12 +59,12 @@ export class RoutedEngine {
     this.#context = createRoutedContext(resolveRoutedOptions(options), new RoutedNotifications());
   }
 
-  /** Listens to notifications; the function that comes back stops it. */
+  /** Adds a listener for a notification; returns a function that removes it. */
   on<N extends RoutedNotificationName>(name: N, listener: Listener<RoutedNotificationMap[N]>): () => void {
     return this.#context.notifications.on(name, listener);
   }
 
-  /** All workflows, broken ones with their diagnostics. */
+  /** Lists all workflows; broken ones with their diagnostics. */
   listWorkflows(): Promise<readonly RoutedListing[]> {
     return this.#run("listWorkflows", ({ options }) => options.workflows.list());
   }
@@ -58,22 +74,22 @@ export class RoutedEngine {
     return this.#run("start", (context) => startRouted(context, request));
   }
 
-  /** Reports on the current step, and gives the next one. */
+  /** Reports on the current step, and returns the next one. */
   advance(instanceId: string, request: AdvanceRequest): Promise<RoutedResult> {
     return this.#run("advance", (context) => advance(context, instanceId, request));
   }
 
-  /** The word of a client that comes back: its step and the stored one are brought together. */
+  /** Reconnects a client: its assumed step and the stored one are reconciled. */
   resume(instanceId: string, request: ResumeRequest): Promise<RoutedResult> {
     return this.#run("resume", (context) => resume(context, instanceId, request));
   }
 
-  /** Where an instance stands. */
+  /** Returns the state of an instance. */
   status(instanceId: string): Promise<RoutedView> {
     return this.#run("status", async (context) => viewInstance(context, await requireInstance(context, instanceId)));
   }
 
-  /** What has happened, oldest first: reports with what was decided on them, and all else. */
+  /** Returns the history, oldest first: reports with their decisions, and all other events. */
   history(instanceId: string): Promise<readonly RoutedEntry[]> {
     return this.#run("history", async (context) => {
       const { session } = await believed(context, await requireInstance(context, instanceId));
@@ -87,40 +103,44 @@ export class RoutedEngine {
     });
   }
 
-  /** What the client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */
+  /**
+   * Returns the instructions of the current step.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   */
   step(instanceId: string): Promise<StepView> {
     return this.#run("step", async (context) => stepView(context, await requireInstance(context, instanceId)));
   }
 
-  /** Sets an instance aside; `resume` takes it up. */
+  /** Suspends an instance until `resume`. */
   suspend(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
     return this.#run("suspend", (context) => suspend(context, instanceId, request));
   }
 
-  /** Ends an instance for good: `FAILED`, and not to be retried. */
+  /** Ends an instance permanently: `FAILED`, without a retry. */
   cancel(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
     return this.#run("cancel", (context) => cancel(context, instanceId, request));
   }
 
-  /** Takes a failed instance up again, with the report that was not decided where there is one. */
+  /** Retries a failed instance, with the undecided report if there is one. */
   retry(instanceId: string, request: RoutedKeyed = {}): Promise<RoutedResult> {
     return this.#run("retry", (context) => retry(context, instanceId, request));
   }
 
-  /** A person's yes to what a step's gate waits for. For the host alone. */
+  /** Approves what a step's gate waits for. For the host only. */
   approve(instanceId: string, request: RoutedApproval): Promise<RoutedView> {
     return this.#run("approve", (context) => answerQuestion(context, instanceId, "approve", request));
   }
 
-  /** A person's no: a failed attempt. For the host alone. */
+  /** Denies what a step's gate waits for: a failed attempt. For the host only. */
   deny(instanceId: string, request: RoutedApproval & { readonly note: string }): Promise<RoutedView> {
     return this.#run("deny", (context) => answerQuestion(context, instanceId, "deny", request));
   }
 
   /**
-   * Instances by creation time, newest first, in pages. Each is read, and shown as its log has it. One that can't be read,
-   * or that passed a gate on an approval that this host does not believe, is named in `broken` and told to `security`
-   * listeners; the others are listed.
+   * Lists instances by creation time, newest first, in pages. Each is read from its log. One that can't be read, or that
+   * passed a gate with an approval that this host does not accept, is listed in `broken` and reported to `security`
+   * listeners.
+   * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not one of this storage.
    */
   listInstances(query: SessionQuery = {}): Promise<SessionPage> {
     return this.#run("listInstances", async (context) => {
@@ -130,20 +150,21 @@ export class RoutedEngine {
     });
   }
 
-  /** Deletes an instance, with a tombstone that says why; its id is never used again. */
+  /** Deletes an instance with a tombstone that records the reason; its id is never used again. */
   async delete(instanceId: string, request: { readonly reason?: string } = {}): Promise<void> {
     await this.#run("delete", (context) => remove(context, instanceId, request.reason));
   }
 
-  /** Checks an instance's log, against a receipt kept elsewhere if there is one, and each approval in it. */
+  /** Checks an instance's log, against a receipt if one is given, and each approval in it. */
   audit(instanceId: string, receipt?: Receipt): Promise<RoutedAudit> {
     return this.#run("audit", ({ approvals }) => approvals.audit(parseSessionId(instanceId), receipt));
   }
 
   /**
-   * Commits of routed sessions as any process appends them, each checked and read. Begins with the call; ends without an
-   * error when the signal aborts. Throws `UNSUPPORTED` where the storage can't be watched. Commits of an instance that passed
-   * a gate on an approval that this host does not believe are left out, and told to `security` listeners.
+   * Yields commits of routed sessions as any process appends them, from the call on, each checked. Ends without an error
+   * when the signal aborts. Omits commits of an instance that passed a gate with an approval that this host does not
+   * accept; these are reported to `security` listeners.
+   * @throws {PhasegateError} `UNSUPPORTED` when the storage can't be watched.
    */
   watch(
     query: WatchQuery = {},
@@ -159,7 +180,7 @@ export class RoutedEngine {
           if (await this.#isBelieved(read)) return read;
         }
       } catch (error) {
-        throw this.#known("watch", error);
+        throw this.#toKnownError("watch", error);
       }
     });
   }
@@ -174,25 +195,25 @@ export class RoutedEngine {
     }
   }
 
-  /** Counts and durations of every operation since the engine was made; a decider's time is in them. */
+  /** Returns counts and durations of every operation since the engine was created, including the decider's time. */
   metrics(): Record<string, OperationMetrics> {
     return this.#metrics.report();
   }
 
-  /** Tells the host of a failure that happened around the engine, in a face of it. */
+  /** Reports a failure outside the engine, such as in a tool, to the listeners of `internalError`. */
   reportError(operation: string, error: unknown): void {
     this.#context.notifications.notify("internalError", { operation, error });
   }
 
-  /** Lets go of the storage. */
+  /** Closes the storage. */
   async close(): Promise<void> {
     await this.#context.options.storage.close?.();
   }
 
-  /** A bound on how many run at once, figures, and errors of one class. */
+  /** Runs an operation: limits how many run at once, records metrics, and maps foreign errors to `INTERNAL`. */
   async #run<T>(operation: string, work: (context: RoutedContext) => Promise<T>): Promise<T> {
     const limit = this.#context.options.limits.maxConcurrent;
-    if (this.#running >= limit) throw this.#known(operation, busy(this.#running, limit));
+    if (this.#running >= limit) throw this.#toKnownError(operation, busy(this.#running, limit));
     this.#running += 1;
     const begun = performance.now();
     let success = false;
@@ -201,14 +222,14 @@ export class RoutedEngine {
       success = true;
       return outcome;
     } catch (error) {
-      throw this.#known(operation, error);
+      throw this.#toKnownError(operation, error);
     } finally {
       this.#running -= 1;
       this.#metrics.record(operation, performance.now() - begun, success);
     }
   }
 
-  #known(operation: string, error: unknown) {
+  #toKnownError(operation: string, error: unknown) {
     const { notifications } = this.#context;
     if (!isPhasegateError(error)) {
       notifications.notify("internalError", { operation, error });
@@ -223,7 +244,10 @@ export class RoutedEngine {
   }
 }
 
-/** Makes an engine for routed workflows. */
+/**
+ * Creates an engine for routed workflows.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ */
 export function createRoutedEngine(options: RoutedEngineOptions): RoutedEngine {
   return new RoutedEngine(options);
 }

@@ -1,13 +1,13 @@
+/**
+ * Caches of routed sessions: the last entries of histories for the decider's question, and the pinned
+ * structures.
+ */
+
 import { tampered } from "../log/commit.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { RoutedCommit, RoutedKernel } from "./session.js";
 import type { RoutedStructure } from "./state/events.js";
 import { type RoutedEntry, RoutedHistory } from "./state/history.js";
-
-/** How many sessions' last entries are kept. */
-const KEPT = 256;
-/** A report, its decision, and as much again for what else may happen between two reports. */
-const COMMITS_PER_ENTRY = 4;
 
 interface Tail {
   readonly version: number;
@@ -15,19 +15,27 @@ interface Tail {
   readonly entries: readonly RoutedEntry[];
 }
 
-/** The last entries of sessions' histories, so that a decider's question doesn't read the log anew each time. */
+/** Limits for how many sessions the last entries are cached. */
+const KEPT = 256;
+/** A report, its decision, and as many other events between two reports. */
+const COMMITS_PER_ENTRY = 4;
+
+/**
+ * The last entries of sessions' histories, so that a decider's question does not read the whole log each
+ * time.
+ */
 export class Histories {
   readonly #kernel: RoutedKernel;
   readonly #shown: number;
   readonly #tails = new RecentMap<string, Tail>(KEPT);
 
-  /** `shown` is how many entries are asked for. */
+  /** `shown` is the number of entries to return. */
   constructor(kernel: RoutedKernel, shown: number) {
     this.#kernel = kernel;
     this.#shown = shown;
   }
 
-  /** Takes down a commit that this engine has made. */
+  /** Adds a commit that this engine has made. */
   add(commit: RoutedCommit): void {
     const { sessionId, version, hash } = commit;
     const tail = version === 1 ? { version: 0, hash: "", entries: [] } : this.#tails.get(sessionId);
@@ -35,7 +43,7 @@ export class Histories {
     this.#tails.set(sessionId, { version, hash, entries: this.#after(tail.entries, commit) });
   }
 
-  /** The last entries up to where a session stands, oldest first. */
+  /** Returns the last entries up to the session's current version, oldest first. */
   async recent({ sessionId, version }: Pick<RoutedCommit, "sessionId" | "version">): Promise<readonly RoutedEntry[]> {
     const known = this.#tails.get(sessionId);
     if (known?.version === version) return known.entries;
@@ -48,14 +56,14 @@ export class Histories {
     return tail.entries;
   }
 
-  /** Some commits before the end: more than the entries that are asked for can come from, as a rule. */
+  /** Reads some commits before the end: usually more than needed for the requested entries. */
   async #begin(sessionId: RoutedCommit["sessionId"], version: number): Promise<Tail> {
     const from = version - (this.#shown + 1) * COMMITS_PER_ENTRY;
     if (from < 1) return { version: 0, hash: "", entries: [] };
     return { version: from, hash: (await this.#kernel.at(sessionId, from)).hash, entries: [] };
   }
 
-  /** One more than is shown: the last one may be the report that is asked about. */
+  /** Keeps one more entry than is shown: the last one may be the report that is asked about. */
   #after(entries: readonly RoutedEntry[], commit: RoutedCommit): readonly RoutedEntry[] {
     const history = new RoutedHistory([...entries]);
     history.add(commit);
@@ -63,19 +71,22 @@ export class Histories {
   }
 }
 
-/** How many structures are kept in memory. */
-const WAYS_KEPT = 256;
+/** Limits how many structures are cached. */
+const STRUCTURES_KEPT = 256;
 
-/** What sessions were started on, out of their first commits: editing a workflow changes none of it. */
+/**
+ * The structures that sessions are bound to, from their first commits: editing a workflow changes none of
+ * them.
+ */
 export class PinnedWays {
   readonly #kernel: RoutedKernel;
-  readonly #known = new RecentMap<string, RoutedStructure>(WAYS_KEPT);
+  readonly #known = new RecentMap<string, RoutedStructure>(STRUCTURES_KEPT);
 
   constructor(kernel: RoutedKernel) {
     this.#kernel = kernel;
   }
 
-  /** The steps, ways and gates that a session is bound to. */
+  /** Returns the steps, transitions and gates that a session is bound to. */
   async structure({ sessionId }: Pick<RoutedCommit, "sessionId">): Promise<RoutedStructure> {
     const known = this.#known.get(sessionId);
     if (known !== undefined) return known;

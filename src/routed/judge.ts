@@ -1,3 +1,8 @@
+/**
+ * Takes a report's details to its step's gate, by the same rules as the evidence of a phase: rules first,
+ * verifiers only if nothing else is wrong.
+ */
+
 import { hashEvidence } from "../approval/message.js";
 import { checkGate } from "../gate/check-gate.js";
 import { compileRules } from "../gate/gate-rules.js";
@@ -11,25 +16,16 @@ import type { FieldGate } from "../workflow/structure.js";
 import type { RoutedContext } from "./options.js";
 import type { RoutedSession } from "./session.js";
 import { type PinnedStep, type RoutedStructure, stepOf } from "./state/events.js";
-/** What a step's gate says to a report. */
+
+/** The verdict of a step's gate on a report. */
 export interface Judged {
   readonly verdict: Verdict;
   readonly verification?: readonly Verification[];
-  /** What an approval of it is bound to. */
+  /** The hash that an approval is bound to. */
   readonly evidenceHash: string;
 }
 
-/** Whose step it is, as far as gates want to know. */
-interface Owner {
-  readonly sessionId: RoutedSession["sessionId"];
-  readonly version: number;
-  readonly head: { readonly workflow: string; readonly attempts: number; readonly baseline?: number | undefined };
-}
-
-/**
- * Takes a report's details to its step's gate, as the evidence of a phase is taken to the phase's: rules first, verifiers
- * only for what has nothing else wrong with it. Steps count as phases by their place, from 1.
- */
+/** Takes a report's details to its step's gate. Steps count as phases by their position, from 1. */
 export async function judgeReport(
   context: RoutedContext,
   session: RoutedSession,
@@ -53,7 +49,14 @@ export async function judgeReport(
   return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification, evidenceHash };
 }
 
-/** What the checks of a step begin with, where its gate has checks that begin with something. */
+/** The session of the step. */
+interface Owner {
+  readonly sessionId: RoutedSession["sessionId"];
+  readonly version: number;
+  readonly head: { readonly workflow: string; readonly attempts: number; readonly baseline?: number | undefined };
+}
+
+/** Takes the snapshots of a step, if its gate needs any. */
 export async function beginStep(
   context: RoutedContext,
   session: Owner,

@@ -1,17 +1,20 @@
+/** The notifications of a routed engine. They come at most once and after the commit; the log is the record. */
+
 import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
 import type { RoutedCommit } from "./session.js";
-/** Whose notification it is. */
+
+/** The instance of a notification. */
 export interface InstanceNotification {
   readonly instanceId: SessionId;
   readonly workflow: string;
-  /** When, in ISO 8601, UTC. */
+  /** The time of the event: ISO 8601, UTC. */
   readonly at: string;
 }
 
-/** What a routed engine tells its host as things happen, each with what it carries. */
+/** The notifications by name, with their payloads. */
 export interface RoutedNotificationMap {
   started: InstanceNotification & { readonly step?: string };
   reported: InstanceNotification & { readonly step: string; readonly status: string };
@@ -20,7 +23,7 @@ export interface RoutedNotificationMap {
     readonly attempt: number;
     readonly problems: readonly Problem[];
   };
-  /** Nothing is missing at a step's gate but a person's word: the moment to tell one. */
+  /** The evidence for a step's gate is complete and waits for a person's approval. */
   approvalRequested: InstanceNotification & {
     readonly step: string;
     readonly prompt: string;
@@ -35,24 +38,21 @@ export interface RoutedNotificationMap {
   completed: InstanceNotification;
   failed: InstanceNotification & { readonly code: string; readonly reason: string };
   deleted: InstanceNotification & { readonly reason?: string };
-  /** Somebody else's commit came first; the command was decided again. */
+  /** Another writer's commit came first; the command was decided again. */
   conflict: { readonly instanceId: SessionId; readonly version: number };
-  /** A refusal that touches security. */
+  /** A refusal with security relevance. */
   security: { readonly operation: string; readonly code: ErrorCode; readonly message: string };
   /**
-   * A failure of what the engine runs on, which no caller can mend: of the storage, the decider or the workflows' files, of a
-   * port of the host's or a listener, too many operations at once, or one that nobody expected.
+   * A failure that no caller can fix: of the storage, the decider, the workflows' files, a port or a listener of the
+   * host, too many operations at once, or an unexpected one.
    */
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
-/** The name of a notification. */
-export type RoutedNotificationName = keyof RoutedNotificationMap;
-
-/** What a routed engine tells its host. */
+/** Notifies a routed engine's host. */
 export class RoutedNotifications extends Notifier<RoutedNotificationMap> {}
 
-/** Tells of a commit. */
+/** Notifies the host of the events in a commit. */
 export function announceRouted(
   notifications: RoutedNotifications,
   { sessionId, at, head, events }: RoutedCommit,
@@ -107,3 +107,6 @@ export function announceRouted(
     }
   }
 }
+
+/** The name of a notification. */
+export type RoutedNotificationName = keyof RoutedNotificationMap;

@@ -1,3 +1,8 @@
+/**
+ * The options of a routed engine with their defaults, and what its operations share. Options that phased
+ * engines have too are checked in one place for both.
+ */
+
 import { PhasegateError } from "../errors.js";
 import { Kernel } from "../log/log.js";
 import {
@@ -17,17 +22,18 @@ import { announceRouted, type RoutedNotifications } from "./notifications.js";
 import type { RoutedCommit, RoutedKernel } from "./session.js";
 import type { RoutedHead } from "./state/events.js";
 import { routedMachine } from "./state/machine.js";
-/** How much a routed engine takes on; the rest is as for phased sessions. */
+
+/** The limits of a routed engine, in addition to those of phased engines. */
 export interface RoutedLimits extends EngineLimits {
-  /** Bytes of JSON that the context of an instance may have. Default 256 KiB. */
+  /** Bytes of JSON in an instance's context. Default 256 KiB. */
   readonly maxContextBytes: number;
-  /** Bytes of JSON that a report may have, its details included. Default 256 KiB. */
+  /** Bytes of JSON in a report, including its details. Default 256 KiB. */
   readonly maxReportBytes: number;
-  /** How long a decider may take for one question, in milliseconds. Default 120,000. */
+  /** The time for one question to the decider, in milliseconds. Default 120,000. */
   readonly deciderDeadlineMs: number;
 }
 
-/** The limits of a routed engine that is given none. */
+/** The default limits. */
 export const DEFAULT_ROUTED_LIMITS: RoutedLimits = {
   ...DEFAULT_LIMITS,
   maxContextBytes: 256 * 1024,
@@ -35,27 +41,27 @@ export const DEFAULT_ROUTED_LIMITS: RoutedLimits = {
   deciderDeadlineMs: 120_000,
 };
 
-/** What a routed engine is made of. */
+/** The options of a routed engine. */
 export interface RoutedEngineOptions
   extends Pick<
     EngineOptions,
     "storage" | "enforcement" | "verifiers" | "hashKey" | "approvers" | "allowUnsignedApprovals" | "clock"
   > {
-  /** Where workflows come from: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
+  /** Provides the workflows: `RoutedFolders`, or `routedWorkflows(...)` for those in code. */
   readonly workflows: RoutedSource;
-  /** Who picks the next step. */
+  /** Chooses the next step. */
   readonly decider: StepDecider;
   /** Limits that differ from {@link DEFAULT_ROUTED_LIMITS}. */
   readonly limits?: Partial<RoutedLimits>;
-  /** What work begins with: the first step of the list, the default, or the decider's choice. */
+  /** The first step: the first of the list, or the decider's choice. Default: `first`. */
   readonly firstStep?: "first" | "decider";
-  /** How many entries of the history a decider sees. Default 5. */
+  /** The number of history entries that a decider sees. Default 5. */
   readonly historyShown?: number;
-  /** Makes the ids of instances: lower-case letters, digits, `_` and `-`. A UUID if not given. */
+  /** Generates the ids of instances: lower-case letters, digits, `_` and `-`. Default: a UUID. */
   readonly newId?: () => string;
 }
 
-/** Options with every default filled in. */
+/** Options with all defaults filled in. */
 interface ResolvedRoutedOptions
   extends Pick<
     ResolvedOptions,
@@ -69,7 +75,19 @@ interface ResolvedRoutedOptions
   readonly newId: () => string;
 }
 
-/** Fills in the defaults; what phased sessions have too is checked in the one place for both. */
+/** Routed sessions have no phases with texts. */
+const NO_CONTENT: ResolvedOptions["content"] = {
+  list: async () => [],
+  definition: async () => undefined,
+  text: async () => {
+    throw new Error("a routed engine reads no phases");
+  },
+};
+
+/**
+ * Fills in the defaults.
+ * @throws {PhasegateError} `INVALID_INPUT` when a limit or an approver's key is invalid.
+ */
 export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRoutedOptions {
   const { workflows, decider, firstStep = "first", historyShown = 5, newId = () => crypto.randomUUID() } = options;
   const { limits = {}, ...rest } = options;
@@ -98,45 +116,21 @@ export function resolveRoutedOptions(options: RoutedEngineOptions): ResolvedRout
   };
 }
 
-function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof ResolvedOptions["limits"]> {
-  const limits = { maxContextBytes: 0, maxReportBytes: 0, deciderDeadlineMs: 0 };
-  for (const name of ["maxContextBytes", "maxReportBytes", "deciderDeadlineMs"] as const) {
-    const limit = given[name] ?? DEFAULT_ROUTED_LIMITS[name];
-    if (!(limit >= 1)) {
-      throw new PhasegateError("INVALID_INPUT", `limits.${name} is ${limit}: it must be 1 or more`, {
-        remedy: "Give a number of 1 or more; leave it out for the default.",
-        details: { field: `limits.${name}`, expected: "a number of 1 or more" },
-      });
-    }
-    limits[name] = limit;
-  }
-  return limits;
-}
-
-/** Routed sessions have no phases whose texts could be asked for. */
-const NO_CONTENT: ResolvedOptions["content"] = {
-  list: async () => [],
-  definition: async () => undefined,
-  text: async () => {
-    throw new Error("a routed engine reads no phases");
-  },
-};
-
-/** What the parts of a routed engine share. */
+/** What the operations of a routed engine share. */
 export interface RoutedContext {
   readonly options: ResolvedRoutedOptions;
   readonly kernel: RoutedKernel;
   readonly pinned: PinnedWays;
   readonly histories: Histories;
   readonly beginnings: VerifyContext["beginnings"];
-  /** Asked before anything is shown of an instance, or done in it, that lies behind a gate which asks a person. */
+  /** Asked before anything is shown or done behind a gate that requires an approval. */
   readonly approvals: RoutedApprovals;
   readonly notifications: RoutedNotifications;
-  /** Questions that are on their way, by session and pending report: who asks the same waits for one answer. */
+  /** Questions in progress, by session and pending report: concurrent callers wait for one answer. */
   readonly asking: Map<string, Promise<RoutedCommit>>;
 }
 
-/** Makes what the parts of an engine share. */
+/** Creates what the operations of an engine share. */
 export function createRoutedContext(options: ResolvedRoutedOptions, notifications: RoutedNotifications): RoutedContext {
   const { storage, clock, hashKey } = options;
   const kernel = new Kernel({
@@ -155,4 +149,19 @@ export function createRoutedContext(options: ResolvedRoutedOptions, notification
   const approvals = new RoutedApprovals(kernel, options.approvals);
   const beginnings = new Beginnings(kernel, ({ step }: RoutedHead) => step);
   return { options, kernel, pinned, histories, beginnings, approvals, notifications, asking: new Map() };
+}
+
+function resolveLimits(given: Partial<RoutedLimits>): Omit<RoutedLimits, keyof ResolvedOptions["limits"]> {
+  const limits = { maxContextBytes: 0, maxReportBytes: 0, deciderDeadlineMs: 0 };
+  for (const name of ["maxContextBytes", "maxReportBytes", "deciderDeadlineMs"] as const) {
+    const limit = given[name] ?? DEFAULT_ROUTED_LIMITS[name];
+    if (!(limit >= 1)) {
+      throw new PhasegateError("INVALID_INPUT", `limits.${name} is ${limit}: it must be 1 or more`, {
+        remedy: "Give a number of 1 or more; leave it out for the default.",
+        details: { field: `limits.${name}`, expected: "a number of 1 or more" },
+      });
+    }
+    limits[name] = limit;
+  }
+  return limits;
 }

@@ -1,3 +1,9 @@
+/**
+ * Has the pending report of a session decided. The decider is asked once at a time per report; concurrent
+ * calls wait for its answer. A failure of the decider or of the workflow's texts is recorded before it is
+ * thrown.
+ */
+
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import { singleLine } from "../workflow/report.js";
 import { FINISH, matchName, type RoutedDefinition, type RoutedStep } from "../workflow/routed-definition.js";
@@ -9,17 +15,7 @@ import type { RoutedCommit, RoutedSession } from "./session.js";
 import { allowedNext, type PendingDecision, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
 import type { RoutedEntry } from "./state/history.js";
 
-/** What an instance fails by. A storage that can't be read is no fault of the instance: the next call goes on. */
-const RECORDED: ReadonlySet<ErrorCode> = new Set(["DECIDER_FAILED", "DEFINITION_UNAVAILABLE", "TOO_LARGE"]);
-
-/** Somebody else has answered the question meanwhile. */
-class AnsweredError extends Error {}
-
-/**
- * Has the pending report of a session decided, and writes the decision: the commit that answers it, whoever made it.
- * Calls that come while a question is on its way wait for its answer. A failure of the decider's, or of the workflow's
- * files, is written before it is thrown.
- */
+/** Has the pending report decided; returns the commit that answers it, whoever made it. */
 export function settle(
   context: RoutedContext,
   session: RoutedSession,
@@ -32,6 +28,52 @@ export function settle(
   context.asking.set(key, answer);
   return answer;
 }
+
+/**
+ * Returns the commit that answers the report of a version, whoever made it, also if a client that came back
+ * replaced that report. The newest one if nothing is decided yet.
+ */
+export async function answerAfter(
+  { kernel }: RoutedContext,
+  sessionId: RoutedCommit["sessionId"],
+  version: number,
+): Promise<RoutedCommit> {
+  let last = await kernel.at(sessionId, version);
+  if (last.head.pending === undefined) return last;
+  for await (const commit of kernel.log(sessionId, { version, hash: last.hash })) {
+    last = commit;
+    if (commit.head.pending === undefined) break;
+  }
+  return last;
+}
+
+/** Returns the current texts of a workflow. Throws `DEFINITION_UNAVAILABLE` if they can't be read. */
+export async function loadTexts(
+  { options, notifications }: RoutedContext,
+  workflow: string,
+): Promise<RoutedDefinition> {
+  try {
+    const definition = await options.workflows.definition(workflow);
+    if (definition !== undefined) return definition;
+  } catch (error) {
+    if (isPhasegateError(error)) throw unavailable(workflow, error.message, error);
+    // A foreign error may contain paths: only the host gets it.
+    notifications.notify("internalError", { operation: "definition", error });
+    throw unavailable(workflow, "its texts can't be read", error);
+  }
+  throw unavailable(workflow, "there is no such workflow any more");
+}
+
+/** The instruction at the end. */
+const COMPLETE = "Workflow complete.";
+
+/** Returns a step's instructions. Throws `DEFINITION_UNAVAILABLE` if the step is gone. */
+export function instructionsOf(definition: RoutedDefinition, name: string): string {
+  return name === FINISH ? COMPLETE : requireStep(definition, name).instructions;
+}
+
+/** The errors that fail an instance. An unreadable storage is not among them: the next call continues. */
+const RECORDED: ReadonlySet<ErrorCode> = new Set(["DECIDER_FAILED", "DEFINITION_UNAVAILABLE", "TOO_LARGE"]);
 
 async function decide(context: RoutedContext, session: RoutedSession, pending: PendingDecision): Promise<RoutedCommit> {
   const { sessionId } = session;
@@ -49,7 +91,7 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     throw await recordFailure(context, session, pending, error, Math.round(performance.now() - begun));
   }
   const { next, status, contextUpdates, reasoning, usage, milliseconds, notes } = decided;
-  // Who comes back to the step that the work is at does not enter it.
+  // Coming back to the current step does not enter it again.
   const stays = pending.operation === "resume" && next === session.head.step;
   const counted = !stays && next !== FINISH && stepOf(structure, next)?.maxVisits !== undefined;
   const command = {
@@ -75,7 +117,7 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     return { command: { ...command, ...begun }, payloads };
   };
   try {
-    // The question was read or written by this engine: whether it still stands, the append tells.
+    // This engine read or wrote the question itself: the append detects if it is outdated.
     return await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
   } catch (error) {
     if (error instanceof AnsweredError) return answerAfter(context, sessionId, pending.version);
@@ -83,47 +125,12 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
   }
 }
 
-/**
- * The commit that answers the report of a version, by whoever it was: also where a client that came back put its own word
- * in that report's place. The newest one where nothing is decided yet.
- */
-export async function answerAfter(
-  { kernel }: RoutedContext,
-  sessionId: RoutedCommit["sessionId"],
-  version: number,
-): Promise<RoutedCommit> {
-  let last = await kernel.at(sessionId, version);
-  if (last.head.pending === undefined) return last;
-  for await (const commit of kernel.log(sessionId, { version, hash: last.hash })) {
-    last = commit;
-    if (commit.head.pending === undefined) break;
-  }
-  return last;
-}
-
-function requirePending(head: RoutedHead | undefined, pending: PendingDecision): void {
-  if (head?.status === "RUNNING" && head.pending?.version === pending.version) return;
-  throw new AnsweredError();
-}
-
-async function recordFailure(
-  { kernel }: RoutedContext,
-  { sessionId }: RoutedSession,
-  pending: PendingDecision,
-  error: AnyPhasegateError,
-  milliseconds: number,
-): Promise<AnyPhasegateError> {
-  const { code, message } = error;
-  try {
-    await kernel.execute(sessionId, (current) => {
-      requirePending(current?.head, pending);
-      return { command: { type: "fail", pending: pending.version, code, reason: message, milliseconds } };
-    });
-  } catch (failure) {
-    // Somebody else had an answer: the failure is nobody's any more but this caller's.
-    if (!(failure instanceof AnsweredError)) throw failure;
-  }
-  return error;
+function unavailable(workflow: string, why: string, cause?: unknown): PhasegateError<"DEFINITION_UNAVAILABLE"> {
+  return new PhasegateError("DEFINITION_UNAVAILABLE", `the workflow ${workflow} could not be loaded: ${why}`, {
+    remedy: "Have the workflow's files mended, then retry.",
+    details: { workflowType: workflow },
+    cause,
+  });
 }
 
 async function requestFor(
@@ -141,7 +148,7 @@ async function requestFor(
   const names = workflow.steps.map(({ name }) => name);
   const existing = new Set([...names, FINISH]);
   const following = allowedNext(structure, head.step, head.visits);
-  // A client that comes back may find that its step is not done: to stay there is no way that `next` could shut.
+  // A client that comes back may stay on its step, whatever `next` allows.
   const here = pending.operation === "resume" && head.step !== undefined ? [head.step] : [];
   const allowed = [...new Set([...following, ...here])].filter((name) => existing.has(name));
   if (allowed.length === 0) throw nowhere(head);
@@ -159,13 +166,37 @@ async function requestFor(
   };
 }
 
-/** Returns the step that a client means, by its name in the definition; the client's own word where it means none. */
+function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
+  return new PhasegateError("DECIDER_FAILED", `nothing may follow ${step ?? "the start"} any more`, {
+    remedy: "Every step that may follow has been entered as often as it may be: start a new instance.",
+    details: { reason: "unavailable", retryable: false },
+  });
+}
+
+/**
+ * Returns the step that a client means, by its name in the definition; the client's own text if there is
+ * none.
+ */
 function assumedStepOf(assumed: string, names: readonly string[]): string {
   const line = singleLine(assumed);
   return matchName(line, names) ?? line;
 }
 
-/** Where so much has happened since the report that it isn't among the last entries. */
+function asHistory({ timestamp, stepName, report, outcomeStatus, determinedNextStep }: RoutedEntry) {
+  return {
+    timestamp,
+    stepName,
+    outcomeStatus,
+    ...(report === undefined ? {} : { report }),
+    ...(determinedNextStep === undefined ? {} : { determinedNextStep }),
+  };
+}
+
+function reportOf(entry: Pick<RoutedEntry, "report"> | undefined): { report?: StepReport } {
+  return entry?.report === undefined ? {} : { report: entry.report };
+}
+
+/** Reads an entry that is no longer among the last ones. */
 async function entryOf(
   { kernel }: RoutedContext,
   { sessionId }: RoutedSession,
@@ -179,62 +210,36 @@ async function entryOf(
   return { report };
 }
 
-function reportOf(entry: Pick<RoutedEntry, "report"> | undefined): { report?: StepReport } {
-  return entry?.report === undefined ? {} : { report: entry.report };
-}
-
-function asHistory({ timestamp, stepName, report, outcomeStatus, determinedNextStep }: RoutedEntry) {
-  return {
-    timestamp,
-    stepName,
-    outcomeStatus,
-    ...(report === undefined ? {} : { report }),
-    ...(determinedNextStep === undefined ? {} : { determinedNextStep }),
-  };
-}
-
-function nowhere({ step }: RoutedHead): PhasegateError<"DECIDER_FAILED"> {
-  return new PhasegateError("DECIDER_FAILED", `nothing may follow ${step ?? "the start"} any more`, {
-    remedy: "Every step that may follow has been entered as often as it may be: start a new instance.",
-    details: { reason: "unavailable", retryable: false },
-  });
-}
-
-/** The texts of a workflow as they are now. Throws `DEFINITION_UNAVAILABLE` where they can't be had. */
-export async function loadTexts(
-  { options, notifications }: RoutedContext,
-  workflow: string,
-): Promise<RoutedDefinition> {
+async function recordFailure(
+  { kernel }: RoutedContext,
+  { sessionId }: RoutedSession,
+  pending: PendingDecision,
+  error: AnyPhasegateError,
+  milliseconds: number,
+): Promise<AnyPhasegateError> {
+  const { code, message } = error;
   try {
-    const definition = await options.workflows.definition(workflow);
-    if (definition !== undefined) return definition;
-  } catch (error) {
-    if (isPhasegateError(error)) throw unavailable(workflow, error.message, error);
-    // What a source of the host's throws may name paths: only the host is told.
-    notifications.notify("internalError", { operation: "definition", error });
-    throw unavailable(workflow, "its texts can't be read", error);
+    await kernel.execute(sessionId, (current) => {
+      requirePending(current?.head, pending);
+      return { command: { type: "fail", pending: pending.version, code, reason: message, milliseconds } };
+    });
+  } catch (failure) {
+    // Another writer got an answer, so the failure concerns only this caller.
+    if (!(failure instanceof AnsweredError)) throw failure;
   }
-  throw unavailable(workflow, "there is no such workflow any more");
+  return error;
 }
 
-/** What a client is told at the end. */
-const COMPLETE = "Workflow complete.";
-
-/** What a client is told to do. Throws `DEFINITION_UNAVAILABLE` where the step has gone. */
-export function instructionsOf(definition: RoutedDefinition, name: string): string {
-  return name === FINISH ? COMPLETE : requireStep(definition, name).instructions;
+function requirePending(head: RoutedHead | undefined, pending: PendingDecision): void {
+  if (head?.status === "RUNNING" && head.pending?.version === pending.version) return;
+  throw new AnsweredError();
 }
+
+/** Another writer has answered the question meanwhile. */
+class AnsweredError extends Error {}
 
 function requireStep({ name: workflow, steps }: RoutedDefinition, name: string): RoutedStep {
   const step = steps.find((one) => one.name === name);
   if (step !== undefined) return step;
   throw unavailable(workflow, `it has no step ${name} any more`);
-}
-
-function unavailable(workflow: string, why: string, cause?: unknown): PhasegateError<"DEFINITION_UNAVAILABLE"> {
-  return new PhasegateError("DEFINITION_UNAVAILABLE", `the workflow ${workflow} could not be loaded: ${why}`, {
-    remedy: "Have the workflow's files mended, then retry.",
-    details: { workflowType: workflow },
-    cause,
-  });
 }

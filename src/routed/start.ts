@@ -1,3 +1,8 @@
+/**
+ * Starts instances of routed workflows. Everything that can fail is done before anything is written, except
+ * the decider's choice of the first step.
+ */
+
 import { PhasegateError } from "../errors.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { requireVerifiers } from "../phased/verify/verify-context.js";
@@ -12,7 +17,8 @@ import { answerAfter, settle } from "./settle.js";
 import { type RoutedStructure, structureOf } from "./state/events.js";
 import type { RoutedResult, StartRoutedRequest } from "./types.js";
 import { resultOf } from "./views.js";
-/** Starts an instance. Everything that can fail is done before anything is written, but the decider's choice. */
+
+/** Starts an instance. */
 export async function startRouted(context: RoutedContext, request: StartRoutedRequest): Promise<RoutedResult> {
   const { options, kernel } = context;
   const { workflow, idempotencyKey } = request;
@@ -38,15 +44,6 @@ export async function startRouted(context: RoutedContext, request: StartRoutedRe
   return resultOf(context, await decidedFirst(context, started), started.replayed);
 }
 
-/** The first step may be the decider's to choose; a repeated start finds what was chosen, or asks again. */
-async function decidedFirst(context: RoutedContext, started: RoutedCommit & { readonly replayed: boolean }) {
-  if (started.head.pending === undefined) return started;
-  const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
-  const { pending, status } = answered.head;
-  if (status !== "RUNNING" || pending === undefined) return answered;
-  return settle(context, answered, pending);
-}
-
 async function requireDefinition({ options }: RoutedContext, name: string): Promise<RoutedDefinition> {
   const definition = typeof name === "string" ? await options.workflows.definition(name) : undefined;
   if (definition !== undefined) return definition;
@@ -58,18 +55,18 @@ async function requireDefinition({ options }: RoutedContext, name: string): Prom
   });
 }
 
-/** A step that this host can't check would hold an instance for ever. */
+/** Refuses a workflow with a gate that this host can't check: an instance would be stuck there. */
 async function requireGates({ name, steps }: RoutedStructure, { options }: RoutedContext): Promise<void> {
   const phases = steps.flatMap(({ gate }, index) => (gate === undefined ? [] : [{ number: index + 1, gate }]));
   await requireVerifiers({ type: name, phases }, options.verifiers);
 }
 
-/** A key stands for the id, so that a caller that never learnt it finds the same instance. */
+/** The key replaces the id, so that a caller that never received it finds the same instance. */
 function keyedId({ id }: KeyedRequest): SessionId {
   return parseSessionId(`k${id}`);
 }
 
-/** A repeated start is no new session, so it is let through. */
+/** A repeated start is not a new session, so it is always allowed. */
 async function checkLimit({ options, kernel }: RoutedContext, id: SessionId, keyed: KeyedRequest | undefined) {
   const limit = options.limits.maxActiveSessions;
   if (limit === Number.POSITIVE_INFINITY || (await options.storage.countActive(limit)) < limit) return;
@@ -78,4 +75,16 @@ async function checkLimit({ options, kernel }: RoutedContext, id: SessionId, key
     remedy: "Finish, suspend or delete one first.",
     details: { limit },
   });
+}
+
+/**
+ * Has the decider choose the first step, if the host wants that; a repeated start returns its choice, or
+ * asks again.
+ */
+async function decidedFirst(context: RoutedContext, started: RoutedCommit & { readonly replayed: boolean }) {
+  if (started.head.pending === undefined) return started;
+  const answered = started.replayed ? await answerAfter(context, started.sessionId, started.version) : started;
+  const { pending, status } = answered.head;
+  if (status !== "RUNNING" || pending === undefined) return answered;
+  return settle(context, answered, pending);
 }

@@ -1,3 +1,5 @@
+/** The requests and results of routed engines. */
+
 import type { ApprovalQuestion } from "../approval/message.js";
 import type { ErrorDetails } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
@@ -7,27 +9,30 @@ import type { SessionId } from "../workflow/names.js";
 import type { FieldGate } from "../workflow/structure.js";
 import type { RoutedStatus, StepReport } from "./decision/request.js";
 import type { RoutedOperation } from "./state/transition.js";
-/** Something that may be repeated: the same key gives the first answer. */
+
+/** A call that may be repeated. */
 export interface RoutedKeyed {
+  /** A repeated call with the same key gets the first answer. */
   readonly idempotencyKey?: string;
 }
 
-/** A new instance of a routed workflow. */
+/** Starts an instance of a routed workflow. */
 export interface StartRoutedRequest extends RoutedKeyed {
+  /** The name of the workflow. */
   readonly workflow: string;
-  /** What the context begins with. */
+  /** The initial context. Default: empty. */
   readonly context?: Readonly<Record<string, unknown>>;
 }
 
-/** A client's word on the step that it was on. */
+/** A client's report on its step. */
 export interface AdvanceRequest extends RoutedKeyed {
-  /** `status` must be there; `step_id`, where it is, must name the current step; all other keys are kept. */
+  /** `status` is required; `step_id`, if present, must name the current step; all other keys are stored. */
   readonly report: StepReport;
   /** Merged into the context before the decider is asked. */
   readonly contextUpdates?: Readonly<Record<string, unknown>>;
 }
 
-/** The word of a client that comes back. */
+/** A report of a client that comes back. */
 export interface ResumeRequest extends AdvanceRequest {
   /** The step that the client thinks it is on, or has just done. */
   readonly assumedStep: string;
@@ -37,64 +42,73 @@ export interface ResumeRequest extends AdvanceRequest {
 export interface StepView {
   /** `FINISH` once the work is done. */
   readonly name: string;
+  /** What to do in this step. */
   readonly instructions: string;
-  /** What the report's `details` must show before anybody is asked what comes next. */
+  /** What the report's `details` must contain before the next step is decided. */
   readonly gate?: FieldGate;
 }
 
-/** What a gate says to a report, where it isn't enough yet. */
+/** A gate's answer to an insufficient report. */
 export interface GateRefusal {
+  /** The number of this attempt. */
   readonly attempt: number;
+  /** The failures in a row after which the instance fails. */
   readonly maxAttempts: number;
   readonly problems: readonly Problem[];
+  /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
 }
 
-/** What a person is waited for: what `signApproval` signs, steps counting as phases by their place, from 1. */
+/**
+ * An approval that an instance waits for: the input of `signApproval`. Steps count as phases by their
+ * position, from 1.
+ */
 export interface RoutedQuestion extends ApprovalQuestion {
+  /** The step's name. */
   readonly step: string;
+  /** The question to the person. */
   readonly prompt: string;
-  /** Who may answer, by the names that the host knows them by; any approver if not given. */
+  /** The names of those who may answer, as the host knows them; any approver if missing. */
   readonly approvers?: readonly string[];
-  /** What is to be approved: the details of the report. */
+  /** The details of the report, to be approved. */
   readonly evidence: JsonObject;
-  /** What the gate's verifiers have found. */
+  /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
   readonly attempt: number;
-  /** Whether this engine would take an answer that nobody has signed. */
+  /** True if this engine accepts an unsigned answer. */
   readonly unsignedAllowed: boolean;
   /** ISO 8601, UTC. */
   readonly askedAt: string;
 }
 
-/** A step's gate that passed on a person's yes, and whether this host believes that it was one. */
+/** A step's gate that passed with an approval, and whether this host accepts it. */
 export interface RoutedPass {
   readonly step: string;
-  /** The version of the commit that the yes stands in; of the decision, where the log has none. */
+  /** The version of the commit with the approval; of the decision, if the log has no approval. */
   readonly version: number;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Whose yes it was; missing where the log has none. */
+  /** The name of the approver; missing if the log has no approval. */
   readonly by?: string;
-  /** Whether the log says that it was signed. */
+  /** True if the log says that it was signed. */
   readonly authenticated: boolean;
-  /** Why this host does not believe it; missing where it does. */
+  /** Why this host does not accept it; missing if it does. */
   readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
 }
 
-/** A step that was left, or is about to be, on an approval that this host does not believe. */
+/** A step that was left, or is about to be, with an approval that this host does not accept. */
 export interface UnapprovedStep extends RoutedPass {
-  /** Why it is not believed. */
+  /** Why it is not accepted. */
   readonly distrust: NonNullable<RoutedPass["distrust"]>;
 }
 
-/** Where an instance stands. */
+/** The state of an instance. */
 export interface RoutedView {
   readonly instanceId: SessionId;
   readonly workflow: string;
   readonly revision: string;
   readonly status: RoutedStatus;
-  /** Missing until the decider has picked the first one. */
+  /** Missing until the decider has chosen the first one. */
   readonly currentStep?: string;
   readonly context: JsonObject;
   readonly version: number;
@@ -103,29 +117,32 @@ export interface RoutedView {
   readonly completedAt?: string;
   /** Why it waits or has failed. */
   readonly reason?: string;
-  /** A report that no decider has answered yet: the next call goes on with it. */
+  /** An undecided report: the next call continues with it. */
   readonly pending?: { readonly operation: "start" | "advance" | "resume" };
-  /** A person is waited for. */
+  /** The approval that the instance waits for, if it does. */
   readonly awaiting?: RoutedQuestion;
   /**
-   * The step that the log has as passed on an approval that this host does not believe. All else here is the instance
-   * before that: what comes after it in the log does not count. Missing at hosts that know no approvers.
+   * The step that the log shows as passed with an approval that this host does not accept. Everything else
+   * here is the instance before that: what follows it in the log does not count. Missing at hosts without
+   * approvers.
    */
   readonly unapproved?: UnapprovedStep;
-  /** What may be called now. */
+  /** The operations that are possible now. */
   readonly allowed: readonly RoutedOperation[];
-  /** An earlier call with the same key had suspended or cancelled it: this is where it is now. */
+  /** True if an earlier call with the same key suspended or cancelled it; this is its current state. */
   readonly replayed?: boolean;
 }
 
-/** What a call that moves an instance answers. */
+/** The result of a call that moves an instance. */
 export interface RoutedResult extends RoutedView {
+  /** The step to do next. */
   readonly nextStep: StepView;
-  /** Whether an earlier call with the same key did it: all else is that call's answer. */
+  /** True if an earlier call with the same key did it: everything else is that call's answer. */
   readonly replayed: boolean;
-  /** Of a replayed answer: where the instance is, if it has gone on since. */
+  /** For a replayed answer: the current state, if the instance has moved on since. */
   readonly now?: RoutedView & { readonly nextStep: StepView };
-  /** The report was not enough for the step's gate: mend what it names, and report again. */
+  /** The report did not pass the step's gate: fix the problems and report again. */
   readonly gate?: GateRefusal;
+  /** The decider's reasons, if it gave any. */
   readonly reasoning?: string;
 }

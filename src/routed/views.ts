@@ -1,3 +1,5 @@
+/** What an instance shows: its state, the next step, and what it asks a person. */
+
 import { FINISH } from "../workflow/routed-definition.js";
 import { questionIn } from "./approval-guard.js";
 import { believed, isStillThere, requireInstance } from "./believed.js";
@@ -8,13 +10,56 @@ import { instructionsOf, loadTexts } from "./settle.js";
 import { type RoutedHead, stepOf } from "./state/events.js";
 import { allowedOperations, type RoutedOperation } from "./state/transition.js";
 import type { RoutedQuestion, RoutedResult, RoutedView, StepView } from "./types.js";
-/** Where an instance stands, as far as this host believes its log. */
+
+/** Returns the state of an instance, up to the first approval that this host does not accept. */
 export async function viewInstance(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
   const found = await believed(context, session);
   if (found.unapproved === undefined) return viewBelieved(context, session);
   const { awaiting: _, ...view } = await viewBelieved(context, found.session);
   const allowed: RoutedOperation[] = isStillThere(found.unapproved, session) ? ["resume", "delete"] : ["delete"];
   return { ...view, allowed, unapproved: found.unapproved };
+}
+
+/** Returns the result of a call that moves an instance. */
+export async function resultOf(
+  context: RoutedContext,
+  session: RoutedSession,
+  replayed: boolean,
+): Promise<RoutedResult> {
+  const answer = { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
+  if (!replayed) return answer;
+  const latest = await requireInstance(context, session.sessionId);
+  if (latest.version === session.version) return answer;
+  return {
+    ...answer,
+    now: { ...(await viewInstance(context, latest)), nextStep: await stepView(context, latest) },
+  };
+}
+
+/** Returns the current step with its instructions. Throws `DEFINITION_UNAVAILABLE`. */
+export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
+  const { session } = await believed(context, at);
+  const { step = "", workflow } = session.head;
+  // The end is the same in every workflow, also in one that no longer exists.
+  if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
+  if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
+  const instructions = instructionsOf(await loadTexts(context, workflow), step);
+  const gate = stepOf(await context.pinned.structure(session), step)?.gate;
+  return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
+}
+
+/** Returns what an instance asks a person; undefined if it waits for none. */
+export async function questionOf(
+  { kernel, pinned, options }: RoutedContext,
+  session: RoutedSession,
+): Promise<RoutedQuestion | undefined> {
+  const { sessionId, head } = session;
+  const { awaiting } = head.pending ?? {};
+  if (awaiting === undefined || head.status !== "RUNNING") return undefined;
+  const { steps } = await pinned.structure(session);
+  const phase = steps.findIndex(({ name }) => name === head.step) + 1;
+  const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
+  return asked && { ...asked, unsignedAllowed: options.approvals.unsigned };
 }
 
 async function viewBelieved(context: RoutedContext, session: RoutedSession): Promise<RoutedView> {
@@ -37,48 +82,6 @@ async function viewBelieved(context: RoutedContext, session: RoutedSession): Pro
     ...(awaiting === undefined ? {} : { awaiting }),
     allowed: allowedOperations(head),
   };
-}
-
-/** What a call that moves an instance answers: where it stands, and what the client is to do. */
-export async function resultOf(
-  context: RoutedContext,
-  session: RoutedSession,
-  replayed: boolean,
-): Promise<RoutedResult> {
-  const answer = { ...(await viewInstance(context, session)), nextStep: await stepView(context, session), replayed };
-  if (!replayed) return answer;
-  const latest = await requireInstance(context, session.sessionId);
-  if (latest.version === session.version) return answer;
-  return {
-    ...answer,
-    now: { ...(await viewInstance(context, latest)), nextStep: await stepView(context, latest) },
-  };
-}
-
-/** What a client is to do where an instance stands. Throws `DEFINITION_UNAVAILABLE`. */
-export async function stepView(context: RoutedContext, at: RoutedSession): Promise<StepView> {
-  const { session } = await believed(context, at);
-  const { step = "", workflow } = session.head;
-  // The end is the same in every workflow, also in one that has been taken away since.
-  if (step === FINISH) return { name: FINISH, instructions: "Workflow complete." };
-  if (step === "") return { name: step, instructions: "The first step is not decided yet: call resume." };
-  const instructions = instructionsOf(await loadTexts(context, workflow), step);
-  const gate = stepOf(await context.pinned.structure(session), step)?.gate;
-  return { name: step, instructions, ...(gate === undefined ? {} : { gate }) };
-}
-
-/** What a person is asked in an instance; undefined while nobody is waited for. */
-export async function questionOf(
-  { kernel, pinned, options }: RoutedContext,
-  session: RoutedSession,
-): Promise<RoutedQuestion | undefined> {
-  const { sessionId, head } = session;
-  const { awaiting } = head.pending ?? {};
-  if (awaiting === undefined || head.status !== "RUNNING") return undefined;
-  const { steps } = await pinned.structure(session);
-  const phase = steps.findIndex(({ name }) => name === head.step) + 1;
-  const asked = questionIn(await kernel.at(sessionId, awaiting.version), phase);
-  return asked && { ...asked, unsignedAllowed: options.approvals.unsigned };
 }
 
 function statusOf({ status }: RoutedHead): RoutedStatus {

@@ -1,8 +1,10 @@
-/** A map that forgets what was not used for longest, once it is full. */
+/** A map of limited size, for what engines and storages cache per session. */
+
+/** A map that forgets the least recently used entry once it is full. */
 export class RecentMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #max: number;
-  /** The key that was used last: nothing moves when it is used again. */
+  /** The key that was used last. Using it again moves nothing. */
   #newest: K | undefined;
 
   constructor(max: number) {

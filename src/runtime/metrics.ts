@@ -1,16 +1,18 @@
-/** What one operation has cost since the engine was made; times in milliseconds. */
+/** Counts and times an engine's operations in bounded memory: percentiles are of the last 512 calls only. */
+
+/** The statistics of one operation since the engine was created; times in milliseconds. */
 export interface OperationMetrics {
+  /** How many calls have ended. */
   readonly count: number;
   /** Calls that threw, and submissions that a gate refused. */
   readonly errors: number;
+  /** The mean duration of all calls. */
   readonly mean: number;
-  /** Median and 95th percentile of the last 512 calls. */
+  /** The median of the last 512 calls. */
   readonly p50: number;
+  /** The 95th percentile of the last 512 calls. */
   readonly p95: number;
 }
-
-/** How many durations an operation keeps. */
-const SAMPLES = 512;
 
 interface Series {
   count: number;
@@ -18,6 +20,9 @@ interface Series {
   total: number;
   readonly recent: Float64Array;
 }
+
+/** How many durations are kept for each operation. */
+const SAMPLES = 512;
 
 /** Counts operations in bounded memory. */
 export class Metrics {
@@ -36,7 +41,7 @@ export class Metrics {
     if (!succeeded) series.errors += 1;
   }
 
-  /** The figures of every operation that was called. */
+  /** Returns the statistics of every operation that was called. */
   report(): Record<string, OperationMetrics> {
     return Object.fromEntries([...this.#series].map(([operation, series]) => [operation, figures(series)]));
   }
@@ -47,7 +52,7 @@ function figures({ count, errors, total, recent }: Series): OperationMetrics {
   return { count, errors, mean: total / count, p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
 }
 
-/** The nearest-rank quantile of sorted samples. */
+/** Returns the nearest-rank quantile of sorted samples. */
 function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }

@@ -1,22 +1,25 @@
+/**
+ * Notifications to a host's listeners. They come at most once and after the commit; the log is the record.
+ * A listener that fails stops neither the others nor the call.
+ */
+
 import { EventEmitter } from "eventemitter3";
-/** A listener; what it throws, or rejects with, stops neither the others nor the call. */
+
+/** A listener. If it throws or rejects, neither the other listeners nor the call are affected. */
 export type Listener<P> = (payload: P) => unknown;
 
-/** What a listener or a port has failed with. */
+/** The notification about a listener or port that failed. */
 interface Failures {
   internalError: { readonly operation: string; readonly error: unknown };
 }
 
-/**
- * Notifications on eventemitter3, with each listener on its own. They come at most once and after
- * the commit: the log is the record, these are the news of it.
- */
+/** Sends notifications to listeners, each isolated from the others. */
 export class Notifier<Names extends Failures> {
   readonly #emitter = new EventEmitter<string>();
 
-  /** Listens; the function that comes back stops it. */
+  /** Adds a listener; returns a function that removes it. */
   on<N extends keyof Names & string>(name: N, listener: Listener<Names[N]>): () => void {
-    // One of its own for each call: who listens twice hears twice, and stops each by itself.
+    // A new function for each call: a listener added twice is called twice, and each is removed separately.
     const own: Listener<Names[N]> = (payload) => listener(payload);
     this.#emitter.on(name, own);
     return () => {
@@ -24,7 +27,7 @@ export class Notifier<Names extends Failures> {
     };
   }
 
-  /** Tells all listeners. */
+  /** Calls all listeners of a notification. */
   notify<N extends keyof Names & string>(name: N, payload: Names[N]): void {
     if (this.#emitter.listenerCount(name) === 0) return;
     for (const listener of this.#emitter.listeners(name)) this.#call(name, () => listener(payload));
@@ -39,7 +42,7 @@ export class Notifier<Names extends Failures> {
     }
   }
 
-  /** A listener of `internalError` that fails itself has nobody left to tell. */
+  /** Does nothing if a listener of `internalError` itself failed: there is no one left to notify. */
   #failed(name: string, error: unknown): void {
     if (name !== "internalError") this.notify("internalError", { operation: `listener of ${name}`, error });
   }

@@ -1,3 +1,8 @@
+/**
+ * What the handlers of a tool share: the engine, the host's options for a call, and the budget of an
+ * answer.
+ */
+
 import type { ApprovalSignature } from "../approval/message.js";
 import type { ApprovalRequest } from "../phased/approval/awaited.js";
 import type { Engine } from "../phased/engine.js";
@@ -5,14 +10,15 @@ import type { Metrics } from "../runtime/metrics.js";
 import { LEAST_PAGE, pageText, surelyFits } from "./paging.js";
 import type { Action } from "./phased/actions.js";
 import { compact, type WireObject } from "./wire-object.js";
-/** An answer: `status`, `action`, and what the action gives. */
+
+/** An answer: `status`, `action`, and the action's own fields. */
 export type WorkflowResponse = {
   readonly status: "success" | "error";
   readonly action: string;
   readonly [key: string]: unknown;
 };
 
-/** What a person has answered at a gate that asks one. */
+/** A person's answer at a gate that requires an approval. */
 export interface PersonsAnswer {
   readonly decision: "approve" | "deny";
   /** The name to record; of an approver, where it is signed. */
@@ -21,11 +27,11 @@ export interface PersonsAnswer {
   readonly signature?: ApprovalSignature;
 }
 
-/** What a host gives a call beside the agent's input. */
+/** What a host adds to a call. */
 export interface DispatchOptions {
   /**
-   * Asks the person who is there, if one is, while the call is under way; undefined if there is no answer.
-   * The engine judges the answer as any other: unsigned it only counts where the host allows that.
+   * Asks a person during the call, if one is present; returns undefined if there is no answer. The engine checks the
+   * answer like any other: unsigned, it counts only if the host allows that.
    */
   readonly askPerson?: (request: ApprovalRequest) => Promise<PersonsAnswer | undefined>;
 }
@@ -44,7 +50,7 @@ export interface ToolContext extends DispatchOptions {
 }
 
 /**
- * Puts a text into one of an answer's objects, as much as fits; `nextPage` is the call that shows the
+ * Adds as much of a text to one of an answer's objects as fits; `nextPage` is the call that returns the
  * rest, without its cursor.
  */
 export function withText(
@@ -59,7 +65,7 @@ export function withText(
   const whole = { ...answer, [key]: { ...(typeof object === "object" ? object : {}), content: text } };
   if (cursor === undefined && surelyFits(whole, context.room)) return whole;
   const room = context.room - JSON.stringify(answer).length - 40;
-  // With no room beside the rest, the whole answer comes in pages; or what changes something is shrunk.
+  // If nothing fits next to the rest, the whole answer is paged; the answer to a change is shortened.
   if (cursor === undefined && room < LEAST_PAGE) return whole;
   const page = pageText(text, Math.max(room, LEAST_PAGE), cursor);
   if (page.cursor === undefined && page.from === 0) return whole;

@@ -1,12 +1,14 @@
+/**
+ * The last resort for answers that exceed their budget even with texts and lists paged. An answer that can
+ * be requested again is paged as JSON; the answer to a change is shortened by its longest parts.
+ */
+
 import { pageText, surelyFits } from "./paging.js";
 import type { Action } from "./phased/actions.js";
 import { errorsCall, phaseCall } from "./phased/next-call.js";
 import { compact, type WireObject } from "./wire-object.js";
 
-/** Room for what stands around a page of JSON. */
-const ENVELOPE = 700;
-
-/** A call of a reading action, so that its next page can be named. */
+/** A reading call, which can be repeated for the next page. */
 interface ReadCall {
   /** What was asked, without a cursor. */
   readonly call: WireObject;
@@ -16,10 +18,12 @@ interface ReadCall {
   readonly inner?: string | undefined;
 }
 
+/** The budget for what surrounds a page of JSON. */
+const ENVELOPE = 700;
+
 /**
- * The last resort for what an action reads, where it is too long with its texts and lists paged: state
- * with large artifacts, a gate with hundreds of fields. It comes as pages of its own JSON, which put
- * together are the whole answer; the last one goes on where that answer would.
+ * Returns a page of the JSON of an answer; all pages together are the whole answer, and the last one
+ * continues where that answer would.
  */
 export function pageAnswer(answer: WireObject, room: number, { call, cursor, inner }: ReadCall): WireObject {
   if (cursor === undefined && surelyFits(answer, room)) return answer;
@@ -37,16 +41,12 @@ export function pageAnswer(answer: WireObject, room: number, { call, cursor, inn
   });
 }
 
-/** What an answer is nothing without. */
+/** The keys that an answer must have. */
 const KEPT: ReadonlySet<string> = new Set(["status", "action", "session_id", "error", "error_type", "code", "next"]);
 
-/** What is wrong at a gate: who must do without a part of it can read it all in `get_errors`. */
-const WRONG: readonly string[] = ["problems", "validation_errors", "missing_tasks", "unclaimed_items"];
-
 /**
- * Brings an answer that can't be asked for again, because the call has changed something, into its
- * budget: the longest parts are left out, by name, and the next call is the one that shows them,
- * where agents are given it.
+ * Shortens an answer that can't be requested again because the call has changed something: omits the
+ * longest parts, names them, and makes `next` the call that shows them, if agents have it.
  */
 export function shrinkAnswer(answer: WireObject, room: number, actions: readonly Action[]): WireObject {
   if (surelyFits(answer, room) || JSON.stringify(answer).length <= room) return answer;
@@ -64,7 +64,14 @@ export function shrinkAnswer(answer: WireObject, room: number, actions: readonly
   return { ...shrunk, left_out: leftOut, ...(next === undefined ? {} : { next }) };
 }
 
-/** The call that shows what was left out; that of the answer itself, if there is none or the session's way is barred. */
+function lengthOf(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
+}
+
+/** The problems at a gate: an agent can read omitted ones in `get_errors`. */
+const WRONG: readonly string[] = ["problems", "validation_errors", "missing_tasks", "unclaimed_items"];
+
+/** Returns the call that shows what was omitted; the answer's own next call if there is none. */
 function showing(
   { session_id: id, next }: WireObject,
   leftOut: readonly string[],
@@ -73,8 +80,4 @@ function showing(
   if (typeof id !== "string" || next === null) return next;
   if (leftOut.includes("phase_content") && actions.includes("get_phase")) return phaseCall(id);
   return leftOut.some((key) => WRONG.includes(key)) && actions.includes("get_errors") ? errorsCall(id) : next;
-}
-
-function lengthOf(value: unknown): number {
-  return JSON.stringify(value)?.length ?? 0;
 }

@@ -1,57 +1,77 @@
+/**
+ * The tool through which agents search texts. By default it hides the texts of phases and tasks: otherwise
+ * an agent could read phases that are ahead of it.
+ */
+
 import * as z from "zod";
 import type { Chunk, Retriever, SearchQuery } from "../ports/retriever.js";
 import { nearest, shown } from "../workflow/names.js";
 import { charactersFor, pageItems } from "./paging.js";
 import { errorAnswer } from "./phased/errors.js";
 import { compact, type WireObject } from "./wire-object.js";
-/** How a host wants its search tool. */
+
+/** The options of a search tool. */
 export interface SearchToolOptions {
-  /** The tool's name; `search_standards` if not given. */
+  /** The tool's name. Default: `search_standards`. */
   readonly name?: string;
   /** What agents read of it. */
   readonly description?: string;
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
   /**
-   * Whether texts of phases and tasks are found. Hidden if not given: else an agent could read phases that
-   * lie ahead of it.
+   * Also finds texts of phases and tasks. Default: false, since an agent could otherwise read phases that are ahead of
+   * it.
    */
   readonly phases?: "hidden" | "shown";
-  /** Hears of failures that an agent is told nothing of. */
+  /** Called with failures that are not shown to the agent. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** An answer: `results`, each with file, headings, lines, score and text; or what is wrong. */
+/** An answer: `results`, each with file, headings, lines, score and text; or the error. */
 export type SearchAnswer = {
   readonly status: "success" | "error";
   readonly action: string;
   readonly [key: string]: unknown;
 };
 
-/** A tool that can be registered with anything that takes a name, a schema and a function. */
+/** Limits the results of one search. */
+const RESULTS_MAX = 50;
+
+const common = {
+  query: z.string().min(1).describe("what to look for, in a few words"),
+  workflow: z.string().optional().describe("only this workflow's texts"),
+  tags: z.array(z.string()).max(20).optional().describe("only texts that have all of these tags"),
+  limit: z.int().min(1).max(RESULTS_MAX).optional().describe("at most so many pieces; 5 if not given"),
+  cursor: z.string().optional().describe("next page"),
+};
+
+/** What the tool takes where phases are hidden. */
+const searchInput = z.object(common);
+
+/** A tool that can be registered with any server that takes a name, a schema and a function. */
 export interface SearchTool {
   readonly name: string;
   readonly description: string;
   /** A zod schema: a Standard Schema with a JSON Schema, as MCP servers take it. */
   readonly inputSchema: typeof searchInput;
-  /** Carries out a call. Never throws and never rejects: whatever is wrong is an answer. */
+  /** Executes a call. Never throws and never rejects: every error is an answer. */
   handler(input: unknown): Promise<SearchAnswer>;
 }
-
-const DEFAULT_TOKENS = 6_000;
-const LEAST_TOKENS = 1_000;
-const DEFAULT_LIMIT = 5;
-/** Room for what stands around the results. */
-const ENVELOPE = 1_000;
-/** Room for what stands around the text of one result. */
-const ABOUT = 1_200;
-/** How often a retriever is asked for more when what it gave is not to be shown. */
-const ROUNDS = 6;
 
 const DESCRIPTION =
   "Searches the project's standards and guides. Gives the pieces of text that fit best, with file, headings and lines.";
 
-/** Makes the tool through which agents search texts. `handler` may be called by any number of callers at once. */
+/** What it takes where they are shown. */
+const searchPhasesInput = z.object({
+  ...common,
+  phase: z.int().min(0).optional().describe("only this phase's texts"),
+  task: z.int().min(0).optional().describe("only this task's texts"),
+});
+
+const DEFAULT_TOKENS = 6_000;
+const LEAST_TOKENS = 1_000;
+
+/** Creates the tool through which agents search texts. `handler` may be called concurrently. */
 export function createSearchTool(retriever: Retriever, options: SearchToolOptions = {}): SearchTool {
   const { name = "search_standards", description = DESCRIPTION, phases = "hidden", onError } = options;
   const inputSchema = phases === "shown" ? searchPhasesInput : searchInput;
@@ -74,13 +94,101 @@ export function createSearchTool(retriever: Retriever, options: SearchToolOption
   };
 }
 
-/** Whether a chunk can be shown to whoever may be in any phase. What lies with the phases of a workflow is theirs. */
+/** A checked call. */
+type SearchCall = z.infer<typeof searchPhasesInput>;
+
+/** All problems with a call, in words for an agent. */
+interface BadSearch {
+  readonly message: string;
+  readonly remediation: string;
+}
+
+/** Checks a call; returns its parameters, or the problems. Null counts as missing. */
+function parseSearch(schema: typeof searchInput, input: unknown): { call: SearchCall } | { bad: BadSearch } {
+  const takes = Object.keys(schema.shape);
+  const remediation = `It takes ${takes.join(", ")}; only query is needed: {"query": "how to name tests"}.`;
+  if (typeof input !== "object" || input === null || Array.isArray(input)) {
+    return { bad: { message: "the input must be an object with a 'query'", remediation } };
+  }
+  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined));
+  const unknown = Object.keys(given).filter((name) => !takes.includes(name));
+  const result = schema.safeParse(given);
+  const wrong = result.success ? [] : result.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
+  const problems = [...wrong, ...unknown.map((name) => unknownParameter(name, takes))];
+  if (problems.length > 0 || !result.success)
+    return { bad: { message: problems.slice(0, 10).join("; "), remediation } };
+  return { call: result.data };
+}
+
+function unknownParameter(name: string, takes: readonly string[]): string {
+  const meant = nearest(name, takes);
+  return `${shown(name)} is unknown${meant === undefined ? "" : `: did you mean '${meant}'?`}`;
+}
+
+function badAnswer(action: string, { message, remediation }: { message: string; remediation: string }): SearchAnswer {
+  return { status: "error", action, error: message, error_type: "ValueError", code: "INVALID_INPUT", remediation };
+}
+
+/** Returns true if a chunk may be shown to an agent in any phase. */
 function isOfNoPhase({ workflow, phase, task, file }: Chunk): boolean {
   if (phase !== undefined || task !== undefined) return false;
   return workflow === undefined || !/(?:^|\/)phases\//.test(file);
 }
 
-/** The best chunks that may be shown, asking for more while hidden ones take their places. */
+/** The budget for what surrounds the results. */
+const ENVELOPE = 1_000;
+/** The budget for what surrounds the text of one result. */
+const ABOUT = 1_200;
+
+function answer(action: string, call: SearchCall, chunks: readonly Chunk[], room: number): SearchAnswer {
+  const results = chunks.map((chunk) => resultOf(chunk, room - ENVELOPE - ABOUT));
+  const { items, cursor } = pageItems(results, room - ENVELOPE, call.cursor);
+  const { cursor: _, ...again } = call;
+  return {
+    status: "success",
+    action,
+    ...compact({
+      results: items,
+      found: results.length,
+      tokens: items.reduce((sum: number, { tokens }) => sum + (typeof tokens === "number" ? tokens : 0), 0),
+      cursor,
+      next: cursor === undefined ? undefined : { ...again, cursor },
+      hint: results.length === 0 ? "Nothing has these words: try others, or fewer filters." : undefined,
+    }),
+  };
+}
+
+/** Returns a chunk on the wire; the beginning, if it is too long. */
+function resultOf({ text, headings, lines, score, ...chunk }: Chunk, room: number): WireObject {
+  const shown = cut(text, room);
+  return compact({
+    file: chunk.file,
+    headings: headings.join(" > "),
+    lines: { from: lines[0], to: lines[1] },
+    score: Number(score.toFixed(4)),
+    workflow: chunk.workflow,
+    phase: chunk.phase,
+    task: chunk.task,
+    tags: chunk.tags.length === 0 ? undefined : chunk.tags,
+    tokens: Math.ceil(shown.length / 4),
+    text: shown,
+    cut: shown === text ? undefined : `the first ${shown.length} of ${text.length} characters; the rest is in the file`,
+  });
+}
+
+/** Returns as much of a text as fits in `room` characters of JSON, without splitting a character. */
+function cut(text: string, room: number): string {
+  let length = text.length;
+  while (JSON.stringify(text.slice(0, length)).length > room) length = Math.floor(length * 0.9);
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
+}
+
+const DEFAULT_LIMIT = 5;
+
+/** How often a retriever is asked for more if its results must be hidden. */
+const ROUNDS = 6;
+
+/** Returns the best chunks that may be shown; asks for more if hidden ones take their places. */
 async function find(
   retriever: Retriever,
   { cursor: _, limit = DEFAULT_LIMIT, ...call }: SearchCall,
@@ -105,103 +213,4 @@ function compactQuery({ query, workflow, phase, task, tags }: Omit<SearchCall, "
     ...(task === undefined ? {} : { task }),
     ...(tags === undefined ? {} : { tags }),
   };
-}
-
-function answer(action: string, call: SearchCall, chunks: readonly Chunk[], room: number): SearchAnswer {
-  const results = chunks.map((chunk) => resultOf(chunk, room - ENVELOPE - ABOUT));
-  const { items, cursor } = pageItems(results, room - ENVELOPE, call.cursor);
-  const { cursor: _, ...again } = call;
-  return {
-    status: "success",
-    action,
-    ...compact({
-      results: items,
-      found: results.length,
-      tokens: items.reduce((sum: number, { tokens }) => sum + (typeof tokens === "number" ? tokens : 0), 0),
-      cursor,
-      next: cursor === undefined ? undefined : { ...again, cursor },
-      hint: results.length === 0 ? "Nothing has these words: try others, or fewer filters." : undefined,
-    }),
-  };
-}
-
-/** A chunk on the wire; of one that is too long alone, the beginning. */
-function resultOf({ text, headings, lines, score, ...chunk }: Chunk, room: number): WireObject {
-  const shown = cut(text, room);
-  return compact({
-    file: chunk.file,
-    headings: headings.join(" > "),
-    lines: { from: lines[0], to: lines[1] },
-    score: Number(score.toFixed(4)),
-    workflow: chunk.workflow,
-    phase: chunk.phase,
-    task: chunk.task,
-    tags: chunk.tags.length === 0 ? undefined : chunk.tags,
-    tokens: Math.ceil(shown.length / 4),
-    text: shown,
-    cut: shown === text ? undefined : `the first ${shown.length} of ${text.length} characters; the rest is in the file`,
-  });
-}
-
-/** As much of a text as so many characters of JSON hold, and no half character at the end. */
-function cut(text: string, room: number): string {
-  let length = text.length;
-  while (JSON.stringify(text.slice(0, length)).length > room) length = Math.floor(length * 0.9);
-  return text.slice(0, length).replace(/[\ud800-\udbff]$/, "");
-}
-
-function badAnswer(action: string, { message, remediation }: { message: string; remediation: string }): SearchAnswer {
-  return { status: "error", action, error: message, error_type: "ValueError", code: "INVALID_INPUT", remediation };
-}
-
-/** The most pieces that one search gives. */
-const RESULTS_MAX = 50;
-
-const common = {
-  query: z.string().min(1).describe("what to look for, in a few words"),
-  workflow: z.string().optional().describe("only this workflow's texts"),
-  tags: z.array(z.string()).max(20).optional().describe("only texts that have all of these tags"),
-  limit: z.int().min(1).max(RESULTS_MAX).optional().describe("at most so many pieces; 5 if not given"),
-  cursor: z.string().optional().describe("next page"),
-};
-
-/** What the tool takes where phases are hidden. */
-const searchInput = z.object(common);
-
-/** What it takes where they are shown. */
-const searchPhasesInput = z.object({
-  ...common,
-  phase: z.int().min(0).optional().describe("only this phase's texts"),
-  task: z.int().min(0).optional().describe("only this task's texts"),
-});
-
-/** A checked call. */
-type SearchCall = z.infer<typeof searchPhasesInput>;
-
-/** What is wrong with a call, all at once, in words for an agent. */
-interface BadSearch {
-  readonly message: string;
-  readonly remediation: string;
-}
-
-/** Reads a call: its checked parameters, or what is wrong with it. Null counts as not given. */
-function parseSearch(schema: typeof searchInput, input: unknown): { call: SearchCall } | { bad: BadSearch } {
-  const takes = Object.keys(schema.shape);
-  const remediation = `It takes ${takes.join(", ")}; only query is needed: {"query": "how to name tests"}.`;
-  if (typeof input !== "object" || input === null || Array.isArray(input)) {
-    return { bad: { message: "the input must be an object with a 'query'", remediation } };
-  }
-  const given = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null && value !== undefined));
-  const unknown = Object.keys(given).filter((name) => !takes.includes(name));
-  const result = schema.safeParse(given);
-  const wrong = result.success ? [] : result.error.issues.map(({ path, message }) => `'${path.join(".")}': ${message}`);
-  const problems = [...wrong, ...unknown.map((name) => unknownParameter(name, takes))];
-  if (problems.length > 0 || !result.success)
-    return { bad: { message: problems.slice(0, 10).join("; "), remediation } };
-  return { call: result.data };
-}
-
-function unknownParameter(name: string, takes: readonly string[]): string {
-  const meant = nearest(name, takes);
-  return `${shown(name)} is unknown${meant === undefined ? "" : `: did you mean '${meant}'?`}`;
 }

@@ -1,14 +1,17 @@
+/** Audits a session: its log, and every approval in it. */
+
 import type { AuditReport, Receipt } from "../../log/commit.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { EngineContext } from "../engine-context.js";
 import { type ApprovedPass, addToLedger, type Ledger } from "./ledger.js";
-/** What an audit of a session found: whether its log holds together, and whose approvals this host believes. */
+
+/** The result of an audit: whether the log is intact, and which approvals this host accepts. */
 export type SessionAudit = AuditReport & {
-  /** Every gate that passed on a person's yes, also where it was rolled back since; empty where the log is not intact. */
+  /** Every gate that passed with an approval, including those rolled back since; empty if the log is not intact. */
   readonly approvals: readonly ApprovedPass[];
 };
 
-/** Checks a whole log, against a receipt kept elsewhere if there is one, and each approval in it. */
+/** Checks a whole log, against a receipt if one is given, and each approval in it. */
 export async function auditSession(
   { kernel, options }: EngineContext,
   sessionId: SessionId,

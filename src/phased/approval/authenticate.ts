@@ -1,3 +1,8 @@
+/**
+ * Authenticates a person's answer: the gate must allow the person, and the signature must be by the key
+ * that the host has for that name.
+ */
+
 import { isSignedBy, keyIdOf } from "../../approval/keys.js";
 import { type ApprovalSignature, approvalMessage } from "../../approval/message.js";
 import type { ErrorDetails, PhasegateError } from "../../errors.js";
@@ -5,7 +10,8 @@ import type { ApprovalOptions } from "../options.js";
 import type { PersonsWord } from "../state/commands.js";
 import { approvalRefused } from "../state/decide-gate.js";
 import type { AwaitedApproval } from "./awaited.js";
-/** A person's word as it comes in. */
+
+/** A person's answer as it arrives. */
 export interface Word {
   readonly decision: "approve" | "deny";
   readonly by: string;
@@ -14,11 +20,10 @@ export interface Word {
 }
 
 type Authentication = Pick<PersonsWord, "authenticated" | "signature" | "keyId">;
-type Reason = ErrorDetails["APPROVAL_REFUSED"]["reason"];
 
 /**
- * Finds out whose word it is. A signature that doesn't fit is refused even where none is needed: whoever
- * sends one wants it to count. Throws `APPROVAL_REFUSED`.
+ * Authenticates an answer. An invalid signature is refused even where none is required: its sender expects
+ * it to count. Throws `APPROVAL_REFUSED`.
  */
 export async function authenticate(
   { approvers, unsigned }: ApprovalOptions,
@@ -48,6 +53,8 @@ export async function authenticate(
   const remedy = "Sign what waits now with that approver's own key: a signature holds for one request alone.";
   throw refusal("signature", phase, `the signature is not ${by}'s word on what phase ${phase} waits for`, remedy);
 }
+
+type Reason = ErrorDetails["APPROVAL_REFUSED"]["reason"];
 
 function refusal(reason: Reason, phase: number, message: string, remedy: string): PhasegateError<"APPROVAL_REFUSED"> {
   return approvalRefused(message, remedy, { phase, reason });

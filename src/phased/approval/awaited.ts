@@ -1,44 +1,52 @@
+/** The public types of approvals that sessions wait for. */
+
 import type { ApprovalQuestion } from "../../approval/message.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { PhasedCommit } from "../pinned.js";
 import type { EventOf, Verification } from "../state/events.js";
-/** What a session waits for: a person's yes to evidence that is complete. */
+
+/** An approval that a session waits for: its evidence is complete. */
 export interface AwaitedApproval extends ApprovalQuestion {
   readonly sessionId: SessionId;
+  /** The number of the attempt at the phase. */
   readonly attempt: number;
-  /** What the person is asked. */
+  /** The question to the person. */
   readonly prompt: string;
-  /** Who may answer, by the names that the host knows them by; any approver if not given. */
+  /** The names of those who may answer, as the host knows them; any approver if missing. */
   readonly approvers?: readonly string[];
   /** ISO 8601, UTC. */
   readonly askedAt: string;
 }
 
-/** The same, with what the person is to look at. */
+/** An awaited approval with everything that the person has to review. */
 export interface ApprovalRequest extends AwaitedApproval {
+  /** The target of the session. */
   readonly target: string;
+  /** The evidence to approve. */
   readonly evidence: JsonObject;
-  /** What the gate's verifiers have found. */
+  /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
-  /** What the gate only warned of. */
+  /** The gate's warnings. */
   readonly warnings: readonly Problem[];
-  /** Whether this engine would take an answer that nobody has signed. */
+  /** True if this engine accepts an unsigned answer. */
   readonly unsignedAllowed: boolean;
 }
 
-/** A person's no. */
+/** A person's denial. */
 export interface Denial {
+  /** The name of the person. */
   readonly by: string;
-  /** What is to be mended. */
+  /** What to fix. */
   readonly note: string;
+  /** True if the denial was signed with the key that the host has for that name. */
   readonly authenticated: boolean;
   /** ISO 8601, UTC. */
   readonly at: string;
 }
 
-/** What a commit asks, for whoever is to wait or to answer. */
+/** Returns the question that a commit asks. */
 export function awaitedBy(
   { sessionId, hash, at, head }: PhasedCommit,
   { phase, attempt, evidenceHash, prompt, approvers }: EventOf<"approval_requested">,

@@ -1,3 +1,8 @@
+/**
+ * Takes a person's approval or denial. An approval is bound to the evidence that the person saw: new
+ * evidence needs a new approval.
+ */
+
 import type { ApprovalSignature } from "../../approval/message.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../log/machine.js";
@@ -14,35 +19,39 @@ import { begunBy, withBegun } from "../verify/snapshots.js";
 import { authenticate, type Word } from "./authenticate.js";
 import { awaitedBy } from "./awaited.js";
 import { loadAsked } from "./views.js";
-/** A person's yes. */
+
+/** A person's approval. */
 export interface ApproveRequest {
-  /** Who, by the name that the host and the gate know them by. */
+  /** The name of the person, as the host and the gate know it; at most 200 characters. */
   readonly by: string;
+  /** A comment, recorded with the decision. */
   readonly note?: string;
-  /** The hash of the evidence that the person has seen: other evidence needs another approval. */
+  /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
-  /** The approver's word for it, from {@link signApproval}. */
+  /**
+   * The approver's signature, from {@link signApproval}. Required unless the host allows unsigned
+   * approvals.
+   */
   readonly signature?: ApprovalSignature;
-  /** The same key gives the same answer, however often the call is repeated. */
+  /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;
 }
 
-/** A person's no, with what there is to mend. */
+/** A person's denial. */
 export interface DenyRequest extends ApproveRequest {
+  /** What to fix. */
   readonly note: string;
 }
 
-/** What a person's word led to: what the gate answers then, and whose word it was. */
+/** The gate's answer after a person's decision. */
 export type ApprovalResult = CompleteResult & {
+  /** The name of the person. */
   readonly by: string;
-  /** Whether it was signed with the key that the host has for that name. */
+  /** True if it was signed with the key that the host has for that name. */
   readonly authenticated: boolean;
 };
 
-/** The longest name of an approver, in characters. */
-const NAME_MAX = 200;
-
-/** Takes a person's word on what a session waits for. Throws `APPROVAL_REFUSED`. */
+/** Takes a person's answer to what a session waits for. Throws `APPROVAL_REFUSED`. */
 export async function decide(
   context: EngineContext,
   sessionId: string,
@@ -53,7 +62,7 @@ export async function decide(
   const { by, note, evidenceHash, signature, idempotencyKey } = request;
   requireText("by", by);
   if (decision === "deny") requireText("note", note);
-  // Not the signature: whoever repeats a call after a crash signs anew, and the decision is the same.
+  // The signature is not part of the key: a call that is repeated after a crash has a new one.
   const keyed =
     idempotencyKey === undefined ? undefined : keyedRequest(idempotencyKey, [decision, by, note, evidenceHash]);
   const prepare = async (session: PhasedSession | undefined) => {
@@ -71,6 +80,19 @@ export async function decide(
   return { ...answer, by: word.by, authenticated: word.authenticated };
 }
 
+/** The longest name of an approver, in characters. */
+const NAME_MAX = 200;
+
+function requireText(field: "by" | "note", text: unknown): void {
+  const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
+  if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
+  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "what is to be mended, in words";
+  throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
+    remedy: `Give '${field}': it is recorded with the decision.`,
+    details: { field, expected },
+  });
+}
+
 async function commandFor(
   context: EngineContext,
   session: PhasedSession,
@@ -79,7 +101,7 @@ async function commandFor(
 ): Promise<SessionCommand> {
   const structure = await context.pinned.structure(session);
   const refusal = decisionRefusal(session.head, structure, word.decision, evidenceHash);
-  if (refusal !== undefined) throw await explained(context, session, evidenceHash, refusal);
+  if (refusal !== undefined) throw await nameFirst(context, session, evidenceHash, refusal);
   const asked = await loadAsked(context, session);
   if (asked === undefined) throw notWaiting(session.head.phase);
   const found = await authenticate(context.options.approvals, awaitedBy(asked.commit, asked.event), word);
@@ -89,8 +111,8 @@ async function commandFor(
   return { type: "approve", ...decided, ...(note === undefined ? {} : { note }) };
 }
 
-/** Of two who decide at once, the other one is told who was first. */
-async function explained<E extends Error>(
+/** Of two concurrent decisions, the second is told who was first. */
+async function nameFirst<E extends Error>(
   context: EngineContext,
   session: PhasedSession,
   evidenceHash: string,
@@ -104,14 +126,4 @@ async function explained<E extends Error>(
   return last.evidenceHash === evidenceHash
     ? notWaiting(last.phase, `${last.by} has ${last.type} that already`)
     : refusal;
-}
-
-function requireText(field: "by" | "note", text: unknown): void {
-  const limit = field === "by" ? NAME_MAX : Number.POSITIVE_INFINITY;
-  if (typeof text === "string" && visibleText(text) !== "" && text.length <= limit) return;
-  const expected = field === "by" ? `a name of 1 to ${NAME_MAX} characters` : "what is to be mended, in words";
-  throw new PhasegateError("INVALID_INPUT", `'${field}' must be ${expected}, not ${shown(text)}`, {
-    remedy: `Give '${field}': it is recorded with the decision.`,
-    details: { field, expected },
-  });
 }

@@ -1,45 +1,50 @@
+/**
+ * The guard against approvals that this host does not accept. A process with other keys may have written to
+ * the store (`phasegate approve` takes keys on its command line); its approvals do not count here. Logs are
+ * read only where a gate requires an approval.
+ */
+
 import type { ErrorDetails, PhasegateError } from "../../errors.js";
 import type { Current, Recorded } from "../../log/commit.js";
 import { LogFold } from "../../log/fold.js";
 import type { Kernel } from "../../log/log.js";
 import type { ApprovalOptions } from "../options.js";
 
-/** Why a host does not believe an approval. */
+/** Why a host does not accept an approval. */
 type Distrust = ErrorDetails["APPROVAL_REFUSED"]["reason"];
 
-/** A gate that passed on a person's approval, as far as a guard looks at it. */
+/** A gate that passed with a person's approval. */
 interface Pass {
-  /** The version of the commit that has the approval; of the one that passed the gate, where the log has none. */
+  /**
+   * The version of the commit with the approval; of the one that passed the gate, if the log has no
+   * approval.
+   */
   readonly version: number;
   readonly distrust?: Distrust;
 }
 
-/** One that this host does not believe: what comes after it in the log does not count here. */
+/** A pass that this host does not accept: what follows it in the log does not count here. */
 export type Unapproved<P extends Pass> = P & { readonly distrust: Distrust };
 
-/** How the approvals of one kind of session are read out of its log. */
+/** Reads the approvals of one kind of session from its log. */
 export interface ApprovalReading<Event, Head, Structure, Ledger, P extends Pass> {
-  /** What is known before the first commit. */
+  /** The ledger before the first commit. */
   readonly beginning: Ledger;
-  /** What is known after one more commit. */
+  /** Returns the ledger after one more commit. */
   add(ledger: Ledger, commit: Recorded<Event, Head>, options: ApprovalOptions): Promise<Ledger>;
-  /** Whether some gate of the structure asks a person. */
+  /** Returns true if some gate of the structure requires an approval. */
   asks(structure: Structure): boolean;
-  /** Whether a session that stands so has passed no gate yet. */
+  /** Returns true if the session has passed no gate yet. */
   isNew(head: Head): boolean;
-  /** The gates that count as passed where the session stands so. */
+  /** Returns the gates that count as passed in this state. */
   passes(ledger: Ledger, session: Current<Head>): Iterable<P>;
-  /** The refusal to go on behind such a gate. */
+  /** Returns the error for continuing behind such a gate. */
   refusal(pass: Unapproved<P>, structure: Structure): PhasegateError<"APPROVAL_REFUSED">;
 }
 
-/**
- * Finds the approvals in a log that this host does not believe. A store may be written by a process with other keys
- * (`phasegate approve` takes them on its command line): what such a process wrote is an approval to it, and none to this
- * host. Where no gate asks a person, no log is read.
- */
+/** Finds approvals in a log that this host does not accept. */
 export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P extends Pass> {
-  /** Whether this host can tell an approval from a forged one at all. */
+  /** True if this host has approvers' keys, without which it can't tell an approval from a forged one. */
   readonly knowsApprovers: boolean;
   readonly #reading: ApprovalReading<Event, Head, Structure, Ledger, P>;
   readonly #ledgers: LogFold<Event, Head, Ledger>;
@@ -56,9 +61,9 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   }
 
   /**
-   * Throws `APPROVAL_REFUSED` if the session passed a gate on an approval that this host does not believe; of those that
-   * count, where it is said which ones do. To be asked before work goes on behind a gate. Undefined, with nothing to wait
-   * for, where there is nothing to check.
+   * Throws `APPROVAL_REFUSED` if the session passed a gate with an approval that this host does not accept;
+   * with `counts`, only for the passes that it selects. Call it before work continues behind a gate.
+   * Undefined, with nothing to await, if there is nothing to check.
    */
   check(session: Current<Head>, structure: Structure, counts?: (pass: P) => boolean): Promise<void> | undefined {
     if (!this.#mayHavePassed(session, structure)) return undefined;
@@ -68,9 +73,9 @@ export class ApprovalGuard<Event, Head, Structure extends object, Ledger, P exte
   }
 
   /**
-   * The first gate that the session passed on an approval that this host does not believe. To be asked before anything of
-   * a session is shown. A host that knows no approvers can't tell, and shows the log as it is. Undefined, with nothing to
-   * wait for, where there is nothing to check.
+   * Returns the first gate that the session passed with an approval that this host does not accept. Call it
+   * before anything of a session is shown. A host without approvers can't tell, and shows the log as it is.
+   * Undefined, with nothing to await, if there is nothing to check.
    */
   unapproved(session: Current<Head>, structure: Structure): Promise<Unapproved<P> | undefined> | undefined {
     return this.knowsApprovers && this.#mayHavePassed(session, structure) ? this.#first(session) : undefined;

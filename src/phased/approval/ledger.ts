@@ -1,3 +1,8 @@
+/**
+ * The approvals in the log of a phased session. Another process may have written the log, with other keys
+ * or without, so each approval is checked again with the keys of this host.
+ */
+
 import { type ErrorDetails, isPhasegateError, type PhasegateError } from "../../errors.js";
 import { canonicalJson } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
@@ -9,41 +14,40 @@ import type { SessionHead } from "../state/head.js";
 import { authenticate } from "./authenticate.js";
 import { awaitedBy } from "./awaited.js";
 import type { ApprovalGuard, ApprovalReading } from "./guard.js";
-/** A gate that passed on a person's yes, and whether this host believes that it was one. */
+
+/** A gate that passed with a person's approval, and whether this host accepts it. */
 export interface ApprovedPass {
+  /** The phase's number. */
   readonly phase: number;
-  /** Its place among the phases, from 0. */
+  /** The phase's position, from 0. */
   readonly position: number;
   /** The version of the commit that passed it. */
   readonly version: number;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Whose yes it was; missing where the log has none. */
+  /** The name of the approver; missing if the log has no approval. */
   readonly by?: string;
-  /** Whether the log says that it was signed. */
+  /** True if the log says that it was signed. */
   readonly authenticated: boolean;
-  /** Why this host does not believe it; missing where it does. */
+  /** Why this host does not accept it; missing if it does. */
   readonly distrust?: ErrorDetails["APPROVAL_REFUSED"]["reason"];
 }
 
-/** A gate that passed on an approval that this host does not believe: what comes after it does not count here. */
+/** A gate that passed with an approval that this host does not accept: what follows it does not count here. */
 export interface UnapprovedPass extends ApprovedPass {
-  /** Why it is not believed. */
+  /** Why it is not accepted. */
   readonly distrust: NonNullable<ApprovedPass["distrust"]>;
 }
 
-/** What a log says of approvals up to a commit. */
+/** The approvals in a log up to a commit. */
 export interface Ledger {
   readonly structure?: WorkflowStructure;
   readonly asked?: { readonly commit: PhasedCommit; readonly event: EventOf<"approval_requested"> };
-  /** By place: the phases that count as passed so. */
+  /** The phases that count as passed with an approval, by position. */
   readonly passes: ReadonlyMap<number, ApprovedPass>;
 }
 
-/**
- * The ledger after one more commit. Another process may have written it, with other keys or with none: so
- * each yes is checked again, by the keys of the host that reads it.
- */
+/** Returns the ledger after one more commit, with each approval checked by this host's keys. */
 export async function addToLedger(ledger: Ledger, commit: PhasedCommit, options: ApprovalOptions): Promise<Ledger> {
   let { structure, asked } = ledger;
   const passes = new Map(ledger.passes);
@@ -63,15 +67,27 @@ export async function addToLedger(ledger: Ledger, commit: PhasedCommit, options:
   return { ...(structure === undefined ? {} : { structure }), ...(asked === undefined ? {} : { asked }), passes };
 }
 
-function passOf(
-  { version, at }: PhasedCommit,
-  { phase, position }: EventOf<"gate_passed">,
-  approved: EventOf<"approved"> | undefined,
-  distrust: ApprovedPass["distrust"],
-): ApprovedPass {
-  const by = approved === undefined ? {} : { by: approved.by };
-  const pass = { phase, position, version, at, ...by, authenticated: approved?.authenticated === true };
-  return distrust === undefined ? pass : { ...pass, distrust };
+/** Reads the approvals of phased sessions. */
+export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass> = {
+  beginning: { passes: new Map() },
+  add: addToLedger,
+  asks: ({ phases }) => phases.some(({ gate }) => approvalOf(gate) !== undefined),
+  isNew: ({ completed }) => completed.length === 0,
+  passes: ({ passes }) => passes.values(),
+  refusal: notBelieved,
+};
+
+/** The guard of phased sessions. */
+export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass>;
+
+/** Returns the error for showing or doing anything behind a gate whose approval this host does not accept. */
+export function notBelieved({ phase, by, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
+  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
+  return approvalRefused(
+    `phase ${phase} was passed ${whose} that this host does not believe (${reason})`,
+    `Ask the person who runs this: the host must know the approver's key, or phase ${phase} must be done again.`,
+    { phase, reason },
+  );
 }
 
 async function distrustOf(
@@ -100,25 +116,13 @@ async function distrustOf(
   }
 }
 
-/** The approvals of phased sessions, as a guard reads them. */
-export const PHASED_APPROVALS: ApprovalReading<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass> = {
-  beginning: { passes: new Map() },
-  add: addToLedger,
-  asks: ({ phases }) => phases.some(({ gate }) => approvalOf(gate) !== undefined),
-  isNew: ({ completed }) => completed.length === 0,
-  passes: ({ passes }) => passes.values(),
-  refusal: notBelieved,
-};
-
-/** The guard of phased sessions. */
-export type PhasedGuard = ApprovalGuard<SessionEvent, SessionHead, WorkflowStructure, Ledger, ApprovedPass>;
-
-/** The refusal to show or do anything behind a gate whose approval this host does not believe. */
-export function notBelieved({ phase, by, distrust: reason }: UnapprovedPass): PhasegateError<"APPROVAL_REFUSED"> {
-  const whose = by === undefined ? "without any approval" : `on an approval by ${by}`;
-  return approvalRefused(
-    `phase ${phase} was passed ${whose} that this host does not believe (${reason})`,
-    `Ask the person who runs this: the host must know the approver's key, or phase ${phase} must be done again.`,
-    { phase, reason },
-  );
+function passOf(
+  { version, at }: PhasedCommit,
+  { phase, position }: EventOf<"gate_passed">,
+  approved: EventOf<"approved"> | undefined,
+  distrust: ApprovedPass["distrust"],
+): ApprovedPass {
+  const by = approved === undefined ? {} : { by: approved.by };
+  const pass = { phase, position, version, at, ...by, authenticated: approved?.authenticated === true };
+  return distrust === undefined ? pass : { ...pass, distrust };
 }

@@ -1,3 +1,5 @@
+/** Lists the approvals that all sessions wait for. */
+
 import { isPhasegateError } from "../../errors.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
 import { reportFailure } from "../announce.js";
@@ -7,10 +9,10 @@ import type { AwaitedApproval } from "./awaited.js";
 import { notBelieved } from "./ledger.js";
 import { viewAwaited } from "./views.js";
 
-/** How many sessions are asked for at once. */
+/** The number of sessions that are listed at once. */
 const PAGE = 100;
 
-/** What all sessions wait for, those that were started last first. Reads the head of every active session. */
+/** Lists the approvals that all active sessions wait for, newest session first. Reads the head of each. */
 export async function listApprovals(context: EngineContext): Promise<readonly AwaitedApproval[]> {
   const { options } = context;
   const found: AwaitedApproval[] = [];
@@ -33,8 +35,8 @@ export async function listApprovals(context: EngineContext): Promise<readonly Aw
 }
 
 /**
- * A session whose log was changed, or that got where it is on an approval that this host does not believe, waits for
- * nobody's word, and hides nobody else's: the host is told of it.
+ * Reports a tampered session, or one with an approval that this host does not accept, to the host and omits
+ * it, so that it does not hide the others.
  */
 async function awaitedIn(context: EngineContext, sessionId: SessionId): Promise<AwaitedApproval | undefined> {
   try {

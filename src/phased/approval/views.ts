@@ -1,16 +1,19 @@
+/** Reads from the log what a session asks a person, and the last denial. */
+
 import { loadEvidence } from "../artifacts.js";
 import type { EngineContext, LoadedSession } from "../engine-context.js";
 import type { PhasedCommit, PhasedSession } from "../pinned.js";
 import type { EventOf } from "../state/events.js";
 import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial } from "./awaited.js";
 import { notBelieved } from "./ledger.js";
-/** The commit that asked, and its question. */
+
+/** A question and its commit. */
 export interface Asked {
   readonly commit: PhasedCommit;
   readonly event: EventOf<"approval_requested">;
 }
 
-/** The question that a session waits on, out of its log; undefined if it waits on none. */
+/** Returns the question that a session waits on; undefined if there is none. */
 export async function loadAsked({ kernel }: EngineContext, session: PhasedSession): Promise<Asked | undefined> {
   const { awaiting, status } = session.head;
   if (awaiting === undefined || status !== "active") return undefined;
@@ -19,7 +22,7 @@ export async function loadAsked({ kernel }: EngineContext, session: PhasedSessio
   return event === undefined ? undefined : { commit, event };
 }
 
-/** What a session waits for; undefined if it doesn't wait. */
+/** Returns the approval that a session waits for; undefined if there is none. */
 export async function viewAwaited(
   context: EngineContext,
   session: PhasedSession,
@@ -28,7 +31,10 @@ export async function viewAwaited(
   return asked === undefined ? undefined : awaitedBy(asked.commit, asked.event);
 }
 
-/** The same with its evidence. Throws `APPROVAL_REFUSED` where the session got there on an approval that doesn't count. */
+/**
+ * Returns the awaited approval with its evidence. Throws `APPROVAL_REFUSED` if the session passed a gate
+ * with an approval that does not count.
+ */
 export async function viewRequest(
   context: EngineContext,
   { session, unapproved }: LoadedSession,
@@ -47,7 +53,7 @@ export async function viewRequest(
   };
 }
 
-/** The no that the last submission at the current phase ended with; undefined if it ended otherwise. */
+/** Returns the denial that ended the last submission at the current phase; undefined if it ended otherwise. */
 export async function viewDenial({ kernel }: EngineContext, session: PhasedSession): Promise<Denial | undefined> {
   const { submission, awaiting } = session.head;
   if (submission === undefined || awaiting !== undefined) return undefined;

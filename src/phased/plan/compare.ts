@@ -1,3 +1,8 @@
+/**
+ * Compares a session's pinned plan with its current source: by phase and by task, matched by what they are,
+ * whatever their current numbers and ids. Pure.
+ */
+
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanPhase, PlanTask } from "../../plan/plan.js";
 import { RecentMap } from "../../runtime/cache.js";
@@ -6,15 +11,25 @@ import type { PhaseDefinition, PlannedTask, TaskDefinition, WorkflowStructure } 
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChangeKind, type PlanChanges } from "../state/events.js";
 import { type Arrangement, arrangePhases, matchTasks, type PhaseMatches } from "./match.js";
 import { buildPhases } from "./pin.js";
-/** A plan beside what a session has pinned of it. */
+
+/** One difference, with its kind. */
+type KindOfChange = PlanChange & { readonly kind: PlanChangeKind };
+
+/** A plan compared with what a session has pinned of it. */
 export interface Comparison {
   readonly arrangement: Arrangement;
   readonly changes: readonly KindOfChange[];
-  /** Whether the session would be another one for it: not if all that has changed lies behind it. */
+  /** True if the plan would change the session: false if everything that has changed is behind it. */
   readonly matters: boolean;
 }
 
-/** Lays a plan as it is now beside a session. Throws `NOT_ALLOWED` if the current phase is gone from it. */
+/** The pinned phase, or the plan's own if the session does not have it. */
+type EitherPhase = PhaseDefinition | PlanPhase;
+
+/** Returns the position of a phase, in the numbers of the session. */
+type PlaceOf = (phase: EitherPhase) => Pick<PlanChange, "phase" | "behind">;
+
+/** Compares the current plan with a session. Throws `NOT_ALLOWED` if the current phase is no longer in it. */
 export function comparePlan(structure: WorkflowStructure, position: number, plan: Plan): Comparison {
   const arrangement = arrangePhases(structure.phases, position, plan.phases);
   const { matches, ahead, shift } = arrangement;
@@ -30,22 +45,13 @@ export function comparePlan(structure: WorkflowStructure, position: number, plan
   return { arrangement, changes, matters: asked(before) !== asked(after) };
 }
 
-/** All that a session would ask for: ticks in the plan and the state of templates are no part of it. */
-function asked(phases: readonly PhaseDefinition[]): string {
-  return canonicalJson(
-    phases.map(({ textRevision: _, tasks, ...phase }) => ({
-      ...phase,
-      tasks: tasks.map(({ textRevision: __, plan, ...task }) => ({ ...task, plan: { ...plan, state: "" } })),
-    })),
-  );
-}
-
-const COMPARISONS_KEPT = 16;
 const comparisons = new WeakMap<Plan, RecentMap<string, readonly KindOfChange[] | "gone">>();
 
+const COMPARISONS_KEPT = 16;
+
 /**
- * What of a plan has changed for a session, as far as it lies ahead; `gone` if the current phase has
- * gone. `key` names the session's structure: what was compared once is not compared again.
+ * Returns what has changed in a plan from the current phase on; `gone` if the current phase is no longer in
+ * it. `key` identifies the session's structure, so that a comparison is made once.
  */
 export function changesAhead(
   structure: WorkflowStructure,
@@ -60,19 +66,59 @@ export function changesAhead(
   return found;
 }
 
-function compared(structure: WorkflowStructure, position: number, plan: Plan): readonly KindOfChange[] | "gone" {
-  try {
-    const { changes, matters } = comparePlan(structure, position, plan);
-    return matters ? changes.filter(({ behind }) => behind !== true) : [];
-  } catch (error) {
-    if (isPhasegateError(error, "NOT_ALLOWED")) return "gone";
-    throw error;
-  }
+/** Limits the differences of a kind in a session's log. */
+const KEPT_MAX = 100;
+
+/** Groups the differences by kind for the log: all are counted, a limited number is listed. */
+export function changesByKind(
+  changes: readonly KindOfChange[],
+  takenAway: readonly PlanChange[],
+  max = KEPT_MAX,
+): PlanChanges {
+  const of = (kind: PlanChangeKind) => changes.filter((change) => change.kind === kind);
+  const list = (kind: PlanChangeKind) =>
+    of(kind)
+      .slice(0, max)
+      .map(({ kind: _, ...change }) => change);
+  return {
+    added: list("added"),
+    removed: list("removed"),
+    renamed: list("renamed"),
+    moved: list("moved"),
+    dependencies: list("dependencies"),
+    criteria: list("criteria"),
+    gate: list("gate"),
+    other: list("other"),
+    count: changes.length,
+    counts: {
+      added: of("added").length,
+      removed: of("removed").length,
+      renamed: of("renamed").length,
+      moved: of("moved").length,
+      dependencies: of("dependencies").length,
+      criteria: of("criteria").length,
+      gate: of("gate").length,
+      other: of("other").length,
+    },
+    takenAway: takenAway.slice(0, max),
+  };
 }
 
-/** What is different between the phases that a session has pinned and its plan as it is now. Pure. */
+/** Summarises the differences in a line: `2 added, 1 renamed`. */
+export function summaryOf(changes: readonly KindOfChange[]): string {
+  const { counts } = changesByKind(changes, [], 0);
+  const words: Partial<Record<PlanChangeKind, string>> = {
+    dependencies: "with other dependencies",
+    criteria: "with other criteria",
+    gate: "with another validation gate",
+    other: "changed otherwise",
+  };
+  return PLAN_CHANGE_KINDS.filter((kind) => counts[kind] > 0)
+    .map((kind) => `${counts[kind]} ${words[kind] ?? kind}`)
+    .join(", ");
+}
 
-/** Compares by phase and by task: by what they are now, whatever their numbers and ids. */
+/** Compares phases and tasks by what they are now, whatever their numbers and ids. */
 function diffPlan(
   pinned: readonly PhaseDefinition[],
   live: readonly PlanPhase[],
@@ -94,6 +140,21 @@ function diffPlan(
   return changes;
 }
 
+/** Reports a difference of a phase or of a task in it; `from` is the earlier phase of a task. */
+type SayOf = (kind: PlanChangeKind, of: EitherPhase, change: Omit<PlanChange, "phase">, from?: EitherPhase) => void;
+
+/** Collects differences. One is behind the session only if both its ends are. */
+function collector(changes: KindOfChange[], placeOf: PlaceOf): SayOf {
+  return (kind, of, change, from = of) => {
+    const { phase, behind } = placeOf(of);
+    const isBehind = behind === true && placeOf(from).behind === true;
+    changes.push({ kind, phase, ...(isBehind ? { behind: true } : {}), ...change });
+  };
+}
+
+/** Reports a difference of something whose position is known. */
+type Say = (kind: PlanChangeKind, change: Omit<PlanChange, "phase">) => void;
+
 function comparePhases(was: PhaseDefinition, now: PhaseDefinition, say: Say): void {
   const { name } = now;
   if (was.name !== name) say("renamed", { name, from: was.name, to: name });
@@ -110,15 +171,20 @@ function gateItems({ gate }: PhaseDefinition): readonly string[] {
   return gate.kind === "plan" ? gate.items : [];
 }
 
-/** What is different between the tasks that a session has pinned and its plan as it is now. Pure. */
+/** Describes the difference of two lists: what was removed and what was added. */
+function countOf(before: readonly string[], after: readonly string[]): { from: string; to: string } {
+  const gone = before.filter((text) => !after.includes(text)).length;
+  const come = after.filter((text) => !before.includes(text)).length;
+  return { from: `${before.length}, ${gone} of them gone`, to: `${after.length}, ${come} of them new` };
+}
 
 /** A task that is on both sides. */
 interface Kept {
   readonly was: { readonly phase: PhaseDefinition; readonly name: string; readonly plan: PlannedTask };
   readonly now: PlanTask;
-  /** The phase that it is in now, as it was pinned where the session has it. */
+  /** The phase that it is in now; the pinned one if the session has it. */
   readonly home: EitherPhase;
-  /** Whether another id only follows the number of its phase. */
+  /** True if its id has changed only with the number of its phase. */
   readonly renumbered: boolean;
 }
 
@@ -172,7 +238,7 @@ function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<stri
   else if (was.plan.id !== now.id && !renumbered)
     say("other", { name, from: `task ${was.plan.id}`, to: `task ${now.id}` });
   const listed = (needed: readonly string[]) => needed.join(", ") || "none";
-  // What it needed goes by another id now, which is no other dependency.
+  // A dependency that only got another id is the same dependency.
   const needed = was.plan.dependencies.map((id) => ids.get(id) ?? id);
   if (listed(needed) !== listed(now.dependencies)) {
     say("dependencies", { name, from: listed(was.plan.dependencies), to: listed(now.dependencies) });
@@ -184,7 +250,20 @@ function compareTask({ was, now, home, renumbered }: Kept, ids: ReadonlyMap<stri
   if (facts(was.plan) !== facts(now)) say("other", { name });
 }
 
-/** Tasks that stayed in their phase, and in another order among those that did. `order` is the one of before. */
+/**
+ * Returns everything that the session would require. Ticks in the plan and the revisions of templates are
+ * not part of it.
+ */
+function asked(phases: readonly PhaseDefinition[]): string {
+  return canonicalJson(
+    phases.map(({ textRevision: _, tasks, ...phase }) => ({
+      ...phase,
+      tasks: tasks.map(({ textRevision: __, plan, ...task }) => ({ ...task, plan: { ...plan, state: "" } })),
+    })),
+  );
+}
+
+/** Returns tasks that stayed in their phase but in another order. `order` is the earlier order. */
 function reordered(kept: readonly Kept[], order: readonly PlanTask[]) {
   const stayed = kept.filter(({ was, home }) => was.phase === home);
   const homes = new Map(stayed.map((one) => [one.now, one]));
@@ -207,87 +286,12 @@ function reordered(kept: readonly Kept[], order: readonly PlanTask[]) {
   });
 }
 
-/** How differences between a session and its plan are said. */
-
-/** One difference, with its kind. */
-type KindOfChange = PlanChange & { readonly kind: PlanChangeKind };
-
-/** A phase as it was pinned, or, where the session has none such, as the plan has it. */
-type EitherPhase = PhaseDefinition | PlanPhase;
-
-/** Where a phase lies, in the numbers of the session. */
-type PlaceOf = (phase: EitherPhase) => Pick<PlanChange, "phase" | "behind">;
-
-/** Says a difference of something whose place is known. */
-type Say = (kind: PlanChangeKind, change: Omit<PlanChange, "phase">) => void;
-
-/** Says a difference of a phase or of a task in it; `from` is the phase that a task was in before. */
-type SayOf = (kind: PlanChangeKind, of: EitherPhase, change: Omit<PlanChange, "phase">, from?: EitherPhase) => void;
-
-/** Collects what is said. It lies behind the session only if both ends of it do. */
-function collector(changes: KindOfChange[], placeOf: PlaceOf): SayOf {
-  return (kind, of, change, from = of) => {
-    const { phase, behind } = placeOf(of);
-    const isBehind = behind === true && placeOf(from).behind === true;
-    changes.push({ kind, phase, ...(isBehind ? { behind: true } : {}), ...change });
-  };
-}
-
-/** Lists in a few words: what was taken out, what was put in. */
-function countOf(before: readonly string[], after: readonly string[]): { from: string; to: string } {
-  const gone = before.filter((text) => !after.includes(text)).length;
-  const come = after.filter((text) => !before.includes(text)).length;
-  return { from: `${before.length}, ${gone} of them gone`, to: `${after.length}, ${come} of them new` };
-}
-
-/** How many differences of a kind a session's log has. */
-const KEPT_MAX = 100;
-
-/** The differences by kind, as they are kept in the log: all counted, so many of them listed. */
-export function changesByKind(
-  changes: readonly KindOfChange[],
-  takenAway: readonly PlanChange[],
-  max = KEPT_MAX,
-): PlanChanges {
-  const of = (kind: PlanChangeKind) => changes.filter((change) => change.kind === kind);
-  const list = (kind: PlanChangeKind) =>
-    of(kind)
-      .slice(0, max)
-      .map(({ kind: _, ...change }) => change);
-  return {
-    added: list("added"),
-    removed: list("removed"),
-    renamed: list("renamed"),
-    moved: list("moved"),
-    dependencies: list("dependencies"),
-    criteria: list("criteria"),
-    gate: list("gate"),
-    other: list("other"),
-    count: changes.length,
-    counts: {
-      added: of("added").length,
-      removed: of("removed").length,
-      renamed: of("renamed").length,
-      moved: of("moved").length,
-      dependencies: of("dependencies").length,
-      criteria: of("criteria").length,
-      gate: of("gate").length,
-      other: of("other").length,
-    },
-    takenAway: takenAway.slice(0, max),
-  };
-}
-
-/** The differences in a line: `2 added, 1 renamed`. */
-export function summaryOf(changes: readonly KindOfChange[]): string {
-  const { counts } = changesByKind(changes, [], 0);
-  const words: Partial<Record<PlanChangeKind, string>> = {
-    dependencies: "with other dependencies",
-    criteria: "with other criteria",
-    gate: "with another validation gate",
-    other: "changed otherwise",
-  };
-  return PLAN_CHANGE_KINDS.filter((kind) => counts[kind] > 0)
-    .map((kind) => `${counts[kind]} ${words[kind] ?? kind}`)
-    .join(", ");
+function compared(structure: WorkflowStructure, position: number, plan: Plan): readonly KindOfChange[] | "gone" {
+  try {
+    const { changes, matters } = comparePlan(structure, position, plan);
+    return matters ? changes.filter(({ behind }) => behind !== true) : [];
+  } catch (error) {
+    if (isPhasegateError(error, "NOT_ALLOWED")) return "gone";
+    throw error;
+  }
 }

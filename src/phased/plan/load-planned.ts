@@ -1,10 +1,12 @@
+/** Loads the operations on sessions with plans with the first of them. */
+
 type Planned = typeof import("./planned.js");
 
 let planned: Planned | undefined;
 
 /**
- * What sessions on plans need, loaded with the first of them; no promise once it is there. Kept here, since
- * looking a loaded module up again costs as much as half a call.
+ * Returns the operations; not a promise once they are loaded. They are cached here, since `import()` of a
+ * loaded module costs as much as half a call.
  */
 export function loadPlanned(): Planned | Promise<Planned> {
   return planned ?? load();

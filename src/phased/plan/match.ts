@@ -1,34 +1,29 @@
+/**
+ * Matches the phases and tasks of a session with those of its current plan, which may have been edited and
+ * renumbered.
+ */
+
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { shiftAfter } from "./pin.js";
-/** Which phase of a plan is which of a session's: by its number and name, then its name, then its number. */
+
+/** The plan's phase for each phase of a session: matched by number and name, then by name, then by number. */
 export type PhaseMatches = ReadonlyMap<PhaseDefinition, PlanPhase>;
 
-/** Finds the phases of a session, as far as they come out of a plan, in that plan as it is now. */
-function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhase[]): PhaseMatches {
-  const matches = new Map<PhaseDefinition, PlanPhase>();
-  const taken = new Set<PlanPhase>();
-  const rules: readonly ((phase: PhaseDefinition, candidate: PlanPhase) => boolean)[] = [
-    (phase, { number, name }) => phase.plan?.number === number && phase.name === name,
-    (phase, { name }) => phase.name === name,
-    (phase, { number }) => phase.plan?.number === number,
-  ];
-  for (const rule of rules) {
-    for (const phase of pinned) {
-      if (phase.plan === undefined || matches.has(phase)) continue;
-      const found = live.filter((candidate) => !taken.has(candidate) && rule(phase, candidate));
-      // A name that several phases have says nothing.
-      if (found.length !== 1 || found[0] === undefined) continue;
-      matches.set(phase, found[0]);
-      taken.add(found[0]);
-    }
-  }
-  return matches;
-}
-
-/** Which task of a plan is which of a session's. One that isn't in here has gone, or nobody can say which it is. */
+/** The plan's task for each task of a session. A task that is missing here is gone or ambiguous. */
 export type TaskMatches = ReadonlyMap<TaskDefinition, PlanTask>;
+
+/** The phases of the current plan in relation to those of a session. */
+export interface Arrangement {
+  readonly matches: PhaseMatches;
+  /** Completed phases from the plan: they stay as they are. */
+  readonly done: readonly PhaseDefinition[];
+  /** Phases of the plan from the current one on. */
+  readonly ahead: readonly PlanPhase[];
+  /** The number that is added to the plan's own numbers of the phases ahead. */
+  readonly shift: number;
+}
 
 interface Side<T> {
   readonly task: T;
@@ -39,9 +34,9 @@ interface Side<T> {
 }
 
 /**
- * Finds a session's tasks in its plan as it is now, which may have been edited and numbered anew: in their phases by
- * name, then anywhere by id and name, then by a name that only one has. An id alone says which task it is only in the
- * same phase, where the old name has gone and the new one is nobody's: else it has moved on to another task.
+ * Matches a session's tasks with its current plan: within their phases by name, then anywhere by id and
+ * name, then by a unique name. An id alone identifies a task only in the same phase, if the old name is
+ * gone and the new one is not another task's: otherwise the id has moved to another task.
  */
 export function matchTasks(
   pinned: readonly PhaseDefinition[],
@@ -69,6 +64,55 @@ export function matchTasks(
   return pairs.found;
 }
 
+/**
+ * Arranges a plan for a session at a position. Completed phases stay; the current phase keeps its number,
+ * and those ahead follow it. A phase that was inserted right before the current one becomes the current
+ * one; a phase that was inserted before a completed one is behind the session.
+ */
+export function arrangePhases(
+  pinned: readonly PhaseDefinition[],
+  position: number,
+  live: readonly PlanPhase[],
+): Arrangement {
+  const matches = matchPhases(pinned, live);
+  const current = pinned[position];
+  if (current?.plan === undefined) {
+    const last = pinned.findLast(({ plan }) => plan === undefined);
+    return { matches, done: [], ahead: live, shift: shiftAfter(last?.number ?? 0, live) };
+  }
+  const done = pinned.slice(0, position).filter(({ plan }) => plan !== undefined);
+  const isDone = (phase: PlanPhase) => done.some((candidate) => matches.get(candidate) === phase);
+  const found = matches.get(current);
+  const here = found === undefined ? -1 : live.indexOf(found);
+  const from = Math.min(here, live.findLastIndex(isDone) + 1);
+  const ahead = live.filter((phase, index) => index >= from && !isDone(phase));
+  const first = ahead[0];
+  if (here < 0 || first === undefined) throw currentGone(current);
+  return { matches, done, ahead, shift: current.number - first.number };
+}
+
+/** Matches the phases of a session that come from a plan with the current plan. */
+function matchPhases(pinned: readonly PhaseDefinition[], live: readonly PlanPhase[]): PhaseMatches {
+  const matches = new Map<PhaseDefinition, PlanPhase>();
+  const taken = new Set<PlanPhase>();
+  const rules: readonly ((phase: PhaseDefinition, candidate: PlanPhase) => boolean)[] = [
+    (phase, { number, name }) => phase.plan?.number === number && phase.name === name,
+    (phase, { name }) => phase.name === name,
+    (phase, { number }) => phase.plan?.number === number,
+  ];
+  for (const rule of rules) {
+    for (const phase of pinned) {
+      if (phase.plan === undefined || matches.has(phase)) continue;
+      const found = live.filter((candidate) => !taken.has(candidate) && rule(phase, candidate));
+      // A name that several phases have says nothing.
+      if (found.length !== 1 || found[0] === undefined) continue;
+      matches.set(phase, found[0]);
+      taken.add(found[0]);
+    }
+  }
+  return matches;
+}
+
 /** Pairs what has the same key on both sides, among those that are left. */
 class Pairs {
   readonly found = new Map<TaskDefinition, PlanTask>();
@@ -80,12 +124,12 @@ class Pairs {
     this.now = now;
   }
 
-  /** Where a key stands once on each side. */
+  /** Pairs tasks whose key occurs once on each side. */
   only(keyOf: (side: Side<unknown>) => string | undefined): void {
     this.pair(keyOf, (one, other) => one.length === 1 && other.length === 1);
   }
 
-  /** Where a key stands as often on each side: with the same ids, by these, else in the same order. */
+  /** Pairs tasks whose key occurs equally often on each side: by id if the ids are the same, otherwise in order. */
   alike(keyOf: (side: Side<unknown>) => string | undefined): void {
     this.pair(keyOf, (one, other) => one.length === other.length);
   }
@@ -121,44 +165,6 @@ function grouped<T>(
     if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), side]);
   }
   return groups;
-}
-
-/** How the phases of a plan, as it is now, lie beside those of a session. */
-export interface Arrangement {
-  readonly matches: PhaseMatches;
-  /** Phases out of the plan that are done: they stay as they are. */
-  readonly done: readonly PhaseDefinition[];
-  /** Phases of the plan from the current one on. */
-  readonly ahead: readonly PlanPhase[];
-  /** What is added to the plan's own numbers of the phases ahead. */
-  readonly shift: number;
-}
-
-/**
- * Lays a plan beside a session that stands at a place. What is done stays; the current phase keeps its
- * number, and those ahead follow it. A phase that was put in right before the current one is the
- * current one now; one that was put in before a phase that is done is behind the session.
- */
-export function arrangePhases(
-  pinned: readonly PhaseDefinition[],
-  position: number,
-  live: readonly PlanPhase[],
-): Arrangement {
-  const matches = matchPhases(pinned, live);
-  const current = pinned[position];
-  if (current?.plan === undefined) {
-    const last = pinned.findLast(({ plan }) => plan === undefined);
-    return { matches, done: [], ahead: live, shift: shiftAfter(last?.number ?? 0, live) };
-  }
-  const done = pinned.slice(0, position).filter(({ plan }) => plan !== undefined);
-  const isDone = (phase: PlanPhase) => done.some((candidate) => matches.get(candidate) === phase);
-  const found = matches.get(current);
-  const here = found === undefined ? -1 : live.indexOf(found);
-  const from = Math.min(here, live.findLastIndex(isDone) + 1);
-  const ahead = live.filter((phase, index) => index >= from && !isDone(phase));
-  const first = ahead[0];
-  if (here < 0 || first === undefined) throw currentGone(current);
-  return { matches, done, ahead, shift: current.number - first.number };
 }
 
 function currentGone({ number, name }: PhaseDefinition): PhasegateError<"NOT_ALLOWED"> {

@@ -1,3 +1,8 @@
+/**
+ * Reads the plan of a new session and makes its phases part of the pinned structure. Everything that can be
+ * wrong with plan, parser or templates fails here, before anything is written.
+ */
+
 import { PhasegateError } from "../../errors.js";
 import type { PlanPhase, PlanTask } from "../../plan/plan.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
@@ -13,23 +18,29 @@ import {
 import type { EngineContext } from "../engine-context.js";
 import { findParser, type ReadSource, readSource } from "./source.js";
 
-/** A structure with the phases of a plan in it. */
-interface PinnedPlan {
-  readonly structure: WorkflowStructure;
-  /** What is unsure about the plan. */
-  readonly warnings: readonly Diagnostic[];
+/** The revisions of the templates for the texts of phases and tasks. */
+interface TemplateRevisions {
+  readonly phase: string;
+  readonly task: string;
 }
 
-/** A plan that a session can be bound to, with what its texts are made with. */
+/** A plan without errors, with the revisions of its templates. */
 export interface UsablePlan extends ReadSource {
   readonly revisions: TemplateRevisions;
-  /** Whether its source is written back. */
+  /** True if its source is written. */
   readonly ticked: boolean;
 }
 
+/** A structure with the phases of a plan. */
+interface PinnedPlan {
+  readonly structure: WorkflowStructure;
+  /** Warnings about the plan. */
+  readonly warnings: readonly Diagnostic[];
+}
+
 /**
- * Reads the plan of a session that is to be started, and makes its phases part of the structure. Throws
- * whatever is wrong with plan, parser or templates: nothing has been written yet.
+ * Reads the plan of a new session and adds its phases to the structure. Throws any error of plan, parser or
+ * templates.
  */
 export async function pinPlan(
   context: EngineContext,
@@ -51,12 +62,12 @@ export async function pinPlan(
   return { structure: pinned, warnings: diagnostics };
 }
 
-/** What a session remembers of the plan as a whole. */
+/** Returns what a session remembers of the plan as a whole. */
 export function planPin({ source: { path, hash }, reading, ticked }: UsablePlan, shift: number) {
   return { path, hash, dialect: reading.plan.dialect, shift, ticked };
 }
 
-/** A plan without errors, whose templates are there. */
+/** Reads a plan and its templates; throws if the plan has errors. */
 export async function usablePlan(
   { options }: EngineContext,
   structure: WorkflowStructure,
@@ -73,33 +84,16 @@ export async function usablePlan(
   return { ...read, revisions: { phase: phase.revision, task: task.revision }, ticked: tick !== undefined };
 }
 
-function planInvalid(first: Diagnostic, count: number): PhasegateError<"PLAN_PARSE"> {
-  const { file, line, column, hint } = first;
-  const more = count > 1 ? `, and ${count - 1} more` : "";
-  return new PhasegateError("PLAN_PARSE", `the plan has errors: ${formatDiagnostic(first)}${more}`, {
-    remedy: hint ?? "Mend the plan at that place.",
-    details: { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) },
-  });
-}
-
-/** A plan's phases as a session pins them. Pure. */
-
-/** The revisions of the templates that the texts of phases and tasks are made with. */
-interface TemplateRevisions {
-  readonly phase: string;
-  readonly task: string;
-}
-
-/** The largest structure, in characters of JSON: a session's first commit carries it. */
-const STRUCTURE_MAX = 4 * 1024 * 1024;
-
-/** What must be added to a plan's own numbers so that its phases come after those before them: nothing, if they do. */
+/**
+ * Returns the number to add to a plan's own numbers so that its phases follow phase `last`; 0 if they
+ * already do.
+ */
 export function shiftAfter(last: number, phases: readonly PlanPhase[]): number {
   const first = phases[0]?.number ?? 0;
   return first > last ? 0 : last + 1 - first;
 }
 
-/** The phases of a plan. */
+/** Returns the phases of a plan as a session pins them. Pure. */
 export function buildPhases(
   phases: readonly PlanPhase[],
   shift: number,
@@ -125,6 +119,31 @@ export function buildPhases(
   }));
 }
 
+/** The largest structure, in characters of JSON: a session's first commit contains it. */
+const STRUCTURE_MAX = 4 * 1024 * 1024;
+
+/**
+ * Throws `TOO_LARGE` for a structure that is too large for a commit, and `PLAN_PARSE` for one that could
+ * not be read again.
+ */
+export function checkPinned(structure: WorkflowStructure, file: string): void {
+  const bytes = JSON.stringify(structure).length;
+  if (bytes <= STRUCTURE_MAX) return checkForm(structure, file);
+  throw new PhasegateError("TOO_LARGE", `the phases of ${file} are larger than ${STRUCTURE_MAX} characters of JSON`, {
+    remedy: "Split the plan, or move long descriptions into files that it names.",
+    details: { file, bytes, limit: STRUCTURE_MAX },
+  });
+}
+
+function planInvalid(first: Diagnostic, count: number): PhasegateError<"PLAN_PARSE"> {
+  const { file, line, column, hint } = first;
+  const more = count > 1 ? `, and ${count - 1} more` : "";
+  return new PhasegateError("PLAN_PARSE", `the plan has errors: ${formatDiagnostic(first)}${more}`, {
+    remedy: hint ?? "Mend the plan at that place.",
+    details: { file, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) },
+  });
+}
+
 function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions): TaskDefinition {
   const { id, name, description, estimatedTime, dependencies, acceptanceCriteria, requirements } = task;
   return {
@@ -145,17 +164,7 @@ function buildTask(task: PlanTask, number: number, revisions: TemplateRevisions)
   };
 }
 
-/** Throws `TOO_LARGE` for a structure that no session can carry, and `PLAN_PARSE` for one that none could read again. */
-export function checkPinned(structure: WorkflowStructure, file: string): void {
-  const bytes = JSON.stringify(structure).length;
-  if (bytes <= STRUCTURE_MAX) return checkForm(structure, file);
-  throw new PhasegateError("TOO_LARGE", `the phases of ${file} are larger than ${STRUCTURE_MAX} characters of JSON`, {
-    remedy: "Split the plan, or move long descriptions into files that it names.",
-    details: { file, bytes, limit: STRUCTURE_MAX },
-  });
-}
-
-/** A log with a structure that doesn't fit its schema would be taken for one that somebody has changed. */
+/** A stored structure that does not match its schema would look like a tampered log. */
 function checkForm(structure: WorkflowStructure, file: string): void {
   const { error } = structureSchema.safeParse(structure);
   if (error === undefined) return;

@@ -1,9 +1,9 @@
 /**
- * All that sessions on plans need beside what every session needs: loaded by `import()`, as one, when the
- * first of them is met. Only a sync comes by itself: it loads sessions, as all that is here is loaded for them.
+ * The operations on sessions with plans, loaded by `import()` with the first of them. A sync is loaded
+ * separately.
  */
 
 export { pinPlan } from "./pin.js";
 export { rereadPlan } from "./rebuild.js";
-export { settleTicks, standingTicks } from "./ticks.js";
+export { earlierTicks, settleTicks } from "./ticks.js";
 export { livePlan, renderedText, viewPlannedPhase, viewPlannedTask } from "./view.js";

@@ -1,3 +1,8 @@
+/**
+ * Rebuilds a session's structure from its current plan. An agent that can edit the plan must not get past a
+ * gate that way: a sync that asks for less is left to the host.
+ */
+
 import { PhasegateError } from "../../errors.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { EngineContext } from "../engine-context.js";
@@ -6,19 +11,71 @@ import type { Actor } from "../state/commands.js";
 import type { PlanChange } from "../state/events.js";
 import { type Comparison, comparePlan } from "./compare.js";
 import { buildPhases, checkPinned, planPin, type UsablePlan, usablePlan } from "./pin.js";
-/** A structure for a session under way, with what is different about it. */
+
+/** A new structure for a session, with its differences. */
 export interface Rebuilt extends Comparison {
   readonly structure: WorkflowStructure;
-  /** What its gates from the current phase on ask for no more. */
+  /** What its gates no longer require, from the current phase on. */
   readonly takenAway: readonly PlanChange[];
-  /** The phases from the current one on that are still there: their places before and now. */
+  /** The old and new positions of the phases that still exist, from the current one on. */
   readonly places: readonly (readonly [from: number, to: number])[];
 }
 
 /**
- * The structure that a session would have with its plan as it is now: phases that are done as they were,
- * those from the current one on as the plan has them. `base` gives everything else: the static phases,
- * and how plans are read.
+ * Returns a session's structure with its plan read again; `base` is the pinned one, or a newer definition
+ * of its workflow.
+ */
+export async function rereadPlan(
+  context: EngineContext,
+  { head }: PhasedSession,
+  pinned: WorkflowStructure,
+  base: WorkflowStructure,
+  operation: "syncPlan" | "migrate",
+): Promise<Rebuilt> {
+  if (pinned.plan === undefined || base.dynamic === undefined) throw noPlan(head.phase, pinned, operation);
+  const usable = await usablePlan(context, base, base.dynamic, pinned.plan.path, true);
+  return rebuild(base, pinned, head.position, usable);
+}
+
+/** Returns true if a sync would ask for less and the caller is an agent that may not do that. */
+export function needsHost({ options }: EngineContext, by: Actor, { takenAway }: Rebuilt): boolean {
+  return by === "agent" && options.agentSync === "keeps-gates" && takenAway.length > 0;
+}
+
+/** Limits the removed requirements that a refusal names. */
+const NAMED_MAX = 10;
+
+/**
+ * Returns the refusal for an agent whose plan asks for less. It names what is in the current phase; of
+ * phases ahead, which an agent can't see yet, only the number.
+ */
+export function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Rebuilt): PhasegateError<"NOT_ALLOWED"> {
+  const here = takenAway.filter(({ phase }) => phase === head.phase);
+  const ahead = takenAway.length - here.length;
+  const more = here.length - NAMED_MAX;
+  const parts = [
+    ...here.slice(0, NAMED_MAX).map(lossText),
+    ...(more > 0 ? [`${more} more in this phase`] : []),
+    ...(ahead > 0 ? [`${ahead} ${ahead === 1 ? "change" : "changes"} of that kind in phases ahead`] : []),
+  ];
+  return new PhasegateError("NOT_ALLOWED", `the plan asks for less than is pinned: ${parts.join("; ")}`, {
+    remedy: `Put it back into the plan, or ask the person who runs this: the host can take it over with engine.syncPlan('${sessionId}').`,
+    details: { phase: head.phase, operation: "syncPlan" },
+  });
+}
+
+function noPlan(phase: number, { plan }: WorkflowStructure, operation: string): PhasegateError<"NOT_ALLOWED"> {
+  const what =
+    plan === undefined ? "this session's phases come out of no plan" : "its workflow reads no plans any more";
+  return new PhasegateError("NOT_ALLOWED", `${operation} is not possible: ${what}`, {
+    remedy: "Go on with the session as it is, or start a new one.",
+    details: { phase, operation },
+  });
+}
+
+/**
+ * Returns the structure of a session with its current plan: completed phases stay, those from the current
+ * one on are the plan's. `base` provides everything else: the static phases, and how plans are read.
  */
 function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: number, usable: UsablePlan): Rebuilt {
   const comparison = comparePlan(pinned, position, usable.reading.plan);
@@ -39,71 +96,6 @@ function rebuild(base: WorkflowStructure, pinned: WorkflowStructure, position: n
   return { ...comparison, structure, places, takenAway: takenAway(pinned, structure, position) };
 }
 
-/** A session's structure with its plan read anew; `base` is the pinned one, or a newer definition of its workflow. */
-export async function rereadPlan(
-  context: EngineContext,
-  { head }: PhasedSession,
-  pinned: WorkflowStructure,
-  base: WorkflowStructure,
-  operation: "syncPlan" | "migrate",
-): Promise<Rebuilt> {
-  if (pinned.plan === undefined || base.dynamic === undefined) throw noPlan(head.phase, pinned, operation);
-  const usable = await usablePlan(context, base, base.dynamic, pinned.plan.path, true);
-  return rebuild(base, pinned, head.position, usable);
-}
-
-function noPlan(phase: number, { plan }: WorkflowStructure, operation: string): PhasegateError<"NOT_ALLOWED"> {
-  const what =
-    plan === undefined ? "this session's phases come out of no plan" : "its workflow reads no plans any more";
-  return new PhasegateError("NOT_ALLOWED", `${operation} is not possible: ${what}`, {
-    remedy: "Go on with the session as it is, or start a new one.",
-    details: { phase, operation },
-  });
-}
-
-/** As many of the things that are taken away as a refusal names. */
-const NAMED_MAX = 10;
-/** The longest text of a plan that a refusal quotes, in characters. */
-const QUOTED_MAX = 200;
-
-/** Whether a sync would ask for less, and whoever asks is not the one who may do that. */
-export function needsHost({ options }: EngineContext, by: Actor, { takenAway }: Rebuilt): boolean {
-  return by === "agent" && options.agentSync === "keeps-gates" && takenAway.length > 0;
-}
-
-/**
- * Returns the refusal for an agent that can edit the plan, and must not get past a gate by taking out of it what it asks
- * for. It names what belongs to the current phase; of phases ahead, which an agent doesn't see yet, it tells how much.
- */
-export function hostWanted({ sessionId, head }: PhasedSession, { takenAway }: Rebuilt): PhasegateError<"NOT_ALLOWED"> {
-  const here = takenAway.filter(({ phase }) => phase === head.phase);
-  const ahead = takenAway.length - here.length;
-  const more = here.length - NAMED_MAX;
-  const parts = [
-    ...here.slice(0, NAMED_MAX).map(lossText),
-    ...(more > 0 ? [`${more} more in this phase`] : []),
-    ...(ahead > 0 ? [`${ahead} ${ahead === 1 ? "change" : "changes"} of that kind in phases ahead`] : []),
-  ];
-  return new PhasegateError("NOT_ALLOWED", `the plan asks for less than is pinned: ${parts.join("; ")}`, {
-    remedy: `Put it back into the plan, or ask the person who runs this: the host can take it over with engine.syncPlan('${sessionId}').`,
-    details: { phase: head.phase, operation: "syncPlan" },
-  });
-}
-
-/** What is lost, in the plan's own words. */
-function lossText({ id, name, from, to }: PlanChange): string {
-  const what = `'${quoted(id === undefined ? name : `${id} ${name}`)}'`;
-  if (from !== undefined && to !== undefined) return `${what} is called '${quoted(to)}' now`;
-  if (to !== undefined) return `${what} ${to}`;
-  return from === undefined ? `${what} is gone` : `${what} lacks the ${quoted(from)}`;
-}
-
-function quoted(text: string): string {
-  return text.length > QUOTED_MAX ? `${text.slice(0, QUOTED_MAX)}…` : text;
-}
-
-/** What a session would ask for no more, from its current phase on, if it went on with its plan as it is now. Pure. */
-
 interface Asked {
   readonly phase: number;
   readonly id?: string;
@@ -113,15 +105,26 @@ interface Asked {
 interface AskedTask extends Asked {
   readonly id: string;
   readonly required: boolean;
-  /** What the task's text says, in lines that must all stay: criteria, requirements, description. */
+  /** The lines of the task's text that must all stay: criteria, requirements, description. */
   readonly texts: readonly string[];
 }
 
+/** The best key comes first, so that of two tasks with the same name each finds its own counterpart. */
+const TASK_KEYS: readonly ((task: AskedTask) => string)[] = [
+  ({ id, name, texts, required }) => JSON.stringify([id, name, texts, required]),
+  ({ name, texts, required }) => JSON.stringify([name, texts, required]),
+  ({ id, name, required }) => JSON.stringify([id, name, required]),
+  ({ name, required }) => JSON.stringify([name, required]),
+  ({ name }) => name,
+  // Another name under the same id: not the same task, but the refusal can show it.
+  ({ id }) => id,
+];
+
 /**
- * Returns the tasks that must be claimed and the items of validation gates, from a place on, that a new structure doesn't
- * ask for from there on, and what else is gone of a task's text. A task is its name, with its acceptance criteria, its
- * requirements and its description; an item is its text. More may be added, ids may change, and what moves to a later
- * phase is asked for later.
+ * Returns the required tasks and validation items from a position on that a new structure no longer
+ * requires, and the removed parts of a task's text. A task is its name with its acceptance criteria,
+ * requirements and description; an item is its text. More may be added, ids may change, and moving to a
+ * later phase removes nothing.
  */
 function takenAway(before: WorkflowStructure, after: WorkflowStructure, position: number): PlanChange[] {
   const [old, now] = [before.phases.slice(position), after.phases.slice(position)];
@@ -131,18 +134,26 @@ function takenAway(before: WorkflowStructure, after: WorkflowStructure, position
   return [...tasks, ...items.flatMap(([item, found]) => (found === undefined ? [item] : []))];
 }
 
-/** The best counterpart comes first, so that of two tasks with the same name each finds its own. */
-const TASK_KEYS: readonly ((task: AskedTask) => string)[] = [
-  ({ id, name, texts, required }) => JSON.stringify([id, name, texts, required]),
-  ({ name, texts, required }) => JSON.stringify([name, texts, required]),
-  ({ id, name, required }) => JSON.stringify([id, name, required]),
-  ({ name, required }) => JSON.stringify([name, required]),
-  ({ name }) => name,
-  // Another name under the same id: not the same task, but what the refusal can show beside it.
-  ({ id }) => id,
-];
+function plannedTasks({ number: phase, tasks, gate }: PhaseDefinition): AskedTask[] {
+  if (gate.kind !== "plan") return [];
+  return tasks.flatMap(({ name, plan }) => {
+    if (plan === undefined) return [];
+    const { id, optional, acceptanceCriteria, requirements = [], description = "" } = plan;
+    const texts = [
+      ...acceptanceCriteria.map((text) => `criterion '${text}'`),
+      ...requirements.map((text) => `requirement '${text}'`),
+      ...linesOf(description).map((text) => `line '${text}'`),
+    ];
+    return [{ phase, id, name, required: !optional, texts }];
+  });
+}
 
-/** Each thing with its counterpart, which is nobody else's: one with the same key, by the first of the keys that finds one. */
+function linesOf(text: string): string[] {
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "");
+}
+
+/** Pairs each element with an unused counterpart by the first key that finds one. */
 function pairsOf<T extends Asked>(
   before: readonly T[],
   after: readonly T[],
@@ -167,7 +178,7 @@ function pairsOf<T extends Asked>(
   return before.map((asked) => [asked, pairs.get(asked)] as const);
 }
 
-/** What a task loses: itself, its name, that it must be done, or parts of its text. */
+/** Returns what a task loses: itself, its name, that it is required, or parts of its text. */
 function lossOf(task: AskedTask, now: AskedTask | undefined): PlanChange[] {
   const { phase, id, name } = task;
   if (now === undefined) return [{ phase, id, name }];
@@ -182,25 +193,21 @@ function lossOf(task: AskedTask, now: AskedTask | undefined): PlanChange[] {
   });
 }
 
-function plannedTasks({ number: phase, tasks, gate }: PhaseDefinition): AskedTask[] {
-  if (gate.kind !== "plan") return [];
-  return tasks.flatMap(({ name, plan }) => {
-    if (plan === undefined) return [];
-    const { id, optional, acceptanceCriteria, requirements = [], description = "" } = plan;
-    const texts = [
-      ...acceptanceCriteria.map((text) => `criterion '${text}'`),
-      ...requirements.map((text) => `requirement '${text}'`),
-      ...linesOf(description).map((text) => `line '${text}'`),
-    ];
-    return [{ phase, id, name, required: !optional, texts }];
-  });
-}
-
-function linesOf(text: string): string[] {
-  const lines = text.split("\n").map((line) => line.trim());
-  return lines.filter((line) => line !== "");
-}
-
 function gateItems({ number: phase, gate }: PhaseDefinition): Asked[] {
   return gate.kind === "plan" ? gate.items.map((name) => ({ phase, name })) : [];
+}
+
+/** Describes a removed requirement in the plan's own words. */
+function lossText({ id, name, from, to }: PlanChange): string {
+  const what = `'${quoted(id === undefined ? name : `${id} ${name}`)}'`;
+  if (from !== undefined && to !== undefined) return `${what} is called '${quoted(to)}' now`;
+  if (to !== undefined) return `${what} ${to}`;
+  return from === undefined ? `${what} is gone` : `${what} lacks the ${quoted(from)}`;
+}
+
+/** The longest text of a plan that a refusal quotes, in characters. */
+const QUOTED_MAX = 200;
+
+function quoted(text: string): string {
+  return text.length > QUOTED_MAX ? `${text.slice(0, QUOTED_MAX)}…` : text;
 }

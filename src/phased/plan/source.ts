@@ -1,3 +1,8 @@
+/**
+ * Reads the source of a plan. A host's own parser may return anything, so its results are checked: what is
+ * not a plan is a `PLAN_PARSE`, and what it ticks must still be the same plan.
+ */
+
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Plan, PlanReading } from "../../plan/plan.js";
@@ -7,23 +12,25 @@ import { RecentMap } from "../../runtime/cache.js";
 import { nearest } from "../../workflow/names.js";
 import type { DynamicDefinition, WorkflowStructure } from "../../workflow/structure.js";
 import type { ResolvedOptions } from "../options.js";
-/** The source of a plan as it is now, and what it says. */
+
+/** The current source of a plan, parsed. */
 export interface ReadSource {
   readonly source: PlanText;
   readonly reading: PlanReading;
 }
 
-/** What a plan was read as, and in which state. */
+/** A parsed plan with the hash of its source. */
 interface Kept {
   readonly hash: string;
   readonly reading: PlanReading;
 }
 
-/** Of how many plans an engine keeps what they were read as: each in its newest state alone. */
-const PLANS_KEPT = 16;
 const readingsOf = new WeakMap<ResolvedOptions, RecentMap<string, Kept>>();
 
-/** Reads a plan as it is now; one that was read before is not parsed again. Throws `PLAN_PARSE` if there is none. */
+/** Limits how many parsed plans an engine caches, each in its newest version. */
+const PLANS_KEPT = 16;
+
+/** Reads the current plan; an unchanged one is not parsed again. Throws `PLAN_PARSE` if there is none. */
 export async function readSource(
   options: ResolvedOptions,
   structure: WorkflowStructure,
@@ -42,7 +49,7 @@ export async function readSource(
   return { source, reading };
 }
 
-/** The text of a plan that must be there: for one that is pinned at this very path, not in a folder of its name. */
+/** Returns the text of a plan. A pinned plan must be at exactly this path, not in a folder of that name. */
 export async function requireSource(plans: PlanSource, path: string, isPinned = false): Promise<PlanText> {
   const source = await plans.read(path);
   if (source !== undefined && (!isPinned || source.path === path)) return source;
@@ -52,7 +59,7 @@ export async function requireSource(plans: PlanSource, path: string, isPinned = 
   });
 }
 
-/** Where plans come from. Throws `DEFINITION_INVALID` if the host has not said so. */
+/** Returns the source of plans. Throws `DEFINITION_INVALID` if the host has not set one. */
 export function requirePlans({ plans }: ResolvedOptions, { type }: WorkflowStructure): PlanSource {
   if (plans !== undefined) return plans;
   const problem = "its phases come out of a plan, and this host reads no plans";
@@ -63,14 +70,14 @@ export function requirePlans({ plans }: ResolvedOptions, { type }: WorkflowStruc
   });
 }
 
-/** What is wrong with a plan, as it is told where the call goes on without it: none of a foreign error's words. */
+/** Describes an error with a plan for a call that continues without it; without the text of a foreign error. */
 export function reasonOf(error: unknown): string {
   return isPhasegateError(error) ? error.message : "the host could not read or write it";
 }
 
 /**
- * The parser of a workflow's plans: the host's own of that name, with its results checked, else the one that comes with the
- * library, which is loaded when it is first needed. Throws `DEFINITION_INVALID` if there is none.
+ * Returns the parser of a workflow's plans: the host's own of that name, with checks, or the built-in one,
+ * loaded on first use. Throws `DEFINITION_INVALID` if there is none.
  */
 export async function findParser(
   { parsers }: ResolvedOptions,
@@ -93,79 +100,14 @@ export async function findParser(
   });
 }
 
-/** What a plan was read from, for errors of its ticks. */
-const fileOf = new WeakMap<Plan, string>();
-
-/**
- * A host's own parser, whose results are checked: what is no plan is a `PLAN_PARSE` that names the parser and
- * the file, and so is whatever else it throws. What it ticks must be the same plan when it is read again.
- */
-function checkedParser(name: string, parser: SourceParser): SourceParser {
-  const parse = (text: string, file: string): PlanReading => {
-    const reading = guarded(name, file, () => parser.parse(text, file));
-    const checked = readingSchema.safeParse(reading);
-    if (!checked.success) throw failed(name, file, `made no plan of it: ${firstIssue(checked.error.issues)}`);
-    fileOf.set(reading.plan, file);
-    return reading;
-  };
-  if (parser.tick === undefined) return { parse };
-  const write = parser.tick.bind(parser);
-  const tick: SourceParser["tick"] = (text, plan, request) => {
-    const file = fileOf.get(plan) ?? "the plan";
-    const ticked: unknown = guarded(name, file, () => write(text, plan, request));
-    if (typeof ticked !== "string") throw failed(name, file, "gave no text for its ticks");
-    if (ticked !== text && sayingOf(parse(ticked, file).plan) !== sayingOf(plan)) {
-      throw failed(name, file, "changed more than ticks");
-    }
-    return ticked;
-  };
-  return { parse, tick };
-}
-
-function guarded<T>(name: string, file: string, step: () => T): T {
-  try {
-    return step();
-  } catch (error) {
-    if (isPhasegateError(error, "PLAN_PARSE")) throw error;
-    throw failed(name, file, "failed for a reason of its own", error);
-  }
-}
-
-function firstIssue(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
-  const [first] = issues;
-  const place = first === undefined || first.path.length === 0 ? "" : `${first.path.map(String).join(".")}: `;
-  return `${place}${first?.message ?? "nothing"}`;
-}
-
-/** All that a plan says but its ticks, and where in the source it says so. */
-function sayingOf({ phases }: Plan): string {
-  return JSON.stringify(
-    phases.map(({ number, name, tasks, validationGate }) => [
-      number,
-      name,
-      tasks.map((task) => [task.id, task.name, task.dependencies, task.acceptanceCriteria.map(({ text }) => text)]),
-      validationGate.map(({ text }) => text),
-    ]),
-  );
-}
-
-/** None of the parser's own words: they may hold anything. */
-function failed(name: string, file: string, what: string, cause?: unknown): PhasegateError<"PLAN_PARSE"> {
-  return new PhasegateError("PLAN_PARSE", `${file} can't be used: the source parser '${name}' ${what}`, {
-    remedy: "Tell the person who runs this: the parser is the host's own, and has to be mended.",
-    details: { file },
-    cause,
-  });
-}
-
-/** What a reading of a plan must be, so that sessions can stand on it: a host's own parser may give anything. */
-
 const position = z.object({
   line: z.int().nonnegative(),
   column: z.int().nonnegative(),
   offset: z.int().nonnegative(),
 });
+
 const checkbox = z.object({ mark: z.string(), position });
+
 const item = z.object({
   text: z.string(),
   checked: z.boolean(),
@@ -211,7 +153,7 @@ const diagnostic = z.object({
   column: z.int().optional(),
 });
 
-/** Checks a reading: its form, the order of its phases, and that ids name one task each. */
+/** Checks a reading: its form, the order of its phases, and that ids are unique. */
 const readingSchema = z
   .object({
     plan: z.object({ dialect: z.string(), phases: z.array(phase).min(1) }),
@@ -231,3 +173,68 @@ const readingSchema = z
       if (wrong !== undefined) say(`task ${id} depends on ${wrong}, which is itself or no task`);
     }
   });
+
+/** The file that a plan was read from, for errors in ticking. */
+const fileOf = new WeakMap<Plan, string>();
+
+/**
+ * Wraps a host's own parser: an invalid result or an error is a `PLAN_PARSE` that names parser and file,
+ * and a ticked text must be the same plan when it is read again.
+ */
+function checkedParser(name: string, parser: SourceParser): SourceParser {
+  const parse = (text: string, file: string): PlanReading => {
+    const reading = guarded(name, file, () => parser.parse(text, file));
+    const checked = readingSchema.safeParse(reading);
+    if (!checked.success) throw failed(name, file, `made no plan of it: ${firstIssue(checked.error.issues)}`);
+    fileOf.set(reading.plan, file);
+    return reading;
+  };
+  if (parser.tick === undefined) return { parse };
+  const write = parser.tick.bind(parser);
+  const tick: SourceParser["tick"] = (text, plan, request) => {
+    const file = fileOf.get(plan) ?? "the plan";
+    const ticked: unknown = guarded(name, file, () => write(text, plan, request));
+    if (typeof ticked !== "string") throw failed(name, file, "gave no text for its ticks");
+    if (ticked !== text && withoutTicks(parse(ticked, file).plan) !== withoutTicks(plan)) {
+      throw failed(name, file, "changed more than ticks");
+    }
+    return ticked;
+  };
+  return { parse, tick };
+}
+
+function guarded<T>(name: string, file: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (isPhasegateError(error, "PLAN_PARSE")) throw error;
+    throw failed(name, file, "failed for a reason of its own", error);
+  }
+}
+
+/** Omits the parser's own error text, which may contain anything. */
+function failed(name: string, file: string, what: string, cause?: unknown): PhasegateError<"PLAN_PARSE"> {
+  return new PhasegateError("PLAN_PARSE", `${file} can't be used: the source parser '${name}' ${what}`, {
+    remedy: "Tell the person who runs this: the parser is the host's own, and has to be mended.",
+    details: { file },
+    cause,
+  });
+}
+
+function firstIssue(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
+  const [first] = issues;
+  const place = first === undefined || first.path.length === 0 ? "" : `${first.path.map(String).join(".")}: `;
+  return `${place}${first?.message ?? "nothing"}`;
+}
+
+/** Returns everything in a plan except ticks and positions. */
+function withoutTicks({ phases }: Plan): string {
+  return JSON.stringify(
+    phases.map(({ number, name, tasks, validationGate }) => [
+      number,
+      name,
+      tasks.map((task) => [task.id, task.name, task.dependencies, task.acceptanceCriteria.map(({ text }) => text)]),
+      validationGate.map(({ text }) => text),
+    ]),
+  );
+}

@@ -1,3 +1,5 @@
+/** Compares a session's plan with the pinned one and, unless it is a preview, binds the session to it. */
+
 import { keyedRequest } from "../../log/machine.js";
 import { parseSessionId } from "../../workflow/names.js";
 import { notBelieved } from "../approval/ledger.js";
@@ -9,38 +11,40 @@ import type { PlanChanges } from "../state/events.js";
 import { type Standing, standingOf } from "../views.js";
 import { changesByKind } from "./compare.js";
 import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";
-/** How a session's plan is to be synced. */
+
+/** Syncs a session's plan. */
 export interface SyncRequest {
-  /** Only says what would change. */
+  /** Only reports what would change. Default: false. */
   readonly preview?: boolean;
-  /** `host` if not given. */
+  /** The caller. Default: `host`. */
   readonly by?: Actor;
-  /** The same key gives the same answer, however often the call is repeated. */
+  /** A repeated call with the same key gets the same answer. */
   readonly idempotencyKey?: string;
 }
 
-/** What a plan, as it is now, means for a session. */
+/** The differences between a session and its current plan. */
 export interface SyncResult extends Standing {
-  /** Where the plan lies. */
+  /** The plan's path, relative to the project root. */
   readonly path: string;
+  /** True if nothing was changed on request. */
   readonly preview: boolean;
-  /** Whether the session's phases are others now; of a preview, whether they would be. */
+  /** True if the session's phases have changed; for a preview, if they would. */
   readonly changed: boolean;
-  /** All differences of a preview; of a sync, those that the session's log keeps, and how many there were. */
+  /** All differences of a preview; for a sync, those in the session's log, and the number of all. */
   readonly changes: PlanChanges;
-  /** Of a preview: whether who asks may not sync, since less would be asked for, and the host may. */
+  /** For a preview: true if only the host may sync, since less would be required. */
   readonly needsHost: boolean;
-  /** What is added to the plan's own phase numbers. */
+  /** The number that is added to the plan's own phase numbers. */
   readonly shift: number;
   /** What was written into the plan. */
   readonly ticks?: TickReport;
-  /** Whether an earlier call with the same key did it; where the session stands is told as of now. */
+  /** True if an earlier call with the same key did it; the session's state is the current one. */
   readonly replayed: boolean;
 }
 
 /**
- * Lays the plan as it is now beside the pinned one and, unless it is a preview, binds the session to it:
- * what was completed stays, the current phase and those ahead are the plan's.
+ * Compares the current plan with the pinned one and, unless it is a preview, binds the session to it:
+ * completed phases stay, the current phase and those ahead are the plan's.
  */
 export async function syncPlan(
   context: EngineContext,
@@ -95,7 +99,7 @@ async function reread(context: EngineContext, session: PhasedSession): Promise<R
   return rereadPlan(context, session, pinned, pinned, "syncPlan");
 }
 
-/** The answer where nothing was written: for a preview, or since nothing ahead has changed. */
+/** Returns the answer if nothing was written: for a preview, or because nothing ahead has changed. */
 function foundOf(
   context: EngineContext,
   session: PhasedSession,
@@ -114,7 +118,7 @@ function foundOf(
   };
 }
 
-/** The plan says nothing new of what lies ahead. */
+/** Nothing ahead has changed in the plan. */
 class UnchangedError extends Error {
   readonly session: PhasedSession;
   readonly rebuilt: Rebuilt;

@@ -1,4 +1,4 @@
-/** What ticks do to the text of a plan, as its parser writes it. Pure. */
+/** Writes ticks into the text of a plan with its parser. Pure. */
 
 import { isPhasegateError } from "../../errors.js";
 import type { Plan, PlanTask } from "../../plan/plan.js";
@@ -6,37 +6,38 @@ import { isTicked } from "../../plan/task-line.js";
 import type { SourceParser } from "../../ports/content-provider.js";
 import type { PhaseDefinition, TaskDefinition } from "../../workflow/structure.js";
 import { matchTasks, type TaskMatches } from "./match.js";
-/** A task as a session has it pinned, with the phases that were pinned with it. */
+
+/** A pinned task, with the phases that were pinned with it. */
 export interface KnownTask {
   readonly task: TaskDefinition;
   readonly phases: readonly PhaseDefinition[];
 }
 
-/** Tasks whose marks in the source are behind. */
+/** Tasks to tick and to untick. */
 export interface DueTasks {
   readonly tick: readonly KnownTask[];
   readonly untick: readonly KnownTask[];
 }
 
-/** A text with these ticks in it, and which tasks show it: by their ids in the text. */
+/** A text with its ticks, and the tasks that show them, by their ids in the text. */
 export interface TickedText {
   readonly text: string;
   readonly ticked: readonly string[];
   readonly unticked: readonly string[];
-  /** Tasks that the text doesn't have any more, by the ids that they had. */
+  /** Tasks that the text no longer has, by their former ids. */
   readonly missing: readonly string[];
-  /** Tasks that have nothing in the text that could show it. */
+  /** Tasks without a checkbox in the text. */
   readonly unwritable: readonly string[];
 }
 
 type TickingParser = SourceParser & Required<Pick<SourceParser, "tick">>;
 
-/** Whether sources of a parser are written. */
+/** Returns true if a parser can write ticks. */
 export function canTick(parser: SourceParser): parser is TickingParser {
   return parser.tick !== undefined;
 }
 
-/** Writes ticks into a text, as it is now: everything else in it stays. */
+/** Writes ticks into the current text; everything else in it stays. */
 export function tickText(
   parser: TickingParser,
   before: string,
@@ -69,7 +70,23 @@ export function tickText(
   };
 }
 
-/** A text under the pen. */
+/** Returns true if the text shows a task as done: a heading does by the boxes of its criteria. */
+export function showsDone(task: PlanTask | undefined): boolean {
+  if (task === undefined || task.state === "done") return task !== undefined;
+  const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
+  return boxes.length > 0 && boxes.every(({ mark }) => isTicked(mark));
+}
+
+function finder(plan: Plan): (known: KnownTask) => PlanTask | undefined {
+  const known = new Map<readonly PhaseDefinition[], TaskMatches>();
+  return ({ task, phases }) => {
+    const matches = known.get(phases) ?? matchTasks(phases, plan.phases);
+    known.set(phases, matches);
+    return matches.get(task);
+  };
+}
+
+/** A text that is being ticked. */
 class Writing {
   text: string;
   private readonly parser: TickingParser;
@@ -83,7 +100,7 @@ class Writing {
     this.read = plan;
   }
 
-  /** What the text says now: places move with each change, so it is read anew. */
+  /** Positions move with each change, so the text is read again. */
   plan(): Plan {
     this.read ??= this.parser.parse(this.text, this.file).plan;
     return this.read;
@@ -103,22 +120,6 @@ class Writing {
       if (tasks.length > 1) for (const task of tasks) this.tick([task], criteria, done);
     }
   }
-}
-
-function finder(plan: Plan): (known: KnownTask) => PlanTask | undefined {
-  const known = new Map<readonly PhaseDefinition[], TaskMatches>();
-  return ({ task, phases }) => {
-    const matches = known.get(phases) ?? matchTasks(phases, plan.phases);
-    known.set(phases, matches);
-    return matches.get(task);
-  };
-}
-
-/** Whether the text says that a task is done: a heading says it by the boxes of its criteria. */
-export function showsDone(task: PlanTask | undefined): boolean {
-  if (task === undefined || task.state === "done") return task !== undefined;
-  const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
-  return boxes.length > 0 && boxes.every(({ mark }) => isTicked(mark));
 }
 
 function ids(tasks: readonly PlanTask[]): string[] {

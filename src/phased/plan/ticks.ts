@@ -1,3 +1,9 @@
+/**
+ * Writes due ticks into the source of a session's plan. A commit and a file are two writes, so ticks may be
+ * late, and several processes may write them at once: ticking twice changes nothing. A plan that can't be
+ * written never blocks a session: the next call tries again.
+ */
+
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { claimedIds } from "../../gate/plan-gate.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
@@ -11,13 +17,12 @@ import { matchTasks } from "./match.js";
 import { findParser, readSource, reasonOf, requirePlans, requireSource } from "./source.js";
 import { canTick, type DueTasks, type KnownTask, showsDone, type TickedText, tickText } from "./tick-text.js";
 
-/** How often more may become due while something is written, before the next call is left to go on. */
+/** Limits how often ticks that become due during a write are written by the same call. */
 const ROUNDS_MAX = 5;
 
 /**
- * Writes what is due into the source of a session's plan, and records it. May be done any number of
- * times, and by several at once: what stands in the file already changes nothing. A source that can't
- * be written stops nobody: the report says why, and it is tried again at the next call on the session.
+ * Writes due ticks into the source of a session's plan, and records it. If that fails, the report gives the
+ * reason, and the next call on the session tries again.
  */
 export async function settleTicks(
   context: EngineContext,
@@ -42,78 +47,39 @@ export async function settleTicks(
   return { session, ticks };
 }
 
-/** What two rounds have done: what the second undid of the first is not told. */
-function inAll(first: Written, second: Written): Written {
-  const both = (one: readonly string[], other: readonly string[], undone: readonly string[]) => [
-    ...new Set([...one.filter((id) => !undone.includes(id)), ...other]),
-  ];
-  return {
-    ticked: both(first.ticked, second.ticked, second.unticked),
-    unticked: both(first.unticked, second.unticked, second.ticked),
-    missing: both(first.missing, second.missing, []),
-    unwritable: both(first.unwritable, second.unwritable, []),
-  };
-}
-
-/** Records what was written; somebody else may have done so before. */
-async function record(
-  { kernel, options }: EngineContext,
-  { sessionId }: PhasedSession,
+/**
+ * Returns the tasks of a phase that were already ticked in the plan, by their pinned ids: by a person, or
+ * by another session. Undefined if that can't be determined: then all ticks count as the session's own.
+ */
+export async function earlierTicks(
+  { options }: EngineContext,
+  { head }: PhasedSession,
   structure: WorkflowStructure,
-  due: DueTicks,
-  written: Written,
-): Promise<PhasedSession> {
-  const ticked = { ticks: due.tick, unticks: due.untick, ...plainLists(written) };
+  phase: PhaseDefinition,
+): Promise<readonly string[] | undefined> {
+  const { dynamic, plan: pin, phases } = structure;
+  if (dynamic === undefined || pin?.ticked !== true || phase.plan === undefined) return undefined;
+  // A tick may be one that the session has yet to remove.
+  if (head.due !== undefined) return undefined;
   try {
-    return await kernel.execute(sessionId, (current) => {
-      if (current === undefined || current.head.status === "deleted") throw new SettledError();
-      const { due: left } = dueAfterTicks(current.head, { type: "plan_ticked", ...ticked });
-      if (JSON.stringify(left) === JSON.stringify(current.head.due)) throw new SettledError();
-      return { command: { command: { type: "planTicked", ticked }, structure, limits: options.limits } };
-    });
-  } catch (error) {
-    if (!(error instanceof SettledError)) throw error;
+    const { reading } = await readSource(options, structure, dynamic, pin.path, true);
+    const now = matchTasks(phases, reading.plan.phases);
+    return phase.tasks.flatMap((task) => (showsDone(now.get(task)) && task.plan !== undefined ? [task.plan.id] : []));
+  } catch {
+    // The write of the ticks reports why the plan can't be read.
+    return undefined;
   }
-  const newest = await kernel.find(sessionId);
-  if (newest !== undefined) return newest;
-  throw new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId} any more`, {
-    remedy: "List the sessions, or start one.",
-    details: { sessionId },
-  });
 }
 
-/** Nothing is left to record. */
-class SettledError extends Error {}
-
-function plainLists({ ticked, unticked, missing, unwritable }: Written): Pick<EventOf<"plan_ticked">, keyof Written> {
-  const rest = unwritable.length === 0 ? {} : { unwritable: [...unwritable] };
-  return { ticked: [...ticked], unticked: [...unticked], missing: [...missing], ...rest };
-}
-
-/** Why it could not be written, for the answer; the host is told of the error itself. */
-function pendingReason(
-  { notifications, options }: EngineContext,
-  { sessionId, head: { workflowType } }: PhasedSession,
-  { plan }: WorkflowStructure,
-  error: unknown,
-): string {
-  const at = new Date(options.clock.now()).toISOString();
-  const reason = reasonOf(error);
-  // All else is told as `planTicksPending`, with the error.
-  if (isPhasegateError(error) && hearerOf(error) === "guard") reportFailure(notifications, "write plan", error);
-  notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
-  return reason;
-}
-
-/** How often a file that changes under the pen is read again. */
-const WRITES_MAX = 5;
-
-/** What came of writing. */
+/** The result of a write. */
 type Written = Omit<TickedText, "text">;
 
+/** Limits how often a file that changes during a write is read again. */
+const WRITES_MAX = 5;
+
 /**
- * Writes what is due into the source of a session's plan. Done is what a reading after the writing has seen: somebody
- * else may have put his own text in its place in the meantime.
+ * Writes due ticks. Only what a reading after the write shows counts as done: another process may have
+ * replaced the text meanwhile.
  */
 async function writeTicks(
   context: EngineContext,
@@ -143,19 +109,19 @@ async function writeTicks(
   });
 }
 
-/** A gate that a phase out of a plan has passed, with the phase as it was pinned then. */
+/** A passed gate of a phase from a plan, with the phase as it was pinned then. */
 interface Pass {
   readonly event: EventOf<"gate_passed">;
   readonly version: number;
   readonly phase: PhaseDefinition;
   readonly phases: readonly PhaseDefinition[];
-  /** Its ticks were taken back: what stands since then is not its own. */
+  /** True if its ticks were removed: later ones are not its own. */
   settled?: boolean;
 }
 
 /**
- * Which tasks are to be ticked, and which not any more: those that accepted evidence has claimed. `recent`
- * is a commit that may hold all that is needed; else the whole log is read.
+ * Returns the tasks to tick and to untick: those that accepted evidence has claimed. `recent` is a commit
+ * that may contain everything needed; otherwise the whole log is read.
  */
 async function dueTasks(
   context: EngineContext,
@@ -183,12 +149,7 @@ async function dueTasks(
   };
 }
 
-/** Whether the session has ticked a task itself: what stood before is a person's or another session's. */
-function isOwn({ event: { stood = [] } }: Pass): (known: KnownTask) => boolean {
-  return ({ task }) => task.plan === undefined || !stood.includes(task.plan.id);
-}
-
-/** The pass that is all that is due, as it is right after it. */
+/** Returns the pass that is the only one due, right after it. */
 function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: PhasedCommit | undefined): Pass[] | undefined {
   const event = recent?.events.find((candidate) => candidate.type === "gate_passed");
   if (recent === undefined || event?.type !== "gate_passed" || due.untick.length > 0) return undefined;
@@ -197,25 +158,29 @@ function onlyPass(due: DueTicks, structure: WorkflowStructure, recent: PhasedCom
   return [{ event, version: recent.version, phase, phases: structure.phases }];
 }
 
-/** Every pass of a phase out of a plan, oldest first. */
+/** Returns every pass of a phase from a plan, oldest first. */
 async function allPasses(context: EngineContext, session: PhasedSession): Promise<Pass[]> {
   const passes: Pass[] = [];
   const undone = new Set<Pass>();
   let phases: readonly PhaseDefinition[] = [];
-  // What was appended since counts too: nobody ticks what somebody has just taken back.
+  // Later commits count too: a phase that was just rolled back must not be ticked.
   for (const { event, version } of await readEvents(context, { ...session, version: Number.POSITIVE_INFINITY })) {
     if (isPinning(event)) phases = event.structure.phases;
     if (event.type === "rolled_back")
       for (const pass of passes) if (pass.event.position >= event.position) undone.add(pass);
-    if (event.type === "plan_ticked") settle(passes, undone, event);
+    if (event.type === "plan_ticked") dropRepeatedTicks(passes, undone, event);
     const phase = isTickedPass(event) ? phases[event.position] : undefined;
     if (isTickedPass(event) && phase !== undefined) passes.push({ event, version, phase, phases });
   }
   return passes;
 }
 
-/** Somebody who was late may have ticked again what had been taken back, where no later pass was ticked. */
-function settle(passes: readonly Pass[], undone: ReadonlySet<Pass>, { ticks, unticks }: EventOf<"plan_ticked">): void {
+/** A late process may have ticked again what was unticked, if no later pass was ticked. */
+function dropRepeatedTicks(
+  passes: readonly Pass[],
+  undone: ReadonlySet<Pass>,
+  { ticks, unticks }: EventOf<"plan_ticked">,
+): void {
   const standing = new Set(passes.filter((pass) => !undone.has(pass)).map(({ event }) => event.position));
   for (const pass of undone) {
     const { position } = pass.event;
@@ -228,7 +193,7 @@ function isTickedPass(event: SessionEvent): event is EventOf<"gate_passed"> {
   return event.type === "gate_passed" && event.ticks === true;
 }
 
-/** The tasks of the phase that its evidence names: an optional one may be left out. */
+/** Returns the tasks of the phase that its evidence names: an optional one may be missing. */
 async function claimedTasks(
   context: EngineContext,
   { sessionId }: PhasedSession,
@@ -239,26 +204,70 @@ async function claimedTasks(
   return phase.tasks.filter(({ plan }) => plan !== undefined && claims.has(plan.id)).map((task) => ({ task, phases }));
 }
 
-/**
- * The tasks of a phase that stand as done in the plan before the session has ticked them, by their pinned ids: a person
- * did, or another session. Undefined where nobody can say: then all ticks count as the session's own.
- */
-export async function standingTicks(
-  { options }: EngineContext,
-  { head }: PhasedSession,
+/** Tests if the session has ticked a task itself: earlier ticks are a person's or another session's. */
+function isOwn({ event: { stood = [] } }: Pass): (known: KnownTask) => boolean {
+  return ({ task }) => task.plan === undefined || !stood.includes(task.plan.id);
+}
+
+/** Records what was written, unless another process has recorded it. */
+async function record(
+  { kernel, options }: EngineContext,
+  { sessionId }: PhasedSession,
   structure: WorkflowStructure,
-  phase: PhaseDefinition,
-): Promise<readonly string[] | undefined> {
-  const { dynamic, plan: pin, phases } = structure;
-  if (dynamic === undefined || pin?.ticked !== true || phase.plan === undefined) return undefined;
-  // What stands may be what the session itself has not taken back yet.
-  if (head.due !== undefined) return undefined;
+  due: DueTicks,
+  written: Written,
+): Promise<PhasedSession> {
+  const ticked = { ticks: due.tick, unticks: due.untick, ...plainLists(written) };
   try {
-    const { reading } = await readSource(options, structure, dynamic, pin.path, true);
-    const now = matchTasks(phases, reading.plan.phases);
-    return phase.tasks.flatMap((task) => (showsDone(now.get(task)) && task.plan !== undefined ? [task.plan.id] : []));
-  } catch {
-    // Whoever writes the ticks says why the plan can't be read.
-    return undefined;
+    return await kernel.execute(sessionId, (current) => {
+      if (current === undefined || current.head.status === "deleted") throw new SettledError();
+      const { due: left } = dueAfterTicks(current.head, { type: "plan_ticked", ...ticked });
+      if (JSON.stringify(left) === JSON.stringify(current.head.due)) throw new SettledError();
+      return { command: { command: { type: "planTicked", ticked }, structure, limits: options.limits } };
+    });
+  } catch (error) {
+    if (!(error instanceof SettledError)) throw error;
   }
+  const newest = await kernel.find(sessionId);
+  if (newest !== undefined) return newest;
+  throw new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId} any more`, {
+    remedy: "List the sessions, or start one.",
+    details: { sessionId },
+  });
+}
+
+function plainLists({ ticked, unticked, missing, unwritable }: Written): Pick<EventOf<"plan_ticked">, keyof Written> {
+  const rest = unwritable.length === 0 ? {} : { unwritable: [...unwritable] };
+  return { ticked: [...ticked], unticked: [...unticked], missing: [...missing], ...rest };
+}
+
+/** Nothing is left to record. */
+class SettledError extends Error {}
+
+/** Combines two rounds; what the second undid of the first is omitted. */
+function inAll(first: Written, second: Written): Written {
+  const both = (one: readonly string[], other: readonly string[], undone: readonly string[]) => [
+    ...new Set([...one.filter((id) => !undone.includes(id)), ...other]),
+  ];
+  return {
+    ticked: both(first.ticked, second.ticked, second.unticked),
+    unticked: both(first.unticked, second.unticked, second.ticked),
+    missing: both(first.missing, second.missing, []),
+    unwritable: both(first.unwritable, second.unwritable, []),
+  };
+}
+
+/** Returns the reason for the answer; the host gets the error itself. */
+function pendingReason(
+  { notifications, options }: EngineContext,
+  { sessionId, head: { workflowType } }: PhasedSession,
+  { plan }: WorkflowStructure,
+  error: unknown,
+): string {
+  const at = new Date(options.clock.now()).toISOString();
+  const reason = reasonOf(error);
+  // All else is told as `planTicksPending`, with the error.
+  if (isPhasegateError(error) && hearerOf(error) === "guard") reportFailure(notifications, "write plan", error);
+  notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
+  return reason;
 }

@@ -1,3 +1,8 @@
+/**
+ * What a session shows of its plan: its path, what has changed in it, the state of tasks, and texts made
+ * from templates. A plan that can't be read never blocks a session: the pinned one is shown.
+ */
+
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Plan, TaskState } from "../../plan/plan.js";
 import type { Content } from "../../ports/content-provider.js";
@@ -18,18 +23,54 @@ import type { SessionHead } from "../state/head.js";
 import { changesAhead, summaryOf } from "./compare.js";
 import { matchTasks } from "./match.js";
 import { readSource, reasonOf } from "./source.js";
+
+/** The plan of a session, as every answer about the session shows it. */
+export interface PlanView {
+  /** Relative to the project root. */
+  readonly path: string;
+  /** What has changed for the session since the plan was pinned, in a line: `2 added, 1 renamed`. */
+  readonly changed?: string;
+  /** Why it can't be read now: then everything is shown as it was pinned. */
+  readonly unreadable?: string;
+  /** What was written into it. */
+  readonly ticks?: TickReport;
+}
+
+/** The state of a task from a plan. */
+export interface TaskStanding {
+  readonly number: number;
+  /** The plan's own id. */
+  readonly id: string;
+  readonly name: string;
+  /**
+   * Done if its phase has passed, unless the task is optional; otherwise what the source says now. A tick
+   * there is not a claim at the gate.
+   */
+  readonly state: TaskState;
+  /** Ids of the tasks that must be done first. */
+  readonly dependencies: readonly string[];
+  /** The dependencies that are not done. */
+  readonly open: readonly string[];
+  /** True if it can be done now: neither it nor its phase is done, and no dependency is open. */
+  readonly ready: boolean;
+  readonly optional: boolean;
+  /** The requirements that it implements, if the plan names them. */
+  readonly requirements?: readonly string[];
+}
+
 /** A phase in a session with a plan. */
 export interface PlannedPhaseView extends PlanView {
-  /** The tasks of the phase, as they stand; none where it doesn't come out of the plan. */
+  /** The state of the phase's tasks; empty if the phase does not come from the plan. */
   readonly tasks: readonly TaskStanding[];
 }
 
-/** A task out of a plan. */
+/** A task from a plan. */
 export interface PlannedTaskView extends PlannedPhaseView {
+  /** The state of this task. */
   readonly task: TaskStanding;
 }
 
-/** What a plan says of a phase; undefined where the session has no plan. */
+/** Returns what the plan says about a phase; undefined if the session has no plan. */
 export async function viewPlannedPhase(
   context: EngineContext,
   loaded: LoadedSession,
@@ -41,8 +82,8 @@ export async function viewPlannedPhase(
 }
 
 /**
- * What a plan says of a task; undefined where it comes out of none. Throws `TASK_LOCKED` for one that
- * can't be done yet, in a workflow that keeps the order.
+ * Returns what the plan says about a task; undefined if it does not come from a plan. Throws `TASK_LOCKED`
+ * for one with open dependencies, in a workflow that keeps the order.
  */
 export async function viewPlannedTask(
   context: EngineContext,
@@ -59,40 +100,13 @@ export async function viewPlannedTask(
   return { ...view, task: standing };
 }
 
-function checkOrder(
-  dynamic: DynamicDefinition | undefined,
-  { number: phase }: PhaseDefinition,
-  { number: task, id, open }: TaskStanding,
-  { tasks, path }: PlannedPhaseView,
-): void {
-  if (dynamic?.enforceDependencies !== true || open.length === 0) return;
-  const ready = tasks.filter((other) => other.ready).map(({ number }) => number);
-  const first = ready.length === 0 ? "" : ` Ready now: ${ready.join(", ")}.`;
-  throw new PhasegateError("TASK_LOCKED", `task ${id} needs ${open.join(", ")}, which is not done`, {
-    remedy: `Do ${open.join(", ")} first. It counts as done when its phase has passed, or once a person has ticked it in ${path}.${first}`,
-    details: { phase, task, open, ready },
-  });
-}
-
-/** The plan of a session, as far as every answer about the session says it. */
-export interface PlanView {
-  /** Where it lies, relative to the project root. */
-  readonly path: string;
-  /** What of it has changed for the session since it was pinned, in a line: `2 added, 1 renamed`. */
-  readonly changed?: string;
-  /** Why it can't be read now: then all is shown as it was pinned. */
-  readonly unreadable?: string;
-  /** What was written into it. */
-  readonly ticks?: TickReport;
-}
-
-/** A plan as it is now, if it can be read, with what is to be said of it. */
+/** The current plan, if it can be read, with its view. */
 interface LivePlan {
   readonly plan?: Plan;
   readonly view: PlanView;
 }
 
-/** Reads the plan of a session as it is now. That it can't be read stops nobody: it is said. */
+/** Reads the current plan of a session. If that fails, the view says why. */
 export async function livePlan(context: EngineContext, loaded: LoadedSession): Promise<LivePlan | undefined> {
   const { session, structure, ticks } = loaded;
   const { dynamic, plan: pin } = structure;
@@ -111,83 +125,13 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
   }
 }
 
-function changedSince(
-  { sessionId, head }: LoadedSession["session"],
-  structure: WorkflowStructure,
-  plan: Plan,
-): string | undefined {
-  const changes = changesAhead(structure, head.position, plan, `${sessionId} ${head.structureVersion}`);
-  if (changes === "gone") return "the current phase is not in it any more";
-  return changes.length === 0 ? undefined : summaryOf(changes);
-}
-
-/** How the tasks of a plan's phase stand. Pure. */
-
-/** A task out of a plan, as it stands. */
-export interface TaskStanding {
-  readonly number: number;
-  /** The plan's own id. */
-  readonly id: string;
-  readonly name: string;
-  /**
-   * Done if its phase has passed, unless it may be left out; else what the source says now. A tick there is
-   * no claim at the gate.
-   */
-  readonly state: TaskState;
-  /** Ids of the tasks that must be done first. */
-  readonly dependencies: readonly string[];
-  /** Those of them that are not done. */
-  readonly open: readonly string[];
-  /** Whether it can be done now: it is not done, nor is its phase, and nothing that it needs is open. */
-  readonly ready: boolean;
-  readonly optional: boolean;
-  /** What it is done for, where the plan says so. */
-  readonly requirements?: readonly string[];
-}
-
-/** How the tasks of a phase stand: by the session, and by its plan as it is now. */
-function taskStandings(
-  { phases }: WorkflowStructure,
-  head: SessionHead,
-  phase: PhaseDefinition,
-  live: Plan | undefined,
-): TaskStanding[] {
-  const now = live === undefined ? undefined : matchTasks(phases, live.phases);
-  const homes = new Map<string, { readonly done: boolean; readonly task: TaskDefinition }>();
-  for (const [position, { tasks }] of phases.entries()) {
-    const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
-    for (const task of tasks) if (task.plan !== undefined) homes.set(task.plan.id, { done, task });
-  }
-  const stateOf = (id: string): TaskState => {
-    const home = homes.get(id);
-    // Whether a task that may be left out was claimed shows in its tick alone.
-    if (home?.done === true && home.task.plan?.optional !== true) return "done";
-    const task = home === undefined ? undefined : now?.get(home.task);
-    return task?.state ?? home?.task.plan?.state ?? "pending";
-  };
-  return phase.tasks.flatMap(({ number, name, plan }) => {
-    if (plan === undefined) return [];
-    const { id, dependencies, optional, requirements } = plan;
-    const state = stateOf(id);
-    // What was left out in a phase that is behind the session keeps nobody waiting.
-    const isOver = (other: string) => homes.get(other)?.done === true;
-    const open = dependencies.filter((needed) => !isOver(needed) && stateOf(needed) !== "done");
-    const ready = state !== "done" && !isOver(id) && open.length === 0;
-    const said = requirements === undefined ? {} : { requirements };
-    return [{ number, id, name, state, dependencies, open, ready, optional, ...said }];
-  });
-}
-
 /** A text that was made from a template. */
 interface RenderedText {
   readonly content: Content;
   readonly facts: MarkdownFacts;
-  /** Whether the template is another one than when the phase was pinned. */
+  /** True if the template has changed since the phase was pinned. */
   readonly contentChanged: boolean;
 }
-
-/** How many texts of one structure are kept. */
-const TEXTS_KEPT = 16;
 
 interface Kept {
   /** The revision of the template. */
@@ -198,9 +142,12 @@ interface Kept {
 
 const textsOf = new WeakMap<WorkflowStructure, RecentMap<PhaseDefinition | TaskDefinition, Kept>>();
 
+/** Limits how many texts of one structure are cached. */
+const TEXTS_KEPT = 16;
+
 /**
- * The text of a phase out of a plan, or of one of its tasks: the template as it is now with the data that
- * is pinned. It is made once for each state of the template.
+ * Returns the text of a phase or task from a plan: the current template with the pinned data. It is
+ * rendered once for each version of the template.
  */
 export async function renderedText(
   { options }: EngineContext,
@@ -219,6 +166,64 @@ export async function renderedText(
   }
   const { content, facts } = kept;
   return { content, facts, contentChanged: part.textRevision !== template.revision };
+}
+
+function changedSince(
+  { sessionId, head }: LoadedSession["session"],
+  structure: WorkflowStructure,
+  plan: Plan,
+): string | undefined {
+  const changes = changesAhead(structure, head.position, plan, `${sessionId} ${head.structureVersion}`);
+  if (changes === "gone") return "the current phase is not in it any more";
+  return changes.length === 0 ? undefined : summaryOf(changes);
+}
+
+/** Returns the state of a phase's tasks, by the session and its current plan. */
+function taskStandings(
+  { phases }: WorkflowStructure,
+  head: SessionHead,
+  phase: PhaseDefinition,
+  live: Plan | undefined,
+): TaskStanding[] {
+  const now = live === undefined ? undefined : matchTasks(phases, live.phases);
+  const homes = new Map<string, { readonly done: boolean; readonly task: TaskDefinition }>();
+  for (const [position, { tasks }] of phases.entries()) {
+    const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
+    for (const task of tasks) if (task.plan !== undefined) homes.set(task.plan.id, { done, task });
+  }
+  const stateOf = (id: string): TaskState => {
+    const home = homes.get(id);
+    // Only its tick shows if an optional task was claimed.
+    if (home?.done === true && home.task.plan?.optional !== true) return "done";
+    const task = home === undefined ? undefined : now?.get(home.task);
+    return task?.state ?? home?.task.plan?.state ?? "pending";
+  };
+  return phase.tasks.flatMap(({ number, name, plan }) => {
+    if (plan === undefined) return [];
+    const { id, dependencies, optional, requirements } = plan;
+    const state = stateOf(id);
+    // An optional task that was left out in a completed phase blocks no other task.
+    const isOver = (other: string) => homes.get(other)?.done === true;
+    const open = dependencies.filter((needed) => !isOver(needed) && stateOf(needed) !== "done");
+    const ready = state !== "done" && !isOver(id) && open.length === 0;
+    const said = requirements === undefined ? {} : { requirements };
+    return [{ number, id, name, state, dependencies, open, ready, optional, ...said }];
+  });
+}
+
+function checkOrder(
+  dynamic: DynamicDefinition | undefined,
+  { number: phase }: PhaseDefinition,
+  { number: task, id, open }: TaskStanding,
+  { tasks, path }: PlannedPhaseView,
+): void {
+  if (dynamic?.enforceDependencies !== true || open.length === 0) return;
+  const ready = tasks.filter((other) => other.ready).map(({ number }) => number);
+  const first = ready.length === 0 ? "" : ` Ready now: ${ready.join(", ")}.`;
+  throw new PhasegateError("TASK_LOCKED", `task ${id} needs ${open.join(", ")}, which is not done`, {
+    remedy: `Do ${open.join(", ")} first. It counts as done when its phase has passed, or once a person has ticked it in ${path}.${first}`,
+    details: { phase, task, open, ready },
+  });
 }
 
 function render(template: Content, structure: WorkflowStructure, phase: PhaseDefinition, task?: TaskDefinition) {

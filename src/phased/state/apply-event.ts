@@ -1,9 +1,19 @@
+/**
+ * Applies one event to the head of a session. Events are trusted: `transition` decides what may happen, so
+ * a log that was written once can always be read.
+ */
+
 import { addToRanges, cutRanges, type EventOf, type SessionEvent } from "./events.js";
 import { dueAfterPass, dueAfterRollback, dueAfterTicks, type HeadFacts, type SessionHead, spentAt } from "./head.js";
-/**
- * The head after one more event. It trusts the event: whether it may happen is decided by
- * {@link transition}, so a log that was written once can always be read.
- */
+
+/** The time of an event, and the version of its commit. */
+interface EventContext {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly version: number;
+}
+
+/** Returns the head after one more event. */
 export function applyEvent(head: SessionHead | undefined, event: SessionEvent, context: EventContext): SessionHead {
   if (event.type === "started") return start(event, context);
   if (head === undefined) throw new Error(`a log can't begin with '${event.type}'`);
@@ -37,12 +47,12 @@ export function applyEvent(head: SessionHead | undefined, event: SessionEvent, c
       return {
         status: "paused",
         ...facts,
-        ...waiting(head),
+        ...keepQuestion(head),
         pausedAt: at,
         ...(event.note === undefined ? {} : { note: event.note }),
       };
     case "resumed":
-      return { status: "active", ...facts, ...waiting(head) };
+      return { status: "active", ...facts, ...keepQuestion(head) };
     case "retried":
       return {
         status: "active",
@@ -94,8 +104,8 @@ function start(event: EventOf<"started">, { at, version }: EventContext): Sessio
 }
 
 /**
- * What is carried on when something happens. Not what is waited for: a person's word is on one piece of
- * evidence, in a phase as it stands, so whatever else is done takes the question back.
+ * Returns the facts that an event keeps. `awaiting` is not among them: an approval is for one piece of
+ * evidence in the current state of the phase, so any other event withdraws the question.
  */
 function factsOf(head: SessionHead): HeadFacts {
   const { workflowType, revision, target, structureVersion, phase, position, total } = head;
@@ -120,31 +130,12 @@ function factsOf(head: SessionHead): HeadFacts {
   };
 }
 
-/** What a pause leaves as it is. */
-function waiting({ awaiting }: SessionHead): Pick<HeadFacts, "awaiting"> {
-  return awaiting === undefined ? {} : { awaiting };
-}
-
-/** What events change in a head, each as the facts that are other ones then. */
-
-/** When and in which commit an event came to be. */
-interface EventContext {
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly version: number;
-}
-
-/** A phase begins: with no attempt, nothing submitted, and what its checks compare with. */
+/** Enters a phase: no attempts, nothing submitted, new snapshots. */
 function enter({ phase, position }: EventOf<"phase_entered">, { at, version }: EventContext) {
   return { phase, position, attempts: 0, submission: undefined, baseline: version, phaseStartedAt: at };
 }
 
-/** Where an event brings snapshots with it, they are all that count from then on. */
-function rebased({ snapshots }: EventOf<"retried"> | EventOf<"migrated">, { version }: EventContext) {
-  return snapshots === undefined ? {} : { baseline: version };
-}
-
-/** A phase is done: its failures are forgotten. */
+/** Completes a phase and forgets its failures. */
 function passed(facts: HeadFacts, position: number) {
   return {
     completed: addToRanges(facts.completed, position),
@@ -153,7 +144,7 @@ function passed(facts: HeadFacts, position: number) {
   };
 }
 
-/** One attempt more has failed, in a row and in all. */
+/** Counts one more failed attempt, in a row and in total. */
 function failedOnce(facts: HeadFacts) {
   const { position } = facts;
   const others = facts.spent.filter(([place]) => place !== position);
@@ -161,7 +152,12 @@ function failedOnce(facts: HeadFacts) {
   return { attempts: facts.attempts + 1, spent };
 }
 
-/** Attempts in a row begin anew; those in all only where the host says so. */
+/** Keeps the question across a pause. */
+function keepQuestion({ awaiting }: SessionHead): Pick<HeadFacts, "awaiting"> {
+  return awaiting === undefined ? {} : { awaiting };
+}
+
+/** Resets the attempts in a row; the total only if the host retries. */
 function retried(facts: HeadFacts, resetEvidence: boolean, by: "agent" | "host") {
   const { submission, position } = facts;
   return {
@@ -171,12 +167,20 @@ function retried(facts: HeadFacts, resetEvidence: boolean, by: "agent" | "host")
   };
 }
 
-/** Nothing from that place on is done any longer. */
+/** Snapshots in an event replace all earlier ones. */
+function rebased({ snapshots }: EventOf<"retried"> | EventOf<"migrated">, { version }: EventContext) {
+  return snapshots === undefined ? {} : { baseline: version };
+}
+
+/** Removes all phases from a position on from the completed and skipped ones. */
 function rolledBack(facts: HeadFacts, position: number) {
   return { completed: cutRanges(facts.completed, position), skipped: cutRanges(facts.skipped, position) };
 }
 
-/** The phases up to this one are the same ones (see {@link migration}); of those ahead, a sync says which are. */
+/**
+ * Switches to another structure. The phases up to the current one are the same (see `migration` in
+ * transition.ts); for those ahead, a sync says which are the same.
+ */
 function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_synced">, version: number) {
   const { structure, position } = event;
   return {
@@ -190,8 +194,8 @@ function migrated(facts: HeadFacts, event: EventOf<"migrated"> | EventOf<"plan_s
 }
 
 /**
- * Failures go with their phases: else an edit and a sync would give an agent new attempts. What was counted for the
- * current phase counts for the one in its place too.
+ * Moves failures with their phases: otherwise an edit and a sync would give an agent new attempts. Failures
+ * of the current phase also count for a phase in its position.
  */
 function spentAfter(
   spent: HeadFacts["spent"],

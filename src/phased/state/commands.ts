@@ -1,3 +1,8 @@
+/**
+ * The commands of a phased session, and the reasons for refusing them. A command is checked before
+ * expensive work such as verifiers, and again by `transition` on the state that it is decided on.
+ */
+
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { Verdict } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
@@ -12,10 +17,19 @@ import {
   type Verification,
 } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
-/** Who asks: an agent through the tool, or the host's own code. */
+
+/** The caller: an agent through the tool, or the host's own code. */
 export type Actor = "agent" | "host";
 
-/** What can be asked of a phased session. */
+/** The common part of a person's approval and denial. The engine has already identified the person. */
+export interface PersonsWord extends Pick<EventOf<"approved">, "by" | "authenticated" | "signature" | "keyId"> {
+  /** The hash of the evidence that the person has seen. */
+  readonly evidenceHash: string;
+  /** The question and the version of its commit; read from the log, since the head has only the version. */
+  readonly asked: { readonly version: number; readonly event: EventOf<"approval_requested"> };
+}
+
+/** A command to a phased session. */
 export type SessionCommand =
   | { readonly type: "start"; readonly target: string; readonly options: JsonObject }
   | {
@@ -24,11 +38,11 @@ export type SessionCommand =
       readonly evidence: EvidenceRef;
       readonly verdict: Verdict;
       readonly output?: ValueRef;
-      /** What the gate's verifiers have found. */
+      /** The results of the gate's verifiers. */
       readonly verification?: readonly Verification[];
-      /** What a person's approval is bound to; needed where the gate asks for one. */
+      /** The hash that a person's approval is bound to; required where the gate needs one. */
       readonly evidenceHash?: string;
-      /** Tasks of the phase that stand as done in the plan already, as far as that is known. */
+      /** Tasks of the phase that were already ticked in the plan, as far as that is known. */
       readonly stood?: readonly string[];
     }
   | ({ readonly type: "approve"; readonly note?: string } & PersonsWord)
@@ -40,7 +54,7 @@ export type SessionCommand =
       readonly type: "rollback";
       readonly to: number;
       readonly by: Actor;
-      /** Also out of a session that is completed or paused: this host believes none of the approvals that it got there by. */
+      /** Allows a rollback of a completed or paused session, if the host does not accept the approvals in its log. */
       readonly reopens?: boolean;
     }
   | { readonly type: "overrideGate"; readonly phase: number; readonly by: string; readonly reason: string }
@@ -51,50 +65,37 @@ export type SessionCommand =
       readonly structure: WorkflowStructure;
       readonly by: Actor;
       readonly changes: PlanChanges;
-      /** Where the phases lie now that the plan still has, from the current one on: places before and now. */
+      /** The old and new positions of the phases that the plan still has, from the current one on. */
       readonly places: readonly (readonly [from: number, to: number])[];
     }
   | { readonly type: "planTicked"; readonly ticked: Omit<EventOf<"plan_ticked">, "type"> }
   | { readonly type: "delete"; readonly reason?: string };
 
-/** What a person's approval and a denial have in common. Who it is has been found out before. */
-export interface PersonsWord extends Pick<EventOf<"approved">, "by" | "authenticated" | "signature" | "keyId"> {
-  /** The evidence that the person has seen. */
-  readonly evidenceHash: string;
-  /** What was asked, and in which commit: out of the log, for the head holds only its place. */
-  readonly asked: { readonly version: number; readonly event: EventOf<"approval_requested"> };
-}
-
-/** A command by its name. */
+/** A command by its type. */
 export type CommandOf<T extends SessionCommand["type"]> = Extract<SessionCommand, { type: T }>;
 
-/** How often a gate may be tried. */
+/** Limits how often a gate may be tried. */
 export interface AttemptLimits {
-  /** Failures in a row after which a session is `failed`. */
+  /** After this many failures in a row the session is `failed`. Default 3. */
   readonly maxAttempts: number;
-  /** Failures in all at one phase after which only the host can help. */
+  /** After this many failures in total at one phase only the host can grant more attempts. Default 12. */
   readonly maxAttemptsTotal: number;
 }
 
-/** What a command brings along for the checks of the phase that it leads to. */
-export function begunOf({ snapshots }: TransitionContext): { snapshots?: Snapshot[] } {
-  return snapshots === undefined ? {} : { snapshots: [...snapshots] };
-}
-
-/** What a transition needs beside head and command. */
+/** What a transition needs in addition to head and command. */
 export interface TransitionContext {
   /** The pinned structure of the session. */
   readonly structure: WorkflowStructure;
   readonly limits: AttemptLimits;
-  /** What the checks of the phase that the command leads to begin with. */
+  /** The verifiers' snapshots for the phase that the command enters. */
   readonly snapshots?: readonly Snapshot[] | undefined;
-  /** Now, ISO 8601, UTC. */
+  /** The current time, ISO 8601, UTC. */
   readonly at: string;
   /** The version that the commit will have. */
   readonly version: number;
 }
 
-/** What may be asked of a session as it stands, in the order in which it is usually wanted. */
+/** Returns the commands that are possible in this state, most usual first. */
 export function allowedCommands(head: SessionHead, structure: WorkflowStructure): SessionCommand["type"][] {
   switch (head.status) {
     case "active":
@@ -117,14 +118,53 @@ export function allowedCommands(head: SessionHead, structure: WorkflowStructure)
   }
 }
 
-/** The numbers of the phases that a rollback may go to; where a session is completed, all of them are behind it. */
+/** Returns the phases that a rollback may go to; in a completed session, all of them. */
 export function rollbackTargets(head: SessionHead, structure: WorkflowStructure): number[] {
   const first = structure.phases.findIndex(({ number }) => number === structure.startPhase);
   const end = head.status === "completed" ? head.position + 1 : head.position;
   return structure.phases.slice(Math.max(first, 0), end).map(({ number }) => number);
 }
 
-/** The session's state doesn't allow the command. With limits, no retry is offered that an agent would be refused. */
+/** Returns the reason why evidence for a phase can't be submitted now; undefined if it can. */
+export function submissionRefusal(
+  head: SessionHead,
+  phase: number,
+  structure: WorkflowStructure,
+  limits: AttemptLimits,
+): AnyPhasegateError | undefined {
+  const position = structure.phases.findIndex(({ number }) => number === phase);
+  if (position < 0) return phaseOutOfRange(structure, phase);
+  if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
+  if (position > head.position) return phaseLocked(phase, head.phase);
+  if (position < head.position) return behind(head, phase, structure);
+  return exhausted(head, limits);
+}
+
+/**
+ * Returns the reason why a phase can't be read: it is ahead, before the session's first phase, or does not
+ * exist.
+ */
+export function readingRefusal(
+  head: SessionHead,
+  phase: number,
+  structure: WorkflowStructure,
+): AnyPhasegateError | undefined {
+  const position = structure.phases.findIndex(({ number }) => number === phase);
+  if (position < 0) return phaseOutOfRange(structure, phase);
+  if (position > head.position) return phaseLocked(phase, head.phase);
+  const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
+  return done || position === head.position ? undefined : notPartOf(structure, phase);
+}
+
+/** Returns the snapshots of a command as part of an event. */
+export function begunOf({ snapshots }: TransitionContext): { snapshots?: Snapshot[] } {
+  return snapshots === undefined ? {} : { snapshots: [...snapshots] };
+}
+
+/**
+ * Returns the error for a command that the session's state does not allow. With `limits`, it does not offer
+ * a retry that an agent would be refused.
+ */
 export function invalidTransition(
   head: SessionHead,
   structure: WorkflowStructure,
@@ -140,43 +180,10 @@ export function invalidTransition(
   });
 }
 
-/** Whether nothing but a deletion can follow, which nobody should be led to. */
-function isOver({ status }: SessionHead): boolean {
-  return status === "completed" || status === "deleted";
-}
-
 /**
- * Why evidence for a phase can't be taken now; undefined if it can. The engine asks before it runs
- * a check that costs something, and {@link transition} asks again on the state that it decides on.
+ * Returns the error for an agent that has used all its attempts at the current phase; undefined if it has
+ * not.
  */
-export function submissionRefusal(
-  head: SessionHead,
-  phase: number,
-  structure: WorkflowStructure,
-  limits: AttemptLimits,
-): AnyPhasegateError | undefined {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
-  if (position < 0) return phaseOutOfRange(structure, phase);
-  if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
-  if (position > head.position) return phaseLocked(phase, head.phase);
-  if (position < head.position) return behind(head, phase, structure);
-  return exhausted(head, limits);
-}
-
-/** Why a phase can't be read: it lies ahead, before the first one of the session, or there is none of that number. */
-export function readingRefusal(
-  head: SessionHead,
-  phase: number,
-  structure: WorkflowStructure,
-): AnyPhasegateError | undefined {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
-  if (position < 0) return phaseOutOfRange(structure, phase);
-  if (position > head.position) return phaseLocked(phase, head.phase);
-  const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
-  return done || position === head.position ? undefined : notPartOf(structure, phase);
-}
-
-/** The agent has had all its attempts at the current phase. */
 export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateError<"ATTEMPTS_EXHAUSTED"> | undefined {
   const attempts = spentAt(head, head.position);
   if (attempts < limits.maxAttemptsTotal) return undefined;
@@ -186,14 +193,14 @@ export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateEr
   });
 }
 
-/** A phase that is not the current one was named. */
+/** Returns the error for a phase that is not the current one. */
 export function notCurrent(head: SessionHead, phase: number, structure: WorkflowStructure): AnyPhasegateError {
   const position = structure.phases.findIndex(({ number }) => number === phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   return position > head.position ? phaseLocked(phase, head.phase) : behind(head, phase, structure);
 }
 
-/** There is no phase of that number. */
+/** Returns the error for a phase that does not exist. */
 export function phaseOutOfRange(structure: WorkflowStructure, requested: number): PhasegateError<"PHASE_OUT_OF_RANGE"> {
   const valid = structure.phases.map(({ number }) => number);
   return new PhasegateError("PHASE_OUT_OF_RANGE", `there is no phase ${requested} in ${structure.type}`, {
@@ -202,18 +209,22 @@ export function phaseOutOfRange(structure: WorkflowStructure, requested: number)
   });
 }
 
-/** The session began behind the phase, at the workflow's start phase. */
-function notPartOf(structure: WorkflowStructure, requested: number): PhasegateError<"PHASE_OUT_OF_RANGE"> {
-  const valid = structure.phases.map(({ number }) => number).filter((number) => number >= structure.startPhase);
-  return new PhasegateError("PHASE_OUT_OF_RANGE", `phase ${requested} is before this session's first phase`, {
-    remedy: `Use one of the phases ${valid.join(", ")}.`,
-    details: { requested, valid, ...sourceOf(structure) },
+/** Returns the error for a text that is too long for the head. */
+export function tooLong(field: "note" | "reason", limit: number): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", `the ${field} is longer than ${limit} characters`, {
+    remedy: `Shorten it to ${limit} characters; what is longer belongs in a file.`,
+    details: { field, expected: `at most ${limit} characters` },
   });
 }
 
-/** Where it stands which phases there are, if that is a plan. */
+/** Names the plan, where the phases come from one. */
 function sourceOf({ plan }: WorkflowStructure): { sourcePath?: string } {
   return plan === undefined ? {} : { sourcePath: plan.path };
+}
+
+/** Returns true if only a deletion is possible, which should not be suggested. */
+function isOver({ status }: SessionHead): boolean {
+  return status === "completed" || status === "deleted";
 }
 
 function phaseLocked(requested: number, current: number): PhasegateError<"PHASE_LOCKED"> {
@@ -223,7 +234,10 @@ function phaseLocked(requested: number, current: number): PhasegateError<"PHASE_
   });
 }
 
-/** A phase before the first one of the session lies behind it too, but there is no way back to it. */
+/**
+ * Returns the error for a phase behind the current one. A phase before the session's first one is behind it
+ * too, but a rollback can't reach it.
+ */
 function behind(
   head: SessionHead,
   requested: number,
@@ -241,10 +255,11 @@ function behind(
   );
 }
 
-/** A text that would stand in the head is too long for it. */
-export function tooLong(field: "note" | "reason", limit: number): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", `the ${field} is longer than ${limit} characters`, {
-    remedy: `Shorten it to ${limit} characters; what is longer belongs in a file.`,
-    details: { field, expected: `at most ${limit} characters` },
+/** Returns the error for a phase before the one that the session started in. */
+function notPartOf(structure: WorkflowStructure, requested: number): PhasegateError<"PHASE_OUT_OF_RANGE"> {
+  const valid = structure.phases.map(({ number }) => number).filter((number) => number >= structure.startPhase);
+  return new PhasegateError("PHASE_OUT_OF_RANGE", `phase ${requested} is before this session's first phase`, {
+    remedy: `Use one of the phases ${valid.join(", ")}.`,
+    details: { requested, valid, ...sourceOf(structure) },
   });
 }

@@ -1,4 +1,7 @@
-/** What follows from a submission, from a person's word on it, and from a host that needs neither. */
+/**
+ * Decides what follows from a submission, from a person's answer to it, and from a host that overrides or
+ * skips a gate. A denial is a failed attempt like any other; the last failed attempt ends the session.
+ */
 
 import { type AnyPhasegateError, type ErrorDetails, PhasegateError } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
@@ -19,7 +22,17 @@ import {
 } from "./commands.js";
 import type { EventOf, SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
-/** Evidence with its verdict: the gate is passed, a person is asked, or the attempt has failed. */
+
+/** Limits notes and reasons, in characters: they are stored in the head, which must stay small. */
+export const NOTE_MAX = 2000;
+
+/** At least one event, in order. */
+type Events = readonly [SessionEvent, ...SessionEvent[]];
+
+/** The events of a command, or the reason for its refusal. */
+export type Decided = Events | AnyPhasegateError;
+
+/** Decides a submission with its verdict: the gate is passed, a person is asked, or the attempt has failed. */
 export function completePhase(
   head: SessionHead,
   command: CommandOf<"completePhase">,
@@ -47,19 +60,9 @@ export function completePhase(
   return [{ type: "approval_requested", ...accepted, ...approval, evidenceHash }];
 }
 
-function gatePassed(
-  accepted: Omit<EventOf<"gate_passed">, "type" | "ticks" | "stood">,
-  context: TransitionContext,
-  stood: readonly string[] = [],
-): Events {
-  const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
-  const marks = { ...ticks, ...(stood.length === 0 ? {} : { stood: [...stood] }) };
-  return [{ type: "gate_passed", ...accepted, ...marks }, ahead(accepted.position, context)];
-}
-
 /**
- * A yes passes the gate with the evidence that was seen. A no is a failed attempt with the person's words
- * as its problem: it was the submission that did not do, so it counts like any other refusal.
+ * Decides a person's answer. An approval passes the gate with the evidence that the person saw. A denial is
+ * a failed attempt with the person's note as its problem.
  */
 export function decideApproval(
   head: SessionHead,
@@ -71,26 +74,15 @@ export function decideApproval(
   const { note = "" } = command;
   if (note.length > NOTE_MAX) return tooLong("note", NOTE_MAX);
   const { type: _, evidenceHash: __, prompt: ___, approvers: ____, ...accepted } = command.asked.event;
-  const word = decidedEvent(command);
-  if (command.type === "approve") return [word, ...gatePassed(accepted, context)];
+  const answer = decidedEvent(command);
+  if (command.type === "approve") return [answer, ...gatePassed(accepted, context)];
   const { phase, attempt, evidence, verification } = accepted;
   const verified = verification === undefined ? {} : { verification };
   const failure = { phase, attempt, evidence, problems: [denialProblem(command)], ...verified };
-  return [word, ...gateFailed(head, failure, context)];
+  return [answer, ...gateFailed(head, failure, context)];
 }
 
-function gateFailed(
-  head: SessionHead,
-  event: Omit<EventOf<"gate_failed">, "type">,
-  { limits }: TransitionContext,
-): Events {
-  const spent = spentAt(head, head.position) + 1;
-  const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
-  const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
-  return [{ type: "gate_failed", ...event }, ...failed];
-}
-
-/** The host lets a session pass without evidence, where the definition allows it. */
+/** Lets a session pass a gate without evidence on behalf of the host, where the definition allows it. */
 export function passWithoutEvidence(
   head: SessionHead,
   command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">,
@@ -107,20 +99,7 @@ export function passWithoutEvidence(
   return [{ type, phase: phase.number, position: head.position, by, reason }, ahead(head.position, context)];
 }
 
-function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">): PhasegateError<"NOT_ALLOWED"> {
-  const key = command.type === "overrideGate" ? "allow_override: true in its gate" : "skippable: true";
-  return new PhasegateError("NOT_ALLOWED", `the definition does not allow ${command.type} in phase ${command.phase}`, {
-    remedy: `Complete the phase with evidence; a definition allows it by ${key}.`,
-    details: { phase: command.phase, operation: command.type },
-  });
-}
-
-/** What a gate asks a person; undefined where it asks nobody. */
-export function approvalOf(gate: GateDefinition | undefined): ApprovalDefinition | undefined {
-  return gate?.kind === "fields" || gate?.kind === "schema" ? gate.approval : undefined;
-}
-
-/** Why nobody can say yes or no now; undefined if somebody can, to that evidence. */
+/** Returns the reason why this evidence can't be approved or denied now; undefined if it can. */
 export function decisionRefusal(
   head: SessionHead,
   structure: WorkflowStructure,
@@ -138,7 +117,69 @@ export function decisionRefusal(
   );
 }
 
-/** A person's word as an event; the engine has found out whether it is theirs. */
+/** Returns the approval that a gate requires; undefined if it requires none. */
+export function approvalOf(gate: GateDefinition | undefined): ApprovalDefinition | undefined {
+  return gate?.kind === "fields" || gate?.kind === "schema" ? gate.approval : undefined;
+}
+
+/** Returns the error for an answer when nothing waits for one. */
+export function notWaiting(
+  phase: number,
+  because = "nothing waits for an approval",
+): PhasegateError<"APPROVAL_REFUSED"> {
+  return approvalRefused(`${because} in phase ${phase}`, "Look where the session stands before you decide again.", {
+    phase,
+    reason: "not_waiting",
+  });
+}
+
+/** Returns the error for an answer that is not accepted. */
+export function approvalRefused(
+  message: string,
+  remedy: string,
+  details: ErrorDetails["APPROVAL_REFUSED"],
+): PhasegateError<"APPROVAL_REFUSED"> {
+  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details });
+}
+
+/** Returns true if the phase at this position comes from a plan whose file is written. */
+export function isTicked(position: number, { structure }: TransitionContext): boolean {
+  return structure.plan?.ticked === true && structure.phases[position]?.plan !== undefined;
+}
+
+/** Returns the event of entering a phase. */
+export function entered(phase: number, position: number, context: TransitionContext): EventOf<"phase_entered"> {
+  return { type: "phase_entered", phase, position, ...begunOf(context) };
+}
+
+function gateFailed(
+  head: SessionHead,
+  event: Omit<EventOf<"gate_failed">, "type">,
+  { limits }: TransitionContext,
+): Events {
+  const spent = spentAt(head, head.position) + 1;
+  const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
+  const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
+  return [{ type: "gate_failed", ...event }, ...failed];
+}
+
+function gatePassed(
+  accepted: Omit<EventOf<"gate_passed">, "type" | "ticks" | "stood">,
+  context: TransitionContext,
+  stood: readonly string[] = [],
+): Events {
+  const ticks = isTicked(accepted.position, context) ? ({ ticks: true } as const) : {};
+  const marks = { ...ticks, ...(stood.length === 0 ? {} : { stood: [...stood] }) };
+  return [{ type: "gate_passed", ...accepted, ...marks }, ahead(accepted.position, context)];
+}
+
+/** Returns the event after a phase is left: the next one is entered, or the workflow is complete. */
+function ahead(position: number, context: TransitionContext): SessionEvent {
+  const next = context.structure.phases[position + 1];
+  return next === undefined ? { type: "completed" } : entered(next.number, position + 1, context);
+}
+
+/** Returns a person's answer as an event. The engine has already authenticated it. */
 function decidedEvent(command: CommandOf<"approve"> | CommandOf<"deny">): EventOf<"approved"> | EventOf<"denied"> {
   const { by, authenticated, signature, keyId, evidenceHash, asked } = command;
   const decided = {
@@ -154,54 +195,16 @@ function decidedEvent(command: CommandOf<"approve"> | CommandOf<"deny">): EventO
   return { type: "approved", ...decided, ...(command.note === undefined ? {} : { note: command.note }) };
 }
 
-/** What a denial leaves to mend: the person's own words. */
+/** Returns a denial as a problem, in the person's own words. */
 function denialProblem({ by, note, authenticated }: CommandOf<"deny">): Problem {
   const who = authenticated ? by : `${by} (not authenticated)`;
   return { field: "", problem: "denied", message: `${who} denied the approval: ${note}` };
 }
 
-/** There is nothing to say yes or no to. */
-export function notWaiting(
-  phase: number,
-  because = "nothing waits for an approval",
-): PhasegateError<"APPROVAL_REFUSED"> {
-  return approvalRefused(`${because} in phase ${phase}`, "Look where the session stands before you decide again.", {
-    phase,
-    reason: "not_waiting",
+function notAllowed(command: CommandOf<"overrideGate"> | CommandOf<"skipPhase">): PhasegateError<"NOT_ALLOWED"> {
+  const key = command.type === "overrideGate" ? "allow_override: true in its gate" : "skippable: true";
+  return new PhasegateError("NOT_ALLOWED", `the definition does not allow ${command.type} in phase ${command.phase}`, {
+    remedy: `Complete the phase with evidence; a definition allows it by ${key}.`,
+    details: { phase: command.phase, operation: command.type },
   });
-}
-
-/** A person's word that can't be taken. */
-export function approvalRefused(
-  message: string,
-  remedy: string,
-  details: ErrorDetails["APPROVAL_REFUSED"],
-): PhasegateError<"APPROVAL_REFUSED"> {
-  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details });
-}
-
-/** What decisions about a session are made of. */
-
-/** What happens, in order: at least one thing. */
-type Events = readonly [SessionEvent, ...SessionEvent[]];
-
-/** What happens, or why nothing does. */
-export type Decided = Events | AnyPhasegateError;
-
-/** The longest note or reason, in characters: it stands in the head, which stays small. */
-export const NOTE_MAX = 2000;
-
-/** Whether the phase at that place comes out of a plan whose source is written. */
-export function isTicked(position: number, { structure }: TransitionContext): boolean {
-  return structure.plan?.ticked === true && structure.phases[position]?.plan !== undefined;
-}
-
-/** The event that follows when a phase is left: the next one is entered, or the workflow is done. */
-function ahead(position: number, context: TransitionContext): SessionEvent {
-  const next = context.structure.phases[position + 1];
-  return next === undefined ? { type: "completed" } : entered(next.number, position + 1, context);
-}
-
-export function entered(phase: number, position: number, context: TransitionContext): EventOf<"phase_entered"> {
-  return { type: "phase_entered", phase, position, ...begunOf(context) };
 }

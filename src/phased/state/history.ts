@@ -1,52 +1,67 @@
+/**
+ * The history of a session, computed from its log: every attempt at every phase, every failure, and the
+ * artifacts (the accepted evidence) of completed phases.
+ */
+
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { Reveal, WorkflowStructure } from "../../workflow/structure.js";
 import type { EventOf, EvidenceRef, SessionEvent, ValueRef, Verification } from "./events.js";
-/** An event with when and in which commit it came to be. */
+
+/** An event with the time and version of its commit. */
 export interface RecordedEvent {
   readonly event: SessionEvent;
   readonly at: string;
   readonly version: number;
 }
 
-/** One try at one phase. */
+/** One attempt at one phase. */
 export interface PhaseAttempt {
   readonly phase: number;
-  /** 1 for the first since the phase was last entered; a retry goes on counting. */
+  /** 1 for the first attempt since the phase was last entered; a retry continues the count. */
   readonly attempt: number;
   readonly status: "active" | "completed" | "failed" | "rolled_back" | "skipped" | "overridden";
+  /** ISO 8601, UTC. */
   readonly startedAt: string;
+  /** ISO 8601, UTC; missing while the attempt is in progress. */
   readonly completedAt?: string;
+  /** Whole seconds; missing while the attempt is in progress. */
   readonly durationSeconds?: number;
+  /** The problems, if the attempt failed. */
   readonly problems?: readonly Problem[];
-  /** What the gate's verifiers have found. */
+  /** The results of the gate's verifiers. */
   readonly verification?: readonly Verification[];
-  /** How much of it the gate lets agents see; all of it, if not given. */
+  /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
 }
 
-/** A gate that said no. */
+/** A failed attempt at a gate. */
 export interface GateFailure {
   readonly phase: number;
+  /** The number of the attempt since the phase was last entered. */
   readonly attempt: number;
+  /** ISO 8601, UTC. */
   readonly at: string;
+  /** What was wrong with the evidence. */
   readonly problems: readonly Problem[];
+  /** The results of the gate's verifiers. */
   readonly verification?: readonly Verification[];
+  /** How much of the problems the gate shows to agents; everything if missing. */
   readonly reveal?: Reveal;
 }
 
 type Open = { phase: number; attempt: number; startedAt: string };
-/** What a gate had to say at the end of an attempt. */
-type Said = Pick<PhaseAttempt, "problems" | "verification">;
+/** The findings of a gate at the end of an attempt. */
+type Findings = Pick<PhaseAttempt, "problems" | "verification">;
 
-/** Every try at every phase, in the order in which they began; the last one may still be under way. */
+/** Returns every attempt at every phase in the order in which they began; the last one may be in progress. */
 export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
   const attempts = new Attempts();
   let open: Open | undefined;
   let structure: WorkflowStructure | undefined;
-  const close = (at: string, status: PhaseAttempt["status"], said: Said = {}) => {
-    if (open !== undefined) attempts.add(closed(open, at, status, { ...said, ...hidden(structure, open.phase) }));
+  const close = (at: string, status: PhaseAttempt["status"], findings: Findings = {}) => {
+    if (open !== undefined) attempts.add(closed(open, at, status, { ...findings, ...hidden(structure, open.phase) }));
     open = undefined;
   };
   for (const { event, at } of events) {
@@ -76,7 +91,7 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
         break;
       case "gate_overridden":
       case "phase_skipped":
-        // Where the session had failed, nobody was trying: the host's word is an attempt of its own.
+        // A failed session has no open attempt: the host's decision counts as one.
         open ??= { phase: event.phase, attempt: attempts.next(event.phase), startedAt: at };
         close(at, event.type === "gate_overridden" ? "overridden" : "skipped");
         break;
@@ -89,7 +104,7 @@ export function phaseHistory(events: Iterable<RecordedEvent>): PhaseAttempt[] {
   return open === undefined ? attempts.done : [...attempts.done, { ...open, status: "active" }];
 }
 
-/** Every failure at a gate, oldest first. */
+/** Returns every failure at a gate, oldest first. */
 export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
   return phaseHistory(events).flatMap(({ phase, attempt, completedAt: at, problems, verification, reveal }) => {
     if (problems === undefined || at === undefined) return [];
@@ -98,82 +113,19 @@ export function gateFailures(events: Iterable<RecordedEvent>): GateFailure[] {
   });
 }
 
-function closed(
-  open: Open,
-  at: string,
-  status: PhaseAttempt["status"],
-  said: Said & Pick<PhaseAttempt, "reveal">,
-): PhaseAttempt {
-  return { ...open, status, completedAt: at, durationSeconds: secondsBetween(open.startedAt, at), ...said };
-}
-
-function found({ verification }: EventOf<"gate_passed"> | EventOf<"gate_failed">): Said {
-  return verification === undefined ? {} : { verification };
-}
-
-/** Which gate it was is told by the structure of that time: another one may hide more, or less. */
-function hidden(structure: WorkflowStructure | undefined, phase: number): Pick<PhaseAttempt, "reveal"> {
-  const gate = structure?.phases.find(({ number }) => number === phase)?.gate;
-  const reveal = gate === undefined ? "fields" : revealOf(gate);
-  return reveal === "fields" ? {} : { reveal };
-}
-
-/**
- * Attempts that have ended. What a rollback takes back is found without a look at all others: a session may go back as often
- * as it likes.
- */
-class Attempts {
-  readonly done: PhaseAttempt[] = [];
-  /** By phase: how often it was tried. */
-  readonly #tries = new Map<number, number>();
-  /** Where those are that a rollback may take back, by phase in ascending order. */
-  readonly #standing: { readonly attempt: PhaseAttempt; readonly index: number }[] = [];
-
-  add(attempt: PhaseAttempt): void {
-    const { phase, status } = attempt;
-    const index = this.done.push(attempt) - 1;
-    this.#tries.set(phase, attempt.attempt);
-    if (status === "failed" || status === "rolled_back") return;
-    // Nearly always the last one: only a plan that was synced may have given a phase a lower number.
-    const place = this.#standing.findLastIndex((other) => other.attempt.phase <= phase) + 1;
-    this.#standing.splice(place, 0, { attempt, index });
-  }
-
-  /** The number of the next attempt at a phase. */
-  next(phase: number): number {
-    return (this.#tries.get(phase) ?? 0) + 1;
-  }
-
-  /** Completed phases from one on have to be done again, and say so. */
-  rollBack(to: number): void {
-    const kept = this.#standing.findLastIndex(({ attempt }) => attempt.phase < to) + 1;
-    for (const { attempt, index } of this.#standing.splice(kept)) {
-      this.done[index] = { ...attempt, status: "rolled_back" };
-    }
-  }
-}
-
-/** What passed gates have handed on, out of the log. */
-
 /** Accepted evidence, as later phases see it. */
 interface Artifact {
   readonly phase: number;
   readonly at: string;
   readonly version: number;
-  /** Its place among the phases, from 0. */
+  /** The phase's position, from 0. */
   readonly position: number;
   readonly evidence: EvidenceRef;
-  /** What a schema made of the evidence, where that is something else. */
+  /** The schema's output, where it differs from the evidence. */
   readonly output?: ValueRef;
 }
 
-/** What one phase has handed on, by name. */
-export interface ArtifactName {
-  readonly position: number;
-  readonly names: readonly string[];
-}
-
-/** The evidence of the phases that count as completed, by phase number. */
+/** Returns the evidence of the completed phases, by phase number. */
 export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact> {
   return fold(events, new Map(), ({ event, at, version }) => {
     const { phase, position, evidence, output } = event;
@@ -181,7 +133,13 @@ export function artifacts(events: Iterable<RecordedEvent>): Map<number, Artifact
   });
 }
 
-/** The names of those artifacts alone; `earlier` is what came of the events before these. */
+/** The names of what one phase has produced. */
+export interface ArtifactName {
+  readonly position: number;
+  readonly names: readonly string[];
+}
+
+/** Returns only the names of the artifacts; `earlier` is the result for the events before these. */
 export function artifactNames(
   events: Iterable<RecordedEvent>,
   earlier: ReadonlyMap<number, ArtifactName>,
@@ -192,7 +150,67 @@ export function artifactNames(
   }));
 }
 
-/** A gate that passes adds to what is there; a rollback takes all from its place on out again. */
+/** Returns whole seconds between two ISO 8601 times; 0 if the clock was set back in between. */
+export function secondsBetween(from: string, to: string): number {
+  return Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+}
+
+/**
+ * Attempts that have ended. Keeps the ones that a rollback can affect separately, so that frequent
+ * rollbacks stay fast.
+ */
+class Attempts {
+  readonly done: PhaseAttempt[] = [];
+  /** How often each phase was tried. */
+  readonly #tries = new Map<number, number>();
+  /** The attempts that a rollback can affect, by phase in ascending order. */
+  readonly #revocable: { readonly attempt: PhaseAttempt; readonly index: number }[] = [];
+
+  add(attempt: PhaseAttempt): void {
+    const { phase, status } = attempt;
+    const index = this.done.push(attempt) - 1;
+    this.#tries.set(phase, attempt.attempt);
+    if (status === "failed" || status === "rolled_back") return;
+    // Usually the last position: only a plan sync may give a phase a lower number.
+    const place = this.#revocable.findLastIndex((other) => other.attempt.phase <= phase) + 1;
+    this.#revocable.splice(place, 0, { attempt, index });
+  }
+
+  /** Returns the number of the next attempt at a phase. */
+  next(phase: number): number {
+    return (this.#tries.get(phase) ?? 0) + 1;
+  }
+
+  /** Marks completed attempts from a phase on as rolled back. */
+  rollBack(to: number): void {
+    const kept = this.#revocable.findLastIndex(({ attempt }) => attempt.phase < to) + 1;
+    for (const { attempt, index } of this.#revocable.splice(kept)) {
+      this.done[index] = { ...attempt, status: "rolled_back" };
+    }
+  }
+}
+
+function closed(
+  open: Open,
+  at: string,
+  status: PhaseAttempt["status"],
+  findings: Findings & Pick<PhaseAttempt, "reveal">,
+): PhaseAttempt {
+  return { ...open, status, completedAt: at, durationSeconds: secondsBetween(open.startedAt, at), ...findings };
+}
+
+/** Returns the gate's `reveal` from the structure of that time: a later one may hide more or less. */
+function hidden(structure: WorkflowStructure | undefined, phase: number): Pick<PhaseAttempt, "reveal"> {
+  const gate = structure?.phases.find(({ number }) => number === phase)?.gate;
+  const reveal = gate === undefined ? "fields" : revealOf(gate);
+  return reveal === "fields" ? {} : { reveal };
+}
+
+function found({ verification }: EventOf<"gate_passed"> | EventOf<"gate_failed">): Findings {
+  return verification === undefined ? {} : { verification };
+}
+
+/** A passed gate adds a value; a rollback removes all from its position on. */
 function fold<T extends { readonly position: number }>(
   events: Iterable<RecordedEvent>,
   earlier: ReadonlyMap<number, T>,
@@ -208,14 +226,9 @@ function fold<T extends { readonly position: number }>(
   return found;
 }
 
-/** The keys of what was handed on; a payload's stand beside its digest. */
+/** Returns the keys of an artifact; a payload has them next to its digest. */
 function namesOf(output: ValueRef | undefined, evidence: EvidenceRef): readonly string[] {
   const handedOn = output ?? evidence;
   if ("payload" in handedOn) return handedOn.names;
   return isJsonObject(handedOn.inline) ? Object.keys(handedOn.inline) : [];
-}
-
-/** Whole seconds between two ISO 8601 times; 0 where a clock was set back in between. */
-export function secondsBetween(from: string, to: string): number {
-  return Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
 }

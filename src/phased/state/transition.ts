@@ -1,3 +1,9 @@
+/**
+ * The lifecycle of a phased session as a pure function: from the current head and a command to events, or
+ * to a refusal. The new head is always the fold of the events over the old one. decide-gate.ts decides
+ * gates and approvals, commands.ts has the refusals, apply-event.ts the fold.
+ */
+
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
 import { applyEvent } from "./apply-event.js";
@@ -25,15 +31,12 @@ import { type EventOf, inRanges, type SessionEvent } from "./events.js";
 import { type SessionHead, spentAt } from "./head.js";
 import { secondsBetween } from "./history.js";
 
-/** What a transition gives: what happened and where the session stands then, or why nothing did. */
+/** The outcome of a command: events and the new head, or the reason for a refusal. */
 type Transition =
   | { readonly ok: true; readonly events: readonly SessionEvent[]; readonly head: SessionHead }
   | { readonly ok: false; readonly error: AnyPhasegateError };
 
-/**
- * The lifecycle of a phased session, as a pure function: where it stands, what is asked, and what
- * follows. The next head is always the fold of the events over the one before.
- */
+/** Decides a command. */
 export function transition(
   head: SessionHead | undefined,
   command: SessionCommand,
@@ -90,17 +93,6 @@ function start(command: CommandOf<"start">, context: TransitionContext): Decided
   ];
 }
 
-function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
-  if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
-  if (note === undefined) return [{ type: "paused" }];
-  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "paused", note }];
-}
-
-function remove({ reason }: CommandOf<"delete">): Decided {
-  if (reason === undefined) return [{ type: "deleted" }];
-  return reason.length > NOTE_MAX ? tooLong("reason", NOTE_MAX) : [{ type: "deleted", reason }];
-}
-
 function exists(head: SessionHead): AnyPhasegateError {
   return new PhasegateError("INVALID_INPUT", `this session exists already, on ${head.workflowType}`, {
     remedy: "Start another session without this id.",
@@ -115,9 +107,13 @@ function notFound(): AnyPhasegateError {
   });
 }
 
-/** What follows where a phase is tried again, or an earlier one is. */
+function pause(head: SessionHead, { note }: CommandOf<"pause">, { structure, limits }: TransitionContext): Decided {
+  if (head.status !== "active") return invalidTransition(head, structure, "pause", { limits });
+  if (note === undefined) return [{ type: "paused" }];
+  return note.length > NOTE_MAX ? tooLong("note", NOTE_MAX) : [{ type: "paused", note }];
+}
 
-/** Attempts in a row begin anew, with the last evidence or without it. */
+/** Resets the attempts in a row, with or without the last evidence. */
 function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context: TransitionContext): Decided {
   const { structure, limits } = context;
   if (head.status !== "failed" && head.status !== "active") return invalidTransition(head, structure, "retryPhase");
@@ -125,14 +121,14 @@ function retryPhase(head: SessionHead, command: CommandOf<"retryPhase">, context
   const { phase, resetEvidence, by } = command;
   const refusal = exhausted(head, limits);
   if (refusal !== undefined && by === "agent") return refusal;
-  // Whoever comes back to a phase whose attempts are used up has failed nothing since, and needs the host all the same.
+  // After a rollback to a phase whose attempts are used up, nothing has failed yet, but the host may still reset them.
   if (refusal === undefined && head.status === "active" && head.attempts === 0) {
     return invalidTransition(head, structure, "retryPhase", { why: `no attempt at phase ${phase} has failed` });
   }
   return [{ type: "retried", phase, resetEvidence, by, ...begunOf(context) }];
 }
 
-/** Phases from there on are no longer done. */
+/** Returns to an earlier phase; it and all later ones are no longer completed. */
 function rollback(head: SessionHead, command: CommandOf<"rollback">, context: TransitionContext): Decided {
   const { structure } = context;
   const isOpen = head.status === "failed" || head.status === "active" || command.reopens === true;
@@ -163,9 +159,8 @@ function rollbackRange(to: number, current: number, targets: number[]): Phasegat
 }
 
 /**
- * Moves a session to another structure of the same workflow. Its phase must still be there, and so
- * must all that it has done, in the same order: what was completed stays completed. A session that
- * is complete stays what it was completed on.
+ * Moves a session to another structure of the same workflow. All phases up to the current one must exist
+ * there in the same order: what was completed stays completed. A completed session can't be moved.
  */
 function migration(
   head: SessionHead,
@@ -173,24 +168,11 @@ function migration(
   context: TransitionContext,
 ): readonly [EventOf<"migrated">] | AnyPhasegateError {
   const { structure, by } = command;
-  const refusal = refusalOf(head, structure, context, "migrate");
+  const refusal = moveRefusal(head, structure, context, "migrate");
   return refusal ?? [{ type: "migrated", structure, position: head.position, by, ...begunOf(context) }];
 }
 
-/** Moves a session to what its plan says now, by the same rules. */
-function planSync(
-  head: SessionHead,
-  command: CommandOf<"syncPlan">,
-  context: TransitionContext,
-): readonly [EventOf<"plan_synced">] | AnyPhasegateError {
-  const { structure, by, changes } = command;
-  const refusal = refusalOf(head, structure, context, "syncPlan");
-  const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
-  const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
-  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes, ...places }];
-}
-
-function refusalOf(
+function moveRefusal(
   head: SessionHead,
   structure: WorkflowStructure,
   context: TransitionContext,
@@ -210,4 +192,22 @@ function refusalOf(
     );
   }
   return undefined;
+}
+
+/** Moves a session to the current version of its plan, by the same rules. */
+function planSync(
+  head: SessionHead,
+  command: CommandOf<"syncPlan">,
+  context: TransitionContext,
+): readonly [EventOf<"plan_synced">] | AnyPhasegateError {
+  const { structure, by, changes } = command;
+  const refusal = moveRefusal(head, structure, context, "syncPlan");
+  const tried = command.places.filter(([place]) => spentAt(head, place) > 0);
+  const places = tried.length === 0 ? {} : { places: tried.map(([from, to]): [number, number] => [from, to]) };
+  return refusal ?? [{ type: "plan_synced", structure, position: head.position, by, changes, ...places }];
+}
+
+function remove({ reason }: CommandOf<"delete">): Decided {
+  if (reason === undefined) return [{ type: "deleted" }];
+  return reason.length > NOTE_MAX ? tooLong("reason", NOTE_MAX) : [{ type: "deleted", reason }];
 }

@@ -1,43 +1,59 @@
+/**
+ * Runs verifiers in parallel under a limit and a deadline. Never rejects: a verifier that crashes, times
+ * out or gives an invalid result is a failed outcome, which blocks the gate. What is recorded of results is
+ * bounded, and without the text of foreign errors, which may contain paths.
+ */
+
 import { isPhasegateError } from "../../errors.js";
 import { fillParams, type PlaceholderValues } from "../../gate/fill-params.js";
 import type { Verifier, VerifyRequest, VerifyResult } from "../../ports/verifier.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { shown } from "../../workflow/names.js";
 import { DEFAULT_LIMITS } from "../options.js";
+
 /** Verifiers by the names that gates use. */
 export type Verifiers = Readonly<Record<string, Verifier>>;
 
-/** One verifier to be run. */
+/** One verifier to run. */
 export interface VerifyCheck {
   readonly verifier: string;
-  /** With the params as the gate has them: placeholders are filled in here. */
+  /** The request with the gate's params; placeholders are filled in here. */
   readonly request: VerifyRequest;
 }
 
-/** What one verifier has found, ready to be recorded. */
+/** The result of one verifier, ready to be recorded. */
 export interface VerifyOutcome extends VerifyResult {
   readonly verifier: string;
-  /** True where it could not be found out: the verifier crashed, took too long, or isn't registered. */
+  /** True if the check could not be made: the verifier crashed, timed out, or is not registered. */
   readonly failed?: true;
+}
+
+/** The limit and the deadline. */
+export interface BoundedOptions {
+  /** How many run at once. */
+  readonly limit: number;
+  /** The time for all together, in milliseconds. */
+  readonly deadlineMs: number;
+  /** Aborts all. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How verifiers are run. */
 export interface RunVerifiersOptions extends Partial<BoundedOptions> {
-  /** Told why a verifier failed; also what it threw, which agents aren't: it may hold paths. Must not throw. */
+  /**
+   * Called when a verifier failed, with what it threw, which agents don't see: it may contain paths. Must
+   * not throw.
+   */
   readonly onFailure?: (check: VerifyCheck, error: unknown) => void;
 }
 
-/** How many verifiers run side by side, and how long all may take together, in milliseconds. */
+/** How many verifiers run in parallel, and the deadline for all, in milliseconds. */
 export const VERIFY_DEFAULTS = {
   limit: DEFAULT_LIMITS.maxVerifiersAtOnce,
   deadlineMs: DEFAULT_LIMITS.verifyDeadlineMs,
 } as const;
 
-/**
- * Runs verifiers side by side and gives what each has found, in the order of the checks. Never rejects: a
- * verifier that crashes, that gives what is no result, or that hasn't ended at the deadline is a failed
- * outcome, which blocks and says so.
- */
+/** Runs verifiers in parallel and returns their results in the order of the checks. Never rejects. */
 export async function runVerifiers(
   checks: readonly VerifyCheck[],
   verifiers: Verifiers,
@@ -54,7 +70,7 @@ export async function runVerifiers(
   });
 }
 
-/** What placeholders stand for in a request. */
+/** Returns the values of placeholders in a request. */
 export function placeholderValues({
   session,
   evidence,
@@ -67,78 +83,24 @@ export function placeholderValues({
   };
 }
 
-/** The registered verifier of a name; never what every object has. */
+/** Returns the registered verifier of a name; own keys only. */
 export function verifierOf(verifiers: Verifiers, name: string): Verifier | undefined {
   return Object.hasOwn(verifiers, name) ? verifiers[name] : undefined;
 }
 
-async function verify({ verifier: name, request }: VerifyCheck, verifiers: Verifiers, signal: AbortSignal) {
-  const verifier = verifierOf(verifiers, name);
-  if (verifier === undefined) return undefined;
-  const filled = fill(verifier, request);
-  return "ok" in filled ? filled : await verifier.verify(filled, { signal });
-}
-
-/** The request with its placeholders filled in, or what the agent has to mend for that. */
-function fill({ verbatim = [] }: Verifier, request: VerifyRequest): VerifyRequest | VerifyResult {
-  try {
-    return { ...request, params: fillParams(request.params, placeholderValues(request), { verbatim }) };
-  } catch (error) {
-    if (!isPhasegateError(error, "INVALID_INPUT")) throw error;
-    return { ok: false, message: `${error.message}. ${error.remedy}` };
-  }
-}
-
-function outcomeOf(verifier: string, end: Settled<unknown>, isRegistered: boolean): VerifyOutcome {
-  const result = end.status === "done" ? checkedResult(end.value) : undefined;
-  if (result !== undefined) return { verifier, ...result };
-  return {
-    verifier,
-    ok: false,
-    failed: true,
-    message: `${whatFailed(verifier, end, isRegistered)}; the gate stays shut`,
-  };
-}
-
-function whatFailed(verifier: string, end: Settled<unknown>, isRegistered: boolean): string {
-  const name = `the verifier ${shown(verifier)}`;
-  if (!isRegistered) return `${name} is not registered with this host`;
-  switch (end.status) {
-    case "done":
-      return `${name} gave no result`;
-    case "failed":
-      // An error of ours has no paths in it; of another one only the host is told.
-      return isPhasegateError(end.error) ? `${name} failed: ${end.error.message}` : `${name} failed`;
-    case "late":
-      return `${name} had not ended at the deadline`;
-    case "stopped":
-      return `${name} was stopped`;
-  }
-}
-
-/** How much runs side by side, and for how long. */
-export interface BoundedOptions {
-  /** How many at once. */
-  readonly limit: number;
-  /** How long all of them may take together, in milliseconds. */
-  readonly deadlineMs: number;
-  /** Ends all that run. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A timer with a longer time would go off at once. */
-const TIMER_MAX = 2 ** 31 - 1;
-
-/** What became of one job. */
+/** The end of one job. */
 type Settled<T> =
   | { readonly status: "done"; readonly value: T }
   | { readonly status: "failed"; readonly error: unknown }
   /** Not ended, or not even begun, at the deadline, or when the caller's signal came. */
   | { readonly status: "late" | "stopped" };
 
+/** A longer timer would fire at once. */
+const TIMER_MAX = 2 ** 31 - 1;
+
 /**
- * Runs jobs side by side under a limit, with one deadline for all, and gives what became of each, in their
- * order. Never rejects. A job that doesn't heed its signal is left alone, not waited for.
+ * Runs jobs in parallel under a limit and with one deadline for all; returns the end of each, in their
+ * order. Never rejects. A job that ignores its signal is abandoned.
  */
 export async function runBounded<T>(
   jobs: readonly ((signal: AbortSignal) => Promise<T>)[],
@@ -173,6 +135,23 @@ export async function runBounded<T>(
   return settled;
 }
 
+async function verify({ verifier: name, request }: VerifyCheck, verifiers: Verifiers, signal: AbortSignal) {
+  const verifier = verifierOf(verifiers, name);
+  if (verifier === undefined) return undefined;
+  const filled = fill(verifier, request);
+  return "ok" in filled ? filled : await verifier.verify(filled, { signal });
+}
+
+/** Returns the request with its placeholders filled in, or what the agent has to fix for that. */
+function fill({ verbatim = [] }: Verifier, request: VerifyRequest): VerifyRequest | VerifyResult {
+  try {
+    return { ...request, params: fillParams(request.params, placeholderValues(request), { verbatim }) };
+  } catch (error) {
+    if (!isPhasegateError(error, "INVALID_INPUT")) throw error;
+    return { ok: false, message: `${error.message}. ${error.remedy}` };
+  }
+}
+
 async function settle<T>(job: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<Settled<T>> {
   try {
     return { status: "done", value: await job(signal) };
@@ -181,14 +160,23 @@ async function settle<T>(job: (signal: AbortSignal) => Promise<T>, signal: Abort
   }
 }
 
-/** What of a result stands in the log, at most. */
+function outcomeOf(verifier: string, end: Settled<unknown>, isRegistered: boolean): VerifyOutcome {
+  const result = end.status === "done" ? checkedResult(end.value) : undefined;
+  if (result !== undefined) return { verifier, ...result };
+  return {
+    verifier,
+    ok: false,
+    failed: true,
+    message: `${whatFailed(verifier, end, isRegistered)}; the gate stays shut`,
+  };
+}
+
+/** Limits the parts of a result in the log. */
 const TEXT_MAX = 2000;
-const LINES_MAX = 50;
-const LINE_MAX = 500;
 
 /**
- * A result as it may be recorded: what a host's own verifier gives is bounded, and read by what it is.
- * Undefined for what is no result: `ok` must be a boolean, and the message a text.
+ * Returns a host verifier's result in bounded form; undefined if it is invalid: `ok` must be a boolean, and
+ * the message a text.
  */
 function checkedResult(given: unknown): VerifyResult | undefined {
   if (typeof given !== "object" || given === null) return undefined;
@@ -204,9 +192,28 @@ function checkedResult(given: unknown): VerifyResult | undefined {
   };
 }
 
+const LINES_MAX = 50;
+const LINE_MAX = 500;
+
 function linesOf(output: readonly unknown[]): string[] {
   return output
     .slice(0, LINES_MAX)
     .filter((line) => typeof line === "string")
     .map((line) => line.slice(0, LINE_MAX));
+}
+
+function whatFailed(verifier: string, end: Settled<unknown>, isRegistered: boolean): string {
+  const name = `the verifier ${shown(verifier)}`;
+  if (!isRegistered) return `${name} is not registered with this host`;
+  switch (end.status) {
+    case "done":
+      return `${name} gave no result`;
+    case "failed":
+      // An error of ours has no paths in it; of another one only the host is told.
+      return isPhasegateError(end.error) ? `${name} failed: ${end.error.message}` : `${name} failed`;
+    case "late":
+      return `${name} had not ended at the deadline`;
+    case "stopped":
+      return `${name} was stopped`;
+  }
 }

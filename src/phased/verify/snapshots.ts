@@ -1,3 +1,9 @@
+/**
+ * Snapshots: what verifiers record when a phase is entered, to compare with at the gate. They are stored
+ * like evidence. A snapshot that fails does not keep a session out of the phase: the reason is recorded,
+ * and the check reports it at the gate.
+ */
+
 import { isPhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
 import { fillParams } from "../../gate/fill-params.js";
@@ -23,7 +29,14 @@ import {
   verifierOf,
 } from "./run-verifiers.js";
 import type { VerifiedPhase, VerifiedSession, VerifyContext, WithSnapshots } from "./verify-context.js";
-/** What the checks of the phase begin with to which a command leads; undefined where it leads to none that has some. */
+
+/** The snapshots of the phase that a command enters. */
+export interface Begun {
+  readonly snapshots: readonly Snapshot[];
+  readonly payloads: readonly Payload[];
+}
+
+/** Takes the snapshots of the phase that a command enters; undefined if it enters none that needs any. */
 export function begunBy(
   context: EngineContext,
   session: PhasedSession,
@@ -49,7 +62,7 @@ export function begunBy(
   }
 }
 
-/** A command with what its phase begins with, which is stored as evidence is. */
+/** Adds snapshots and their payloads to a command. */
 export function withBegun(
   command: PhasedCommand,
   begun: Begun | undefined,
@@ -59,25 +72,15 @@ export function withBegun(
   return { command: { ...command, snapshots: begun.snapshots }, payloads: [...payloads, ...begun.payloads] };
 }
 
-/** What a command records of the phase that it leads to. */
-export interface Begun {
-  readonly snapshots: readonly Snapshot[];
-  readonly payloads: readonly Payload[];
-}
-
-/** Whose phase begins. */
+/** The session that enters a phase. */
 type Owner = Pick<VerifiedSession, "sessionId" | "head">;
 
-/** The gates that a session may come to, in their order. */
+/** The phases that a session may enter, in order. */
 type Begins = Pick<WorkflowStructure, "plan"> & { readonly phases: readonly VerifiedPhase[] };
 
-/** The longest snapshot that is kept, in characters of JSON. */
-const SNAPSHOT_MAX = 4 * 2 ** 20;
-
 /**
- * Has the verifiers of a phase's gate look at what it begins with; undefined where none of them wants to, or
- * there is no such phase. One that can't keeps nobody out of the phase: what is recorded then is why, and its
- * check says so at the gate.
+ * Takes the snapshots of a phase; undefined if none of its verifiers takes any, or there is no such phase.
+ * A failure is recorded and reported by its check at the gate.
  */
 export function beginPhase(
   context: VerifyContext,
@@ -93,7 +96,7 @@ export function beginPhase(
     : begin(context, owner, structure, phase, checks, known);
 }
 
-/** The checks of a phase's gate whose verifiers look at what it begins with. */
+/** Returns the checks of a phase's gate whose verifiers take snapshots. */
 export function snapshotChecks(
   { options }: VerifyContext,
   { gate }: Pick<VerifiedPhase, "gate">,
@@ -101,12 +104,12 @@ export function snapshotChecks(
   return checksOf(gate).filter(({ verifier }) => verifierOf(options.verifiers, verifier)?.snapshot !== undefined);
 }
 
-/** Which check a snapshot is for, also in a gate that has been written anew since. */
+/** Identifies the check of a snapshot, also in a gate that was rewritten since. */
 export function checkKey({ verifier, field = "", params }: VerifyDefinition): string {
   return digest(canonicalJson([verifier, field, params]));
 }
 
-/** The session as verifiers are told of it. */
+/** Returns the session as verifiers see it. */
 export function sessionFacts(
   { sessionId, head }: Owner,
   { plan }: Pick<WorkflowStructure, "plan">,
@@ -116,61 +119,15 @@ export function sessionFacts(
   return { id: sessionId, workflowType, target, phase, ...(plan === undefined ? {} : { specPath: plan.path }) };
 }
 
-async function begin(
-  context: VerifyContext,
-  owner: Owner,
-  structure: Begins,
-  phase: VerifiedPhase,
-  checks: readonly VerifyDefinition[],
-  known: ReadonlyMap<string, Snapshot>,
-): Promise<Begun> {
-  const { verifiers, limits } = context.options;
-  const session = sessionFacts(owner, structure, phase.number);
-  const wanted = checks.filter((check) => known.get(checkKey(check))?.value === undefined);
-  const requests = wanted.map(({ verifier, params }) => ({ verifier, request: { params, session } }));
-  const outcomes = await takeSnapshots(requests, verifiers, {
-    limit: limits.maxVerifiersAtOnce,
-    deadlineMs: limits.verifyDeadlineMs,
-  });
-  const taken = wanted.map((check, index) => recorded(context, check, outcomes[index] ?? { status: "none" }));
-  const kept = checks.flatMap((check) => (wanted.includes(check) ? [] : (known.get(checkKey(check)) ?? [])));
-  return {
-    snapshots: [...kept, ...taken.flatMap(({ snapshots }) => snapshots)],
-    payloads: taken.flatMap(({ payloads }) => payloads),
-  };
-}
-
-function recorded(context: VerifyContext, check: VerifyDefinition, outcome: SnapshotOutcome): Begun {
-  const { verifier } = check;
-  const about = { verifier, check: checkKey(check) };
-  const failed = (error: unknown, reason: string): Begun => {
-    context.notifications.notify("internalError", { operation: `snapshot of ${verifier}`, error });
-    return { snapshots: [{ ...about, failed: reason }], payloads: [] };
-  };
-  if (outcome.status === "failed") return failed(outcome.error, reasonOf(outcome.error));
-  const value = outcome.status === "none" ? undefined : asJson(outcome.value);
-  const length = value === undefined ? 0 : JSON.stringify(value).length;
-  if (value === undefined) return failed(new Error("a snapshot that is not JSON"), "what it gave is not JSON");
-  if (length > SNAPSHOT_MAX)
-    return failed(new Error("a snapshot that is too long"), `it has ${length} characters, more than ${SNAPSHOT_MAX}`);
-  const { ref, payloads } = storeValue(value, length);
-  return { snapshots: [{ ...about, value: ref }], payloads };
-}
-
-/** An error of ours has no paths in it; of another one only the host is told. */
-function reasonOf(error: unknown): string {
-  return isPhasegateError(error) ? error.message : "its verifier failed";
-}
-
-/** What a check begins with, now and when the phase was entered before; or why there is nothing. */
+/** The snapshots of a check, current and earlier; or why there are none. */
 export type Beginning =
   | { readonly value: JsonValue; readonly earlier: readonly JsonValue[] }
   | { readonly failed: string };
 
-/** So many earlier beginnings are compared with: the first, and the newest of the others. */
+/** Limits the earlier snapshots that are compared with: the first, and the newest of the others. */
 const EARLIER_MAX = 32;
 
-/** Which commits hold what phases, or steps, begin with: out of the log, since a head knows the newest one alone. */
+/** Finds the commits with the snapshots of phases or steps in the log, since a head knows only the newest. */
 export class Beginnings<Event extends WithSnapshots, Head> {
   readonly #places: LogFold<Event, Head, ReadonlyMap<number, string | number | undefined>>;
 
@@ -195,19 +152,7 @@ export class Beginnings<Event extends WithSnapshots, Head> {
   }
 }
 
-/** What was recorded for checks in a commit, by check. */
-async function readSnapshots(
-  context: VerifyContext,
-  sessionId: SessionId,
-  version: number | undefined,
-): Promise<ReadonlyMap<string, Snapshot>> {
-  if (version === undefined) return new Map();
-  const { events } = await context.kernel.at(sessionId, version);
-  const snapshots = events.flatMap((event) => event.snapshots ?? []);
-  return new Map(snapshots.map((snapshot) => [snapshot.check, snapshot]));
-}
-
-/** What was recorded for the checks of the current phase when it began, with what lies beside the log. */
+/** Returns the snapshots for the checks of the current phase, with their payloads. */
 export async function loadBeginnings(
   context: VerifyContext,
   session: VerifiedSession,
@@ -239,33 +184,15 @@ export async function loadBeginnings(
   return found;
 }
 
-/**
- * What the current phase would begin with under a structure, where some of that has not been recorded: all of
- * it, with what there is as it is. Undefined where nothing is wanting.
- */
-async function completeSnapshots(
-  context: EngineContext,
-  session: PhasedSession,
-  structure: WorkflowStructure,
-): Promise<Begun | undefined> {
-  const position = structure.phases.findIndex(({ number }) => number === session.head.phase);
-  const phase = structure.phases[position];
-  const checks = phase === undefined ? [] : snapshotChecks(context, phase);
-  if (checks.length === 0) return undefined;
-  const known = await readSnapshots(context, session.sessionId, session.head.baseline);
-  if (checks.every((check) => known.get(checkKey(check))?.value !== undefined)) return undefined;
-  return beginPhase(context, session, structure, position, known);
-}
-
 type SnapshotRequest = Parameters<NonNullable<Verifier["snapshot"]>>[0];
 
-/** A verifier of the phase that is being entered. */
+/** A verifier of the phase that is entered. */
 interface SnapshotCheck {
   readonly verifier: string;
   readonly request: SnapshotRequest;
 }
 
-/** What was recorded for one verifier, or what kept it from being recorded. */
+/** A snapshot, or why it failed. */
 type SnapshotOutcome =
   | { readonly status: "taken"; readonly value: JsonValue }
   /** The verifier takes none. */
@@ -273,8 +200,8 @@ type SnapshotOutcome =
   | { readonly status: "failed"; readonly error: unknown };
 
 /**
- * What verifiers look at when a phase is entered, in the order of the checks. Never rejects: without its
- * snapshot a verifier refuses at the gate, so whoever enters the phase must hear of a failure.
+ * Takes snapshots in the order of the checks. Never rejects: without its snapshot a verifier refuses at the
+ * gate, so the failure must be reported.
  */
 export async function takeSnapshots(
   checks: readonly SnapshotCheck[],
@@ -290,6 +217,30 @@ export async function takeSnapshots(
   });
 }
 
+async function begin(
+  context: VerifyContext,
+  owner: Owner,
+  structure: Begins,
+  phase: VerifiedPhase,
+  checks: readonly VerifyDefinition[],
+  known: ReadonlyMap<string, Snapshot>,
+): Promise<Begun> {
+  const { verifiers, limits } = context.options;
+  const session = sessionFacts(owner, structure, phase.number);
+  const wanted = checks.filter((check) => known.get(checkKey(check))?.value === undefined);
+  const requests = wanted.map(({ verifier, params }) => ({ verifier, request: { params, session } }));
+  const outcomes = await takeSnapshots(requests, verifiers, {
+    limit: limits.maxVerifiersAtOnce,
+    deadlineMs: limits.verifyDeadlineMs,
+  });
+  const taken = wanted.map((check, index) => recorded(context, check, outcomes[index] ?? { status: "none" }));
+  const kept = checks.flatMap((check) => (wanted.includes(check) ? [] : (known.get(checkKey(check)) ?? [])));
+  return {
+    snapshots: [...kept, ...taken.flatMap(({ snapshots }) => snapshots)],
+    payloads: taken.flatMap(({ payloads }) => payloads),
+  };
+}
+
 async function snapshot({ verifier: name, request }: SnapshotCheck, verifiers: Verifiers) {
   const verifier = verifierOf(verifiers, name);
   // Params of the others may want evidence, which isn't there yet.
@@ -297,4 +248,59 @@ async function snapshot({ verifier: name, request }: SnapshotCheck, verifiers: V
   const { verbatim = [] } = verifier;
   const params = fillParams(request.params, placeholderValues(request), { verbatim });
   return await verifier.snapshot({ ...request, params });
+}
+
+/** The longest snapshot that is stored, in characters of JSON. */
+const SNAPSHOT_MAX = 4 * 2 ** 20;
+
+function recorded(context: VerifyContext, check: VerifyDefinition, outcome: SnapshotOutcome): Begun {
+  const { verifier } = check;
+  const about = { verifier, check: checkKey(check) };
+  const failed = (error: unknown, reason: string): Begun => {
+    context.notifications.notify("internalError", { operation: `snapshot of ${verifier}`, error });
+    return { snapshots: [{ ...about, failed: reason }], payloads: [] };
+  };
+  if (outcome.status === "failed") return failed(outcome.error, reasonOf(outcome.error));
+  const value = outcome.status === "none" ? undefined : asJson(outcome.value);
+  const length = value === undefined ? 0 : JSON.stringify(value).length;
+  if (value === undefined) return failed(new Error("a snapshot that is not JSON"), "what it gave is not JSON");
+  if (length > SNAPSHOT_MAX)
+    return failed(new Error("a snapshot that is too long"), `it has ${length} characters, more than ${SNAPSHOT_MAX}`);
+  const { ref, payloads } = storeValue(value, length);
+  return { snapshots: [{ ...about, value: ref }], payloads };
+}
+
+/** Our own errors contain no paths; any other error is shown to the host only. */
+function reasonOf(error: unknown): string {
+  return isPhasegateError(error) ? error.message : "its verifier failed";
+}
+
+/**
+ * Returns all snapshots of the current phase under a structure, if some are missing; existing ones are
+ * kept. Undefined if none is missing.
+ */
+async function completeSnapshots(
+  context: EngineContext,
+  session: PhasedSession,
+  structure: WorkflowStructure,
+): Promise<Begun | undefined> {
+  const position = structure.phases.findIndex(({ number }) => number === session.head.phase);
+  const phase = structure.phases[position];
+  const checks = phase === undefined ? [] : snapshotChecks(context, phase);
+  if (checks.length === 0) return undefined;
+  const known = await readSnapshots(context, session.sessionId, session.head.baseline);
+  if (checks.every((check) => known.get(checkKey(check))?.value !== undefined)) return undefined;
+  return beginPhase(context, session, structure, position, known);
+}
+
+/** Returns the snapshots in a commit, by check. */
+async function readSnapshots(
+  context: VerifyContext,
+  sessionId: SessionId,
+  version: number | undefined,
+): Promise<ReadonlyMap<string, Snapshot>> {
+  if (version === undefined) return new Map();
+  const { events } = await context.kernel.at(sessionId, version);
+  const snapshots = events.flatMap((event) => event.snapshots ?? []);
+  return new Map(snapshots.map((snapshot) => [snapshot.check, snapshot]));
 }

@@ -1,3 +1,8 @@
+/**
+ * What verification needs of an engine, so that phases, routed steps and skill steps share one
+ * implementation; and the check that a host has all verifiers of a workflow.
+ */
+
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { checksOf } from "../../gate/check-gate.js";
 import type { StorageAdapter } from "../../ports/storage-adapter.js";
@@ -6,13 +11,22 @@ import type { GateDefinition, VerifyDefinition } from "../../workflow/structure.
 import type { ResolvedOptions } from "../options.js";
 import type { Snapshot } from "../state/events.js";
 import { type Verifiers, verifierOf } from "./run-verifiers.js";
-/** An event, as far as checks begin with what it holds. */
+
+/** An event that may contain snapshots. */
 export interface WithSnapshots {
   readonly type: string;
   readonly snapshots?: readonly Snapshot[] | undefined;
 }
 
-/** What verifying needs of an engine, of whichever kind its sessions are. */
+/** The session of a gate. */
+export interface VerifiedSession {
+  readonly sessionId: SessionId;
+  readonly version: number;
+  readonly hash: string;
+  readonly head: { readonly workflowType: string; readonly target: string; readonly baseline?: number | undefined };
+}
+
+/** What verification needs of an engine, whichever kind of sessions it has. */
 export interface VerifyContext {
   readonly options: Pick<ResolvedOptions, "verifiers" | "clock"> & {
     readonly storage: Pick<StorageAdapter, "payload">;
@@ -26,32 +40,24 @@ export interface VerifyContext {
   };
 }
 
-/** Whose gate it is. */
-export interface VerifiedSession {
-  readonly sessionId: SessionId;
-  readonly version: number;
-  readonly hash: string;
-  readonly head: { readonly workflowType: string; readonly target: string; readonly baseline?: number | undefined };
-}
-
-/** Which gate it is. */
+/** The phase or step of a gate. */
 export interface VerifiedPhase {
   readonly number: number;
   readonly gate: GateDefinition;
 }
 
-/** A workflow, as far as its gates are asked about. */
+/** A workflow with its gates. */
 interface VerifiedWorkflow {
   readonly type: string;
   readonly phases: readonly VerifiedPhase[];
 }
 
-/** So many milliseconds at a time params are checked without letting anything else run: a gate may have many. */
+/** How long params are checked without yielding to other work, in milliseconds: a gate may have many. */
 const TURN_MS = 20;
 
 /**
- * Throws `DEFINITION_INVALID` where a gate names a verifier that the host has not registered, or gives it params
- * that it can't be run with: a session must not get stuck before such a gate, let alone pass it.
+ * Throws `DEFINITION_INVALID` if a gate names a verifier that the host has not registered, or has params
+ * that it can't run with: a session must not get stuck at such a gate, let alone pass it.
  */
 export async function requireVerifiers({ type, phases }: VerifiedWorkflow, verifiers: Verifiers): Promise<void> {
   const diagnostics: string[] = [];
@@ -78,11 +84,6 @@ export async function requireVerifiers({ type, phases }: VerifiedWorkflow, verif
   });
 }
 
-function missingNames(phases: VerifiedWorkflow["phases"], verifiers: Verifiers): string[] {
-  const names = phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier));
-  return [...new Set(names)].filter((name) => verifierOf(verifiers, name) === undefined).map(shown);
-}
-
 function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifiers): string | undefined {
   const verifier = verifierOf(verifiers, name);
   if (verifier === undefined) {
@@ -101,4 +102,9 @@ function faultOf({ verifier: name, params }: VerifyDefinition, verifiers: Verifi
 
 function inField({ field }: VerifyDefinition): string {
   return field === undefined ? "" : `, ${shown(field)}`;
+}
+
+function missingNames(phases: VerifiedWorkflow["phases"], verifiers: Verifiers): string[] {
+  const names = phases.flatMap(({ gate }) => checksOf(gate).map(({ verifier }) => verifier));
+  return [...new Set(names)].filter((name) => verifierOf(verifiers, name) === undefined).map(shown);
 }

@@ -1,3 +1,9 @@
+/**
+ * Verifies complete evidence at a gate. A field with a check is verified when it was submitted, and also if
+ * no schema says that it is optional: a field that the schema does not know must not open the gate. What is
+ * recorded is bounded, so that a commit stays small.
+ */
+
 import { checksOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
@@ -8,13 +14,13 @@ import { runVerifiers, type VerifyCheck, type VerifyOutcome } from "./run-verifi
 import { type Beginning, checkKey, loadBeginnings, sessionFacts, snapshotChecks } from "./snapshots.js";
 import type { VerifiedPhase, VerifiedSession, VerifyContext } from "./verify-context.js";
 
-/** What verifiers have found, and what of it blocks the gate. */
+/** The results of verifiers, and which of them block the gate. */
 interface Verified {
   readonly problems: readonly Problem[];
   readonly verification: readonly Verification[];
 }
 
-/** Runs the checks of a gate on evidence that is complete; undefined where there are none to run. */
+/** Runs the checks of a gate on complete evidence; undefined if there are none. */
 export function verifyEvidence(
   context: VerifyContext,
   session: VerifiedSession,
@@ -24,6 +30,19 @@ export function verifyEvidence(
 ): Promise<Verified> | undefined {
   const checks = checksOf(phase.gate).filter(({ field }) => field === undefined || isDue(phase.gate, field, evidence));
   return checks.length === 0 ? undefined : verify(context, session, structure, phase, evidence, checks);
+}
+
+/**
+ * An optional field is verified only if it was submitted; a field that nothing declares optional is always
+ * verified.
+ */
+function isDue(gate: GateDefinition, name: string, evidence: JsonObject): boolean {
+  if (Object.hasOwn(evidence, name) && evidence[name] !== null) return true;
+  if (gate.kind === "fields") return gate.fields.every((field) => field.name !== name || field.required);
+  if (gate.kind !== "schema") return true;
+  const { properties, required } = gate.jsonSchema ?? {};
+  const isKnown = typeof properties === "object" && properties !== null && Object.hasOwn(properties, name);
+  return !isKnown || (Array.isArray(required) && required.includes(name));
 }
 
 async function verify(
@@ -65,20 +84,7 @@ async function verify(
   };
 }
 
-/**
- * Nothing is looked up for an optional field that was not handed in. A field that nobody says is optional is
- * looked up all the same: a name that the schema doesn't know must not open the gate.
- */
-function isDue(gate: GateDefinition, name: string, evidence: JsonObject): boolean {
-  if (Object.hasOwn(evidence, name) && evidence[name] !== null) return true;
-  if (gate.kind === "fields") return gate.fields.every((field) => field.name !== name || field.required);
-  if (gate.kind !== "schema") return true;
-  const { properties, required } = gate.jsonSchema ?? {};
-  const isKnown = typeof properties === "object" && properties !== null && Object.hasOwn(properties, name);
-  return !isKnown || (Array.isArray(required) && required.includes(name));
-}
-
-/** What is to be run; or, where the check can't be made, what it comes to. */
+/** Returns what to run; or the outcome, if the check can't be made. */
 function planOf(
   { verifier, params, field }: VerifyDefinition,
   evidence: JsonObject,
@@ -97,7 +103,7 @@ function planOf(
   return { verifier, request: { ...request, snapshot, ...before } };
 }
 
-/** What a check that wasn't met leaves to mend, in the verifier's words. */
+/** Returns a failed check as a problem, in the verifier's words. */
 function problemOf(
   { verifier, ok, message }: VerifyOutcome,
   field: string | undefined,
@@ -111,14 +117,16 @@ function problemOf(
   return [{ field, problem: "unverified", message: `'${field}' is not verified (${verifier}): ${message}`, got }];
 }
 
-/** How many characters of output all results of one submission may have together, and each for itself. */
-const OUTPUT_TOTAL = 64 * 1024;
 const OUTPUT_EACH = 4000;
+
+/** Limits the recorded output of all results of one submission, in characters. */
+const OUTPUT_TOTAL = 64 * 1024;
+
 const MESSAGE_MAX = 1000;
 const RAN_MAX = 500;
 const DIGEST_MAX = 200;
 
-/** What verifiers have found, as the log holds it: bounded, so that a commit stays one however many there are. */
+/** Returns the results as the log stores them: bounded, so that a commit stays small however many there are. */
 function recordedResults(
   results: readonly { readonly outcome: VerifyOutcome; readonly field: string | undefined }[],
   at: string,
@@ -141,7 +149,11 @@ function recordedResults(
   });
 }
 
-/** As many lines as there is room for; `…` stands for the others. */
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
+
+/** Returns as many lines as fit; `…` stands for the others. */
 function firstLines(lines: readonly string[], room: number): string[] {
   const kept: string[] = [];
   let left = room;
@@ -151,8 +163,4 @@ function firstLines(lines: readonly string[], room: number): string[] {
     left -= line.length + 1;
   }
   return kept;
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

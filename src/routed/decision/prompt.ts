@@ -1,36 +1,45 @@
+/**
+ * Builds the prompt for a decision. Everything that a client has sent, or a model has repeated, is only
+ * inside fenced blocks of JSON that are declared as data; outside of them are only this file's sentences
+ * and the workflow's own text.
+ */
+
 import { PhasegateError } from "../../errors.js";
 import type { JsonObject, JsonValue } from "../../workflow/json.js";
 import { escapeHidden } from "../../workflow/names.js";
 import { singleLine } from "../../workflow/report.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import { type DecisionRequest, decisionJsonSchema, type RoutedHistoryEntry } from "./request.js";
-/** How large a prompt may be. */
+
+/** Limits the size of a prompt. */
 export interface PromptOptions {
   /** In tokens, counted as characters / 4. Default 100,000. */
   readonly maxTokens?: number;
 }
 
-/** What is sent to a model. */
+/** The prompt for a model. */
 export interface DecisionPrompt {
-  /** Who it is and how it answers: the same for every step of a workflow, so that providers can cache it. */
+  /**
+   * The model's role and how to answer: the same for every step of a workflow, so that providers can cache
+   * it.
+   */
   readonly system: string;
-  /** Where the work stands and what is asked. */
+  /** The state of the work and the question. */
   readonly user: string;
-  /** What the answer must look like. */
+  /** The JSON Schema of the answer. */
   readonly schema: JsonObject;
-  /** Both texts, as characters / 4. */
+  /** The size of both texts, as characters / 4. */
   readonly tokens: number;
-  /** Names of steps whose text was left out, to stay in the budget. */
+  /** The names of steps whose text was omitted to stay within the budget. */
   readonly leftOut: readonly string[];
 }
 
 const MAX_TOKENS = 100_000;
 
 /**
- * Makes the prompt for one decision, after seed 003's strategy: role, definition, state, history, report, task and the
- * form of the answer. Pure. Whatever a client has sent, or a model has repeated, is only in fenced blocks of JSON that
- * are called data; outside of them are this file's sentences and the workflow's own words. Over its budget it leaves out
- * steps that can't be reached any more, then the oldest history; what is still too large throws `TOO_LARGE`.
+ * Builds the prompt for one decision: role, definition, state, history, report, task and the form of the
+ * answer. Pure. Above its budget it omits steps that can no longer be reached, then the oldest history.
+ * @throws {PhasegateError} `TOO_LARGE` when the rest is still too large.
  */
 export function buildDecisionPrompt(request: DecisionRequest, options: PromptOptions = {}): DecisionPrompt {
   const limit = options.maxTokens ?? MAX_TOKENS;
@@ -48,9 +57,32 @@ export function buildDecisionPrompt(request: DecisionRequest, options: PromptOpt
   });
 }
 
-function unreachable({ workflow, allowed, currentStep }: DecisionRequest): Set<string> {
-  const reached = reachableSteps(workflow, allowed);
-  return new Set(workflow.steps.map(({ name }) => name).filter((name) => name !== currentStep && !reached.has(name)));
+const BETWEEN = "\n\n---\n\n";
+
+/**
+ * Returns a routed workflow as one text for a decider: the index, then every step under a heading with its
+ * canonical name, in the order of the index. Of the steps in `leftOut` it has only the heading and a note.
+ */
+export function definitionText(definition: RoutedDefinition, leftOut: ReadonlySet<string> = new Set()): string {
+  const steps = definition.steps.map(({ name, content }) => {
+    const text = leftOut.has(name) ? "(Left out: it can't be reached from where the workflow stands.)" : content.trim();
+    return `## Step: ${name}\n\n${text}`;
+  });
+  return [definition.index.trim(), ...steps].join(BETWEEN);
+}
+
+/** Returns the steps that a workflow can still reach from these, which are included. */
+export function reachableSteps(definition: RoutedDefinition, following: readonly string[]): ReadonlySet<string> {
+  const names = definition.steps.map(({ name }) => name);
+  const nextOf = new Map(definition.steps.map(({ name, next }) => [name, next ?? names]));
+  const reached = new Set<string>();
+  const open = [...following];
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (name === FINISH || reached.has(name)) continue;
+    reached.add(name);
+    open.push(...(nextOf.get(name) ?? []));
+  }
+  return reached;
 }
 
 function compose(
@@ -101,7 +133,10 @@ function userText(request: DecisionRequest, history: readonly RoutedHistoryEntry
   return parts.join("\n\n");
 }
 
-/** Returns the names that the definition has: any other name is a client's text, or one that the workflow has lost. */
+/**
+ * Returns the names that the definition has: any other name is a client's text, or a step that the workflow
+ * has lost.
+ */
 function knownSteps({ workflow, currentStep, assumedStep }: DecisionRequest) {
   const known = (name: string | undefined) => workflow.steps.find((step) => step.name === name)?.name;
   return { currentStep: known(currentStep), assumedStep: known(assumedStep) };
@@ -112,8 +147,8 @@ function section(title: string, value: object): string {
 }
 
 /**
- * Returns JSON in which no text ends a fence, a line or a quotation, or hides: backticks and hidden characters are
- * escapes, and what reads it as JSON gets the same values.
+ * Returns JSON in which no text can end a fence, a line or a quotation, or hide: backticks and hidden
+ * characters are escaped, and a JSON parser gets the same values.
  */
 function json(value: object | string, indent = 0): string {
   return escapeHidden(JSON.stringify(value, undefined, indent)).replaceAll("`", "\\u0060");
@@ -148,30 +183,7 @@ function taskText(request: DecisionRequest): string {
   }
 }
 
-const BETWEEN = "\n\n---\n\n";
-
-/**
- * A routed workflow as one text for a decider: the index, then every step under a heading with its canonical name, in
- * the order of the index. Of the steps in `leftOut` only the heading is there, and that they were left out.
- */
-export function definitionText(definition: RoutedDefinition, leftOut: ReadonlySet<string> = new Set()): string {
-  const steps = definition.steps.map(({ name, content }) => {
-    const text = leftOut.has(name) ? "(Left out: it can't be reached from where the workflow stands.)" : content.trim();
-    return `## Step: ${name}\n\n${text}`;
-  });
-  return [definition.index.trim(), ...steps].join(BETWEEN);
-}
-
-/** The steps that a workflow may still come to, once one of these follows; they themselves are among them. */
-export function reachableSteps(definition: RoutedDefinition, following: readonly string[]): ReadonlySet<string> {
-  const names = definition.steps.map(({ name }) => name);
-  const nextOf = new Map(definition.steps.map(({ name, next }) => [name, next ?? names]));
-  const reached = new Set<string>();
-  const open = [...following];
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (name === FINISH || reached.has(name)) continue;
-    reached.add(name);
-    open.push(...(nextOf.get(name) ?? []));
-  }
-  return reached;
+function unreachable({ workflow, allowed, currentStep }: DecisionRequest): Set<string> {
+  const reached = reachableSteps(workflow, allowed);
+  return new Set(workflow.steps.map(({ name }) => name).filter((name) => name !== currentStep && !reached.has(name)));
 }

@@ -1,12 +1,19 @@
+/**
+ * The question to a decider and its answer, as types and on the wire. On the wire the keys are in
+ * snake_case, and context updates are a list of keys and values, since the structured output of most
+ * providers has no free-form objects.
+ */
+
 import * as z from "zod";
 import { isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
-/** Where an instance of a routed workflow stands, in the words of the wire. */
+
+/** The states of an instance of a routed workflow, as on the wire. */
 export const ROUTED_STATUSES = ["RUNNING", "SUSPENDED", "COMPLETED", "FAILED"] as const;
-/** Where an instance of a routed workflow stands. */
+/** The state of an instance of a routed workflow. */
 export type RoutedStatus = (typeof ROUTED_STATUSES)[number];
 
-/** What a client says of a step that it was on. Keys beside these are kept. */
+/** A client's report on a step. Additional keys are stored. */
 export interface StepReport {
   readonly status: string;
   readonly details?: JsonObject;
@@ -26,19 +33,19 @@ export interface RoutedHistoryEntry {
   readonly determinedNextStep?: string;
 }
 
-/** All that a decider is told. */
+/** The question to a decider. */
 export interface DecisionRequest {
-  /** For which call: the first step is decided only where the host asks for it. */
+  /** The call that it is for: `start` only if the host lets the decider choose the first step. */
   readonly operation: "start" | "advance" | "resume";
   readonly instanceId: string;
   readonly workflow: RoutedDefinition;
-  /** The steps that may follow, and `FINISH` where it may. At least one. */
+  /** The steps that are allowed next, including `FINISH` if it is. At least one. */
   readonly allowed: readonly string[];
-  /** The last step that was decided; missing at the start. */
+  /** The step that was decided last; missing at the start. */
   readonly currentStep?: string;
   /**
-   * Where the client thinks it is, for `resume`: the name of a step, or, where the workflow has no such step, the client's
-   * own words on one line. Treat the latter as data: a client may write anything there.
+   * For `resume`: the step that the client assumes; or, if the workflow has no such step, the client's own
+   * words on one line. Treat the latter as data: a client may write anything there.
    */
   readonly assumedStep?: string;
   readonly status: RoutedStatus;
@@ -48,55 +55,38 @@ export interface DecisionRequest {
   readonly history: readonly RoutedHistoryEntry[];
   /** Missing at the start. */
   readonly report?: StepReport;
-  /** What was wrong with the answer before, where the same question is asked again. */
+  /** What was wrong with the previous answer, if the same question is asked again. */
   readonly problem?: string;
 }
 
-/** What a decider answers. It is checked by the engine: nothing of it is believed. */
+/** The cost of a decision. */
+export interface DecisionUsage {
+  readonly model?: string;
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** The number of requests sent, including retries. */
+  readonly requests?: number;
+}
+
+/** A decider's answer. The engine checks all of it. */
 export interface DeciderAnswer {
   readonly nextStep: string;
   /** Merged into the context. */
   readonly contextUpdates: JsonObject;
   readonly statusSuggestion?: string;
   readonly reasoning?: string;
-  /** Who decided, and at what price, where it is known. */
+  /** The model and its cost, where known. */
   readonly usage?: DecisionUsage;
 }
 
-/** What a decision took. */
-export interface DecisionUsage {
-  readonly model?: string;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  /** How many requests were sent, retries included. */
-  readonly requests?: number;
-}
-
-/**
- * What a model answers, on the wire: seed words in snake_case, context updates as a list of keys and values, since
- * structured output of most providers knows no free-form objects.
- */
-
-const updateSchema = z.object({ key: z.string(), value: storedValueSchema });
-
-/** Models are told to give a list; the sketch that some of them know shows an object. */
-const updatesSchema = z.union([z.array(updateSchema), z.custom<JsonObject>(isJsonObject)]);
-
-const answerSchema = z.object({
-  next_step_name: z.string().min(1),
-  updated_context: updatesSchema.nullish(),
-  status_suggestion: z.string().nullish(),
-  reasoning: z.string().nullish(),
-});
-
-/** An answer that was read, or what is wrong with it in words that a model can mend it by. */
+/** An answer that was read, or the problem in words that help a model to fix it. */
 export type ReadAnswer =
   | { readonly ok: true; readonly answer: DeciderAnswer }
   | { readonly ok: false; readonly problem: string };
 
 /**
- * The JSON Schema of an answer, with the steps that may follow as its only names. All keys are required: the strict
- * modes of providers ask for it.
+ * Returns the JSON Schema of an answer, with only the allowed steps as names. All keys are required: the
+ * strict modes of providers demand it.
  */
 export function decisionJsonSchema(allowed: readonly string[]): JsonObject {
   return {
@@ -120,12 +110,7 @@ export function decisionJsonSchema(allowed: readonly string[]): JsonObject {
   };
 }
 
-/** Not a list of types, nor null in an enum: some providers refuse both, and none refuses this. */
-function oneOf(...types: readonly string[]): JsonObject {
-  return { anyOf: types.map((type) => ({ type })) };
-}
-
-/** Reads a model's text: one JSON object, which may stand in a code fence. */
+/** Reads a model's text: one JSON object, which may be in a code fence. */
 export function readDecisionText(text: string): ReadAnswer {
   const fenced = /^```(?:json)?[ \t]*\n(.*?)\n?```$/is.exec(text.trim());
   const json = fenced?.[1] ?? text;
@@ -133,12 +118,25 @@ export function readDecisionText(text: string): ReadAnswer {
   try {
     return readDecision(JSON.parse(json));
   } catch {
-    // What the text says must not go into a log or an error: it may repeat the whole context.
+    // The text must not get into a log or an error: it may repeat the whole context.
     return { ok: false, problem: "the answer was no JSON object, or was cut off" };
   }
 }
 
-/** Reads an answer that a provider has parsed already. Steps, statuses and keys are checked by who asked. */
+/** One context update on the wire. */
+const updateSchema = z.object({ key: z.string(), value: storedValueSchema });
+
+/** Models are told to give a list; some give an object instead. */
+const updatesSchema = z.union([z.array(updateSchema), z.custom<JsonObject>(isJsonObject)]);
+
+const answerSchema = z.object({
+  next_step_name: z.string().min(1),
+  updated_context: updatesSchema.nullish(),
+  status_suggestion: z.string().nullish(),
+  reasoning: z.string().nullish(),
+});
+
+/** Reads an answer that a provider has already parsed. The caller checks steps, statuses and keys. */
 export function readDecision(value: unknown): ReadAnswer {
   const parsed = answerSchema.safeParse(value);
   if (!parsed.success) return { ok: false, problem: problemOf(parsed.error) };
@@ -154,13 +152,18 @@ export function readDecision(value: unknown): ReadAnswer {
   };
 }
 
-/** Of a key that stands twice the last value counts, as in a JSON text. */
-function asObject(updates: z.infer<typeof updatesSchema>): JsonObject {
-  if (!Array.isArray(updates)) return updates;
-  return Object.fromEntries(updates.map(({ key, value }): [string, JsonValue] => [key, value]));
+/** Not a list of types, nor null in an enum: some providers refuse both, and none refuses this. */
+function oneOf(...types: readonly string[]): JsonObject {
+  return { anyOf: types.map((type) => ({ type })) };
 }
 
 function problemOf(error: z.ZodError): string {
   const parts = error.issues.map(({ path, message }) => `${path.join(".") || "the answer"}: ${message}`);
   return parts.join("; ");
+}
+
+/** The last value of a repeated key counts, as in a JSON text. */
+function asObject(updates: z.infer<typeof updatesSchema>): JsonObject {
+  if (!Array.isArray(updates)) return updates;
+  return Object.fromEntries(updates.map(({ key, value }): [string, JsonValue] => [key, value]));
 }

@@ -1,8 +1,14 @@
+/**
+ * Applies one event to the head of a routed session. Events are trusted: decideRouted decides what may
+ * happen.
+ */
+
 import type { DecisionContext } from "../../log/machine.js";
 import { FINISH } from "../../workflow/routed-definition.js";
 import type { RoutedCommand } from "./commands.js";
 import type { PendingDecision, RoutedEvent, RoutedFacts, RoutedHead } from "./events.js";
-/** Where a session stands after an event. */
+
+/** Returns the head after one more event. */
 export function applyEvent(
   head: RoutedHead,
   event: RoutedEvent,
@@ -47,41 +53,7 @@ export function applyEvent(
   }
 }
 
-function decided(
-  head: RoutedHead,
-  event: Extract<RoutedEvent, { type: "decided" }>,
-  command: RoutedCommand,
-  { at, version }: DecisionContext,
-): RoutedHead {
-  const { next, status } = event;
-  const { counted, stays } = command.type === "decide" ? command : { counted: false, stays: false };
-  const before = withoutPending(factsOf(head));
-  const facts: RoutedFacts = {
-    ...(stays ? before : withoutBaseline(before)),
-    ...(event.snapshots === undefined ? {} : { baseline: version }),
-    ...contextOf(head, command),
-    ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
-    // Who fails or waits at the end is still where the work stood.
-    ...(next === FINISH && status !== "COMPLETED" ? {} : { step: next }),
-    visits: counted ? { ...head.visits, [next]: (head.visits[next] ?? 0) + 1 } : head.visits,
-    attempts: 0,
-    spent: 0,
-  };
-  switch (status) {
-    case "COMPLETED":
-      return { ...facts, status, step: FINISH, completedAt: at };
-    case "FAILED": {
-      const reason = event.reasoning ?? "the decider said that it has failed";
-      return { ...facts, status, completedAt: at, code: "DECIDED", reason, retryable: true };
-    }
-    case "SUSPENDED":
-      return { ...facts, status, reason: event.reasoning ?? "the decider said that it has to wait" };
-    case "RUNNING":
-      return { ...facts, status };
-  }
-}
-
-/** The part of a head that every status has. */
+/** Returns the part of a head that every status has. */
 function factsOf(head: RoutedHead): RoutedFacts {
   const { workflow, revision, step, total, context, pending, answered, visits, attempts, spent, baseline, createdAt } =
     head;
@@ -101,12 +73,15 @@ function factsOf(head: RoutedHead): RoutedFacts {
   };
 }
 
-function withoutPending<H extends RoutedFacts>({ pending: _, ...rest }: H): Omit<H, "pending"> {
-  return rest;
+/** The caller has merged and bounded the context. */
+function contextOf(head: RoutedHead, command: RoutedCommand) {
+  return { context: "context" in command ? command.context : head.context };
 }
 
-function withoutBaseline<H extends Partial<RoutedFacts>>({ baseline: _, ...rest }: H): Omit<H, "baseline"> {
-  return rest;
+function pendingOf(command: RoutedCommand, version: number): PendingDecision {
+  if (command.type !== "report") throw new Error("a report comes with a report");
+  const { operation, assumedStep, digest } = command;
+  return { operation, version, digest, ...(assumedStep === undefined ? {} : { assumedStep }) };
 }
 
 function refused(head: RoutedFacts): RoutedFacts {
@@ -117,15 +92,46 @@ function approved({ awaiting: _, ...pending }: PendingDecision): PendingDecision
   return pending;
 }
 
-function pendingOf(command: RoutedCommand, version: number): PendingDecision {
-  if (command.type !== "report") throw new Error("a report comes with a report");
-  const { operation, assumedStep, digest } = command;
-  return { operation, version, digest, ...(assumedStep === undefined ? {} : { assumedStep }) };
+function withoutPending<H extends RoutedFacts>({ pending: _, ...rest }: H): Omit<H, "pending"> {
+  return rest;
 }
 
-/** The context is made by who asks, which bounds it: merging again here would be a second opinion. */
-function contextOf(head: RoutedHead, command: RoutedCommand) {
-  return { context: "context" in command ? command.context : head.context };
+function decided(
+  head: RoutedHead,
+  event: Extract<RoutedEvent, { type: "decided" }>,
+  command: RoutedCommand,
+  { at, version }: DecisionContext,
+): RoutedHead {
+  const { next, status } = event;
+  const { counted, stays } = command.type === "decide" ? command : { counted: false, stays: false };
+  const before = withoutPending(factsOf(head));
+  const facts: RoutedFacts = {
+    ...(stays ? before : withoutBaseline(before)),
+    ...(event.snapshots === undefined ? {} : { baseline: version }),
+    ...contextOf(head, command),
+    ...(head.pending === undefined ? {} : { answered: { digest: head.pending.digest, version } }),
+    // An instance that fails or waits stays on its step.
+    ...(next === FINISH && status !== "COMPLETED" ? {} : { step: next }),
+    visits: counted ? { ...head.visits, [next]: (head.visits[next] ?? 0) + 1 } : head.visits,
+    attempts: 0,
+    spent: 0,
+  };
+  switch (status) {
+    case "COMPLETED":
+      return { ...facts, status, step: FINISH, completedAt: at };
+    case "FAILED": {
+      const reason = event.reasoning ?? "the decider said that it has failed";
+      return { ...facts, status, completedAt: at, code: "DECIDED", reason, retryable: true };
+    }
+    case "SUSPENDED":
+      return { ...facts, status, reason: event.reasoning ?? "the decider said that it has to wait" };
+    case "RUNNING":
+      return { ...facts, status };
+  }
+}
+
+function withoutBaseline<H extends Partial<RoutedFacts>>({ baseline: _, ...rest }: H): Omit<H, "baseline"> {
+  return rest;
 }
 
 function failureOf({ code, reason }: Extract<RoutedEvent, { type: "failed" }>) {

@@ -1,3 +1,5 @@
+/** The commands of a routed session. */
+
 import type { ApprovalSignature } from "../../approval/message.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Snapshot, Verification } from "../../phased/state/events.js";
@@ -5,44 +7,45 @@ import type { JsonObject } from "../../workflow/json.js";
 import type { ApprovalDefinition } from "../../workflow/structure.js";
 import type { DecisionUsage, RoutedStatus } from "../decision/request.js";
 import type { RoutedStructure } from "./events.js";
-/** A report with what it adds to the context. */
+
+/** A report with its context updates. */
 export interface ReportFacts {
   readonly operation: "advance" | "resume";
   readonly assumedStep?: string;
   readonly report: JsonObject;
   readonly contextUpdates: JsonObject;
   readonly digest: string;
-  /** The context with the updates merged in: bounded by who asks. */
+  /** The context with the updates merged in; the caller has bounded it. */
   readonly context: JsonObject;
 }
 
-/** What the checks of the step that is entered begin with. */
+/** The snapshots of the step that is entered. */
 interface Begins {
   readonly snapshots?: readonly Snapshot[];
 }
 
-/** What may be asked of a routed session. */
+/** A command to a routed session. */
 export type RoutedCommand =
   | ({
       readonly type: "start";
       readonly structure: RoutedStructure;
       readonly context: JsonObject;
       readonly digest: string;
-      /** Missing where the decider picks it. */
+      /** Missing if the decider chooses it. */
       readonly firstStep?: string;
     } & Begins)
   | ({
       readonly type: "report";
       readonly warnings?: readonly Problem[];
       readonly verification?: readonly Verification[];
-      /** The gate asks for a person's word on this evidence. */
+      /** The gate requires an approval of this evidence. */
       readonly approval?: { readonly question: ApprovalDefinition; readonly evidenceHash: string };
     } & ReportFacts)
   | ({
       readonly type: "refuse";
       readonly problems: readonly Problem[];
       readonly verification?: readonly Verification[];
-      /** Whether it was an attempt at the gate. */
+      /** True if it counts as an attempt at the gate. */
       readonly counted: boolean;
       readonly maxAttempts: number;
       readonly maxAttemptsTotal: number;
@@ -60,7 +63,7 @@ export type RoutedCommand =
     }
   | ({
       readonly type: "decide";
-      /** Which question it answers. */
+      /** The question that it answers. */
       readonly pending: number;
       readonly next: string;
       readonly contextUpdates: JsonObject;
@@ -70,9 +73,9 @@ export type RoutedCommand =
       readonly usage?: DecisionUsage;
       readonly milliseconds: number;
       readonly notes: readonly string[];
-      /** Whether the step that is entered counts its visits. */
+      /** True if the visits of the entered step are counted. */
       readonly counted: boolean;
-      /** A client that came back goes on with the step that it was on: what the step began with stays. */
+      /** True if a client that came back continues its step: the step's snapshots stay. */
       readonly stays: boolean;
     } & Begins)
   | {

@@ -1,3 +1,8 @@
+/**
+ * The events and the head of a routed session, and the structure that it pins. The schemas are the storage
+ * format of the log: a change that old logs don't match needs a new `ROUTED_SCHEMA`.
+ */
+
 import * as z from "zod";
 import { signatureSchema } from "../../approval/message.js";
 import { problemSchema } from "../../gate/verdict.js";
@@ -7,7 +12,10 @@ import { storedObjectSchema } from "../../workflow/json.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
 import { ROUTED_STATUSES } from "../decision/request.js";
 
-/** Checks what a session pins of a routed workflow: what may follow what, and what must be shown. */
+/** The version of the format of events and heads. */
+export const ROUTED_SCHEMA = 1;
+
+/** Checks a pinned structure: the transitions and gates of a routed workflow. */
 const routedStructureSchema = z.object({
   name: z.string(),
   revision: z.string(),
@@ -24,58 +32,13 @@ const routedStructureSchema = z.object({
     .min(1),
 });
 
-/** What a session pins: editing a workflow changes neither its ways nor its gates for sessions under way. */
-export type RoutedStructure = z.infer<typeof routedStructureSchema>;
-/** A step as it is pinned. */
-export type PinnedStep = RoutedStructure["steps"][number];
+/** The snapshots of the step that is entered, if there are any. */
+const begun = { snapshots: z.array(snapshotSchema).optional() };
 
-/** What is pinned of a definition. */
-export function structureOf({ name, revision, goal, steps }: RoutedDefinition): RoutedStructure {
-  return {
-    name,
-    revision,
-    ...(goal === undefined ? {} : { goal }),
-    steps: steps.map((step) => ({
-      name: step.name,
-      ...(step.next === undefined ? {} : { next: [...step.next] }),
-      ...(step.gate === undefined ? {} : { gate: step.gate }),
-      ...(step.maxVisits === undefined ? {} : { maxVisits: step.maxVisits }),
-    })),
-  };
-}
-
-/** A step by its name. */
-export function stepOf(structure: RoutedStructure, name: string): PinnedStep | undefined {
-  return structure.steps.find((step) => step.name === name);
-}
-
-/** How often steps that may not be entered for ever were entered, by their names. */
-type Visits = Readonly<Record<string, number>>;
-
-/** What may follow a step, `FINISH` included where it may; without a step, what the work may begin with. */
-export function allowedNext(structure: RoutedStructure, from: string | undefined, visits: Visits): string[] {
-  const names = structure.steps.map(({ name }) => name);
-  const next = from === undefined ? names : (stepOf(structure, from)?.next ?? [...names, FINISH]);
-  return next.filter((name) => name === FINISH || !isUsedUp(structure, name, visits));
-}
-
-function isUsedUp(structure: RoutedStructure, name: string, visits: Visits): boolean {
-  const max = stepOf(structure, name)?.maxVisits;
-  return max !== undefined && (visits[name] ?? 0) >= max;
-}
-
-/**
- * What can happen to a routed session. The schemas are the format of the log: a change here that old logs don't fit
- * needs a new `ROUTED_SCHEMA`.
- */
-
-/** The version of the format of events and heads. */
-export const ROUTED_SCHEMA = 1;
-
-/** What a client said of a step, and what it adds to the context. */
+/** A client's report on a step, with its context updates. */
 const reported = {
   operation: z.enum(["advance", "resume"]),
-  /** Where the session stood. */
+  /** The current step. */
   step: z.string(),
   /** Where the client thought that it was. */
   assumedStep: z.string().optional(),
@@ -83,14 +46,14 @@ const reported = {
   contextUpdates: storedObjectSchema,
 };
 
-/** What a gate found out about a report. */
+/** The findings of a gate about a report. */
 const judged = {
   warnings: z.array(problemSchema).optional(),
   verification: z.array(verificationSchema).optional(),
 };
 
-/** A person's word on what a report shows. */
-const word = {
+/** A person's answer to a report. */
+const answer = {
   step: z.string(),
   by: z.string(),
   note: z.string().optional(),
@@ -102,10 +65,7 @@ const word = {
   keyId: z.string().optional(),
 };
 
-/** What the checks of the step that is entered begin with, where they begin with anything. */
-const begun = { snapshots: z.array(snapshotSchema).optional() };
-
-/** Who decided, and at what price. */
+/** The cost of a decision. */
 const usageSchema = z.object({
   model: z.string().optional(),
   inputTokens: z.number().optional(),
@@ -113,7 +73,7 @@ const usageSchema = z.object({
   requests: z.number().optional(),
 });
 
-/** Checks an event that comes out of a store. */
+/** Checks a stored event. */
 export const routedEventSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("started"),
@@ -134,15 +94,15 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     problems: z.array(problemSchema),
     verification: z.array(verificationSchema).optional(),
   }),
-  /** Nothing is missing but a person's word. */
+  /** The evidence is complete and waits for a person's approval. */
   z.object({
     type: z.literal("approval_requested"),
     step: z.string(),
     ...approvalSchema.shape,
     evidenceHash: z.string(),
   }),
-  z.object({ type: z.literal("approved"), ...word }),
-  z.object({ type: z.literal("denied"), ...word, note: z.string() }),
+  z.object({ type: z.literal("approved"), ...answer }),
+  z.object({ type: z.literal("denied"), ...answer, note: z.string() }),
   z.object({
     type: z.literal("decided"),
     /** The step that the decision is on; missing for the first one. */
@@ -153,7 +113,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     reasoning: z.string().optional(),
     usage: usageSchema.optional(),
     milliseconds: z.number(),
-    /** What was taken otherwise than it was answered, and why. */
+    /** What was interpreted differently from the answer, and why. */
     notes: z.array(z.string()).optional(),
     ...begun,
   }),
@@ -162,7 +122,7 @@ export const routedEventSchema = z.discriminatedUnion("type", [
     step: z.string().optional(),
     code: z.string(),
     reason: z.string(),
-    /** Missing for failures that nobody was asked before. */
+    /** Missing for failures before the decider was asked. */
     milliseconds: z.number().optional(),
   }),
   z.object({ type: z.literal("suspended"), reason: z.string().optional() }),
@@ -171,12 +131,12 @@ export const routedEventSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("deleted"), reason: z.string().optional() }),
 ]);
 
-/** One thing that happened to a routed session. */
+/** One event of a routed session. */
 export type RoutedEvent = z.infer<typeof routedEventSchema>;
 /** An event of one type. */
 export type RoutedEventOf<T extends RoutedEvent["type"]> = Extract<RoutedEvent, { type: T }>;
 
-/** A question that no decider has answered yet. */
+/** Checks a question that no decider has answered yet. */
 const pendingSchema = z.object({
   operation: z.enum(["start", "advance", "resume"]),
   /** The version of the commit that holds the report, or the start. */
@@ -184,7 +144,7 @@ const pendingSchema = z.object({
   assumedStep: z.string().optional(),
   /** Names the report and its updates: the same ones handed in again are no other report. */
   digest: z.string(),
-  /** A person's word is waited for before anybody is asked. */
+  /** A person's approval is awaited before the decider is asked. */
   awaiting: z.object({ version: z.int().positive(), evidenceHash: z.string() }).optional(),
 });
 
@@ -209,7 +169,7 @@ const common = {
   createdAt: z.string(),
 };
 
-/** Checks a head that comes out of a store. */
+/** Checks a stored head. */
 export const routedHeadSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("RUNNING"), ...common }),
   z.object({ status: z.literal("SUSPENDED"), ...common, reason: z.string().optional() }),
@@ -220,15 +180,61 @@ export const routedHeadSchema = z.discriminatedUnion("status", [
     completedAt: z.string(),
     code: z.string(),
     reason: z.string(),
-    /** Whether `retry` takes it up again. */
+    /** True if `retry` can continue it. */
     retryable: z.boolean(),
   }),
   z.object({ status: z.literal("DELETED"), ...common, reason: z.string().optional() }),
 ]);
 
-/** Where a routed session stands: all that the next decision needs, and nothing that grows with the work done. */
+/**
+ * The state of a routed session: everything that the next decision needs, and nothing that grows with the
+ * work done.
+ */
 export type RoutedHead = z.infer<typeof routedHeadSchema>;
 /** The part of a head that every status has. */
 export type RoutedFacts = Omit<Extract<RoutedHead, { status: "RUNNING" }>, "status">;
 /** A question that no decider has answered yet. */
 export type PendingDecision = z.infer<typeof pendingSchema>;
+
+/** What a session pins: editing a workflow changes neither transitions nor gates of sessions under way. */
+export type RoutedStructure = z.infer<typeof routedStructureSchema>;
+/** A pinned step. */
+export type PinnedStep = RoutedStructure["steps"][number];
+
+/** Returns the part of a definition that is pinned. */
+export function structureOf({ name, revision, goal, steps }: RoutedDefinition): RoutedStructure {
+  return {
+    name,
+    revision,
+    ...(goal === undefined ? {} : { goal }),
+    steps: steps.map((step) => ({
+      name: step.name,
+      ...(step.next === undefined ? {} : { next: [...step.next] }),
+      ...(step.gate === undefined ? {} : { gate: step.gate }),
+      ...(step.maxVisits === undefined ? {} : { maxVisits: step.maxVisits }),
+    })),
+  };
+}
+
+/** Returns a step by its name. */
+export function stepOf(structure: RoutedStructure, name: string): PinnedStep | undefined {
+  return structure.steps.find((step) => step.name === name);
+}
+
+/** How often steps with `maxVisits` were entered, by name. */
+type Visits = Readonly<Record<string, number>>;
+
+/**
+ * Returns the steps that may follow, including `FINISH` if it may; without a step, those that the work may
+ * begin with.
+ */
+export function allowedNext(structure: RoutedStructure, from: string | undefined, visits: Visits): string[] {
+  const names = structure.steps.map(({ name }) => name);
+  const next = from === undefined ? names : (stepOf(structure, from)?.next ?? [...names, FINISH]);
+  return next.filter((name) => name === FINISH || !isUsedUp(structure, name, visits));
+}
+
+function isUsedUp(structure: RoutedStructure, name: string, visits: Visits): boolean {
+  const max = stepOf(structure, name)?.maxVisits;
+  return max !== undefined && (visits[name] ?? 0) >= max;
+}

@@ -1,3 +1,8 @@
+/**
+ * The history of a routed session, computed from its log. A decision belongs to the entry of its report and
+ * makes no entry of its own.
+ */
+
 import { revealOf } from "../../gate/check-gate.js";
 import type { Problem } from "../../gate/verdict.js";
 import type { Verification } from "../../phased/state/events.js";
@@ -6,8 +11,19 @@ import type { Reveal } from "../../workflow/structure.js";
 import type { DecisionUsage, RoutedStatus, StepReport } from "../decision/request.js";
 import { type RoutedEvent, type RoutedEventOf, type RoutedStructure, stepOf } from "./events.js";
 
-/** How a start stands in a history: only where the decider picks the first step. */
-const STARTED = "STARTED";
+/** A decision with its cost. */
+export interface RoutedDecision {
+  readonly status: RoutedStatus;
+  readonly contextUpdates: JsonObject;
+  readonly reasoning?: string;
+  readonly usage?: DecisionUsage;
+  /** How long the decider took. */
+  readonly milliseconds: number;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** What was interpreted differently from the answer, and why. */
+  readonly notes?: readonly string[];
+}
 
 /** An entry of an instance's history. */
 export interface RoutedEntry {
@@ -18,49 +34,43 @@ export interface RoutedEntry {
   readonly stepName: string;
   readonly assumedStep?: string;
   readonly report?: StepReport;
-  /** The report's status, `RESUMING`, or what happened: `SUSPENDED`, `RETRIED`, `CANCELLED`, … */
+  /** The report's status, `RESUMING`, or the event: `SUSPENDED`, `RETRIED`, `CANCELLED`, … */
   readonly outcomeStatus: string;
-  /** What was decided on it, once it was. */
+  /** The decided step, once there is one. */
   readonly determinedNextStep?: string;
   readonly decision?: RoutedDecision;
-  /** What the step's gate found missing. */
+  /** The problems that the step's gate found. */
   readonly problems?: readonly Problem[];
+  /** The results of the gate's verifiers. */
   readonly verification?: readonly Verification[];
-  /** How much of both an agent may see; all of it if not given. */
+  /** How much of both an agent may see; everything if missing. */
   readonly reveal?: Reveal;
-  /** Why it failed, or what a person has said. */
+  /** Why it failed, or a person's note. */
   readonly reason?: string;
 }
 
-/** What a decider said, and at what price. */
-export interface RoutedDecision {
-  readonly status: RoutedStatus;
-  readonly contextUpdates: JsonObject;
-  readonly reasoning?: string;
-  readonly usage?: DecisionUsage;
-  readonly milliseconds: number;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  /** What was taken otherwise than it was answered. */
-  readonly notes?: readonly string[];
-}
-
-/** A commit, as far as history is read from it. */
+/** A commit with what history needs of it. */
 export interface EntryCommit {
   readonly version: number;
   readonly at: string;
   readonly events: readonly RoutedEvent[];
-  /** Where the session stands after it. */
+  /** The session's head after it. */
   readonly head: { readonly step?: string | undefined };
 }
 
-/** A history that grows commit by commit. A decision belongs to the entry that it is on, and makes none of its own. */
+/** The status of a start in a history: only if the decider chooses the first step. */
+const STARTED = "STARTED";
+
+/** A history that grows commit by commit. */
 export class RoutedHistory {
   readonly entries: RoutedEntry[];
-  /** Where the last entry is that a decider or a person is asked about: suspensions and retries may come after it. */
+  /**
+   * The index of the last entry that a decider or a person is asked about: suspensions and retries may come
+   * after it.
+   */
   #asked: number;
 
-  /** Goes on with entries, which are its own from then on. */
+  /** Continues these entries, and owns them from then on. */
   constructor(entries: RoutedEntry[] = []) {
     this.entries = entries;
     this.#asked = entries.findLastIndex(isQuestion);
@@ -83,7 +93,7 @@ export class RoutedHistory {
 
   #addEvent(event: RoutedEvent, { version, at, head }: EntryCommit): void {
     const add = (entry: Omit<RoutedEntry, "version" | "timestamp">) => this.#push({ version, timestamp: at, ...entry });
-    // What moves an instance without a decision leaves it where it is.
+    // Moves without a decision keep the step.
     const { step = "" } = head;
     switch (event.type) {
       case "started":
@@ -119,14 +129,17 @@ export class RoutedHistory {
   }
 }
 
-/** An entry with how much of it an agent may see, by the gate that judged it. */
+/** Returns an entry with how much of it an agent may see, by the gate that judged it. */
 export function withReveal(entry: RoutedEntry, structure: RoutedStructure): RoutedEntry {
   const gate = stepOf(structure, entry.stepName)?.gate;
   const reveal = gate === undefined ? "fields" : revealOf(gate);
   return reveal === "fields" ? entry : { ...entry, reveal };
 }
 
-/** Whether it is what a decider or a person is asked about: suspensions and retries may come before the answer. */
+/**
+ * Returns true if a decider or a person is asked about the entry: suspensions and retries may come before
+ * the answer.
+ */
 function isQuestion({ report, outcomeStatus }: RoutedEntry): boolean {
   return report !== undefined || outcomeStatus === STARTED;
 }

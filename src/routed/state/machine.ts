@@ -1,3 +1,5 @@
+/** The machine of routed sessions, as the log runs it. */
+
 import * as z from "zod";
 import type { Machine } from "../../log/machine.js";
 import { type SessionKind, sessionKind } from "../../phased/log-check.js";
@@ -8,7 +10,7 @@ import { decideRouted } from "./transition.js";
 
 const eventsSchema = z.array(routedEventSchema);
 
-/** The words that all kinds of sessions share, for lists. */
+/** The common status for lists of all kinds of sessions. */
 const STATUS: Record<RoutedHead["status"], SessionStatus> = {
   RUNNING: "active",
   SUSPENDED: "paused",
@@ -17,7 +19,7 @@ const STATUS: Record<RoutedHead["status"], SessionStatus> = {
   DELETED: "deleted",
 };
 
-/** Routed sessions, as the kernel runs them. */
+/** The machine of routed sessions. */
 export const routedMachine: Machine<RoutedCommand, RoutedEvent, RoutedHead> = {
   kind: "routed",
   schema: ROUTED_SCHEMA,

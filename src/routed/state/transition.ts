@@ -1,3 +1,9 @@
+/**
+ * The lifecycle of a routed session as a pure function. The engine has already checked against the pinned
+ * structure that a step exists and may follow; here it is decided whether the session's state allows the
+ * command, and when failures at a gate end the instance.
+ */
+
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { Decision, DecisionContext } from "../../log/machine.js";
 import type { Snapshot } from "../../phased/state/events.js";
@@ -7,10 +13,7 @@ import type { RoutedEvent, RoutedHead } from "./events.js";
 
 type Result = Decision<RoutedEvent, RoutedHead>;
 
-/**
- * Decides a command on a head. Pure. Whether a step exists and may follow is checked before, against the pinned
- * structure; here it is whether the session's state allows the command at all.
- */
+/** Decides a command on a head. Pure. */
 export function decideRouted(head: RoutedHead | undefined, command: RoutedCommand, context: DecisionContext): Result {
   if (command.type === "start") return start(head, command, context);
   if (head === undefined) throw new Error("a routed session begins with a start");
@@ -19,6 +22,47 @@ export function decideRouted(head: RoutedHead | undefined, command: RoutedComman
   const events = eventsOf(head, command);
   const next = events.reduce<RoutedHead>((before, event) => applyEvent(before, event, command, context), head);
   return { ok: true, events, head: next };
+}
+
+/** An operation on a routed session. */
+export type RoutedOperation = "advance" | "resume" | "suspend" | "cancel" | "retry" | "approve" | "deny" | "delete";
+
+/** Returns the operations that a session's state allows, most usual first. */
+export function allowedOperations(head: RoutedHead): RoutedOperation[] {
+  switch (head.status) {
+    case "RUNNING":
+      return [
+        "advance",
+        ...(head.pending?.awaiting === undefined ? [] : (["approve", "deny"] as const)),
+        "resume",
+        "suspend",
+        "cancel",
+        "delete",
+      ];
+    case "SUSPENDED":
+      return ["resume", "cancel", "delete"];
+    case "FAILED":
+      return [...(head.retryable ? (["retry"] as const) : []), "delete"];
+    case "COMPLETED":
+      return ["delete"];
+    case "DELETED":
+      return [];
+  }
+}
+
+/** Returns the error for an operation that the session's state does not allow. */
+export function notNow(head: RoutedHead, operation: RoutedOperation): PhasegateError<"INVALID_TRANSITION"> {
+  const allowed = allowedOperations(head);
+  const why = "reason" in head && head.reason !== undefined ? ` (${head.reason})` : "";
+  return new PhasegateError(
+    "INVALID_TRANSITION",
+    `${operation} is not possible: the workflow is ${head.status}${why}`,
+    {
+      remedy:
+        allowed.length > 1 ? `Possible now: ${allowed.join(", ")}.` : "It is over: start a new instance for more.",
+      details: { command: operation, status: head.status, allowed },
+    },
+  );
 }
 
 function start(
@@ -55,6 +99,67 @@ function start(
         : { step: firstStep }),
     },
   };
+}
+
+function startedAlready({ workflow }: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
+  return new PhasegateError("INVALID_TRANSITION", `a session of this id is on ${workflow} already`, {
+    remedy: "Ask for its status, or start another one.",
+    details: { command: "start", status: "RUNNING", allowed: ["status"] },
+  });
+}
+
+function begunWith(snapshots: readonly Snapshot[] | undefined) {
+  return snapshots === undefined ? {} : { snapshots: [...snapshots] };
+}
+
+/** Returns the reason why a session can't take a command now; undefined if it can. */
+function commandRefusal(
+  head: RoutedHead,
+  command: Exclude<RoutedCommand, { type: "start" }>,
+): AnyPhasegateError | undefined {
+  switch (command.type) {
+    case "report":
+    case "refuse":
+      if (command.operation === "advance" && head.status !== "RUNNING") return notNow(head, "advance");
+      if (command.operation === "resume" && head.status !== "RUNNING" && head.status !== "SUSPENDED") {
+        return notNow(head, "resume");
+      }
+      return undefined;
+    case "decide":
+    case "fail":
+      // The question was answered by another writer, or withdrawn.
+      return head.status === "RUNNING" && head.pending?.version === command.pending ? undefined : overtaken(head);
+    case "approve":
+    case "deny":
+      return head.status === "RUNNING" && head.pending?.awaiting !== undefined ? undefined : notNow(head, command.type);
+    case "suspend":
+      return head.status === "RUNNING" ? undefined : notNow(head, "suspend");
+    case "cancel":
+      return head.status === "RUNNING" || head.status === "SUSPENDED" ? undefined : notNow(head, "cancel");
+    case "retry":
+      return retryRefusal(head, command.maxAttemptsTotal);
+    case "delete":
+      return head.status === "DELETED" ? notNow(head, "delete") : undefined;
+  }
+}
+
+function overtaken(head: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
+  return new PhasegateError("INVALID_TRANSITION", "somebody else has decided this step meanwhile", {
+    remedy: "Ask for the status and go on from there.",
+    details: { command: "advance", status: head.status, allowed: allowedOperations(head) },
+  });
+}
+
+function retryRefusal(head: RoutedHead, limit: number): AnyPhasegateError | undefined {
+  // A suspended question for the first step is resumed in the same way.
+  if (head.status === "SUSPENDED" && head.step === undefined) return undefined;
+  if (head.status !== "FAILED" || !head.retryable) return notNow(head, "retry");
+  if (head.spent < limit) return undefined;
+  const message = `the gate of ${head.step} was not passed in ${head.spent} attempts: no more are given`;
+  return new PhasegateError("INVALID_TRANSITION", message, {
+    remedy: "Tell the person who runs this server; start a new instance once its cause is mended.",
+    details: { command: "retry", status: head.status, allowed: ["delete"] },
+  });
 }
 
 function eventsOf(head: RoutedHead, command: Exclude<RoutedCommand, { type: "start" }>): RoutedEvent[] {
@@ -129,6 +234,22 @@ function reportOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "rep
   return { operation, step: stepOf(head), ...assumed, report, contextUpdates };
 }
 
+function stepOf({ step }: RoutedHead): string {
+  if (step === undefined) throw new Error("nothing is reported before there is a first step");
+  return step;
+}
+
+/** After `maxAttempts` failures in a row, or `maxAttemptsTotal` in total, the instance fails. */
+function exhausted(
+  head: RoutedHead,
+  attempt: number,
+  { maxAttempts, maxAttemptsTotal }: { readonly maxAttempts: number; readonly maxAttemptsTotal: number },
+): RoutedEvent[] {
+  if (attempt < maxAttempts && head.spent + 1 < maxAttemptsTotal) return [];
+  const reason = `the gate of ${stepOf(head)} was not passed in ${attempt} attempts in a row`;
+  return [{ type: "failed", step: stepOf(head), code: "ATTEMPTS_EXHAUSTED", reason }];
+}
+
 function wordOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "approve" | "deny" }>) {
   const { by, note, evidenceHash, authenticated, signature, keyId } = command;
   return {
@@ -143,124 +264,6 @@ function wordOf(head: RoutedHead, command: Extract<RoutedCommand, { type: "appro
   };
 }
 
-/** After so many failures in a row, or in all, somebody has to look at it. */
-function exhausted(
-  head: RoutedHead,
-  attempt: number,
-  { maxAttempts, maxAttemptsTotal }: { readonly maxAttempts: number; readonly maxAttemptsTotal: number },
-): RoutedEvent[] {
-  if (attempt < maxAttempts && head.spent + 1 < maxAttemptsTotal) return [];
-  const reason = `the gate of ${stepOf(head)} was not passed in ${attempt} attempts in a row`;
-  return [{ type: "failed", step: stepOf(head), code: "ATTEMPTS_EXHAUSTED", reason }];
-}
-
-function begunWith(snapshots: readonly Snapshot[] | undefined) {
-  return snapshots === undefined ? {} : { snapshots: [...snapshots] };
-}
-
 function reasonOf({ reason }: { readonly reason?: string }) {
   return reason === undefined ? {} : { reason };
-}
-
-function stepOf({ step }: RoutedHead): string {
-  if (step === undefined) throw new Error("nothing is reported before there is a first step");
-  return step;
-}
-
-function startedAlready({ workflow }: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
-  return new PhasegateError("INVALID_TRANSITION", `a session of this id is on ${workflow} already`, {
-    remedy: "Ask for its status, or start another one.",
-    details: { command: "start", status: "RUNNING", allowed: ["status"] },
-  });
-}
-
-/** What may be asked of a routed session, in the words of its engine. */
-export type RoutedOperation = "advance" | "resume" | "suspend" | "cancel" | "retry" | "approve" | "deny" | "delete";
-
-/** What a session's state allows, in the order in which it is usually wanted. */
-export function allowedOperations(head: RoutedHead): RoutedOperation[] {
-  switch (head.status) {
-    case "RUNNING":
-      return [
-        "advance",
-        ...(head.pending?.awaiting === undefined ? [] : (["approve", "deny"] as const)),
-        "resume",
-        "suspend",
-        "cancel",
-        "delete",
-      ];
-    case "SUSPENDED":
-      return ["resume", "cancel", "delete"];
-    case "FAILED":
-      return [...(head.retryable ? (["retry"] as const) : []), "delete"];
-    case "COMPLETED":
-      return ["delete"];
-    case "DELETED":
-      return [];
-  }
-}
-
-/** Why a session as it stands can't take a command; undefined if it can. */
-function commandRefusal(
-  head: RoutedHead,
-  command: Exclude<RoutedCommand, { type: "start" }>,
-): AnyPhasegateError | undefined {
-  switch (command.type) {
-    case "report":
-    case "refuse":
-      if (command.operation === "advance" && head.status !== "RUNNING") return notNow(head, "advance");
-      if (command.operation === "resume" && head.status !== "RUNNING" && head.status !== "SUSPENDED") {
-        return notNow(head, "resume");
-      }
-      return undefined;
-    case "decide":
-    case "fail":
-      // Somebody else has answered the question, or it was taken back.
-      return head.status === "RUNNING" && head.pending?.version === command.pending ? undefined : overtaken(head);
-    case "approve":
-    case "deny":
-      return head.status === "RUNNING" && head.pending?.awaiting !== undefined ? undefined : notNow(head, command.type);
-    case "suspend":
-      return head.status === "RUNNING" ? undefined : notNow(head, "suspend");
-    case "cancel":
-      return head.status === "RUNNING" || head.status === "SUSPENDED" ? undefined : notNow(head, "cancel");
-    case "retry":
-      return retryRefusal(head, command.maxAttemptsTotal);
-    case "delete":
-      return head.status === "DELETED" ? notNow(head, "delete") : undefined;
-  }
-}
-
-function retryRefusal(head: RoutedHead, limit: number): AnyPhasegateError | undefined {
-  // A question for the first step that was set aside is woken up in the same way.
-  if (head.status === "SUSPENDED" && head.step === undefined) return undefined;
-  if (head.status !== "FAILED" || !head.retryable) return notNow(head, "retry");
-  if (head.spent < limit) return undefined;
-  const message = `the gate of ${head.step} was not passed in ${head.spent} attempts: no more are given`;
-  return new PhasegateError("INVALID_TRANSITION", message, {
-    remedy: "Tell the person who runs this server; start a new instance once its cause is mended.",
-    details: { command: "retry", status: head.status, allowed: ["delete"] },
-  });
-}
-
-/** The session's state doesn't allow the operation. */
-export function notNow(head: RoutedHead, operation: RoutedOperation): PhasegateError<"INVALID_TRANSITION"> {
-  const allowed = allowedOperations(head);
-  const why = "reason" in head && head.reason !== undefined ? ` (${head.reason})` : "";
-  return new PhasegateError(
-    "INVALID_TRANSITION",
-    `${operation} is not possible: the workflow is ${head.status}${why}`,
-    {
-      remedy:
-        allowed.length > 1 ? `Possible now: ${allowed.join(", ")}.` : "It is over: start a new instance for more.",
-      details: { command: operation, status: head.status, allowed },
-    },
-  );
-}
-
-function overtaken(head: RoutedHead): PhasegateError<"INVALID_TRANSITION"> {
-  return new PhasegateError("INVALID_TRANSITION", "somebody else has decided this step meanwhile", {
-    remedy: "Ask for the status and go on from there.",
-    details: { command: "advance", status: head.status, allowed: allowedOperations(head) },
-  });
 }

@@ -1,4 +1,10 @@
+/**
+ * The actions of the workflow tool and their parameters: one table from which the input schema, the
+ * descriptions and the checks are made.
+ */
+
 import * as z from "zod/mini";
+
 /** Every parameter of the tool: seed names, with what an agent reads of each. */
 export const PARAMETERS = {
   session_id: z.string().check(z.describe("from start")),

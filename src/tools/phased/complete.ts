@@ -1,3 +1,9 @@
+/**
+ * The answer to `complete_phase`: what a gate said, what to fix, and the next call. The next call after a
+ * refusal contains placeholders that would not pass, since a valid call would invite claims of work that
+ * was not done.
+ */
+
 import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { AwaitedApproval } from "../../phased/approval/awaited.js";
@@ -9,11 +15,6 @@ import type { ParametersOf } from "./actions.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
 import { approvalNews, phaseHeading, problemEntry, verificationNews } from "./shapes.js";
-
-/** As many problems as an answer lists; `get_errors` has them all. */
-const PROBLEMS_MAX = 25;
-/** As many names of evidence as an answer lists. */
-const NAMES_MAX = 100;
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
   const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
@@ -28,7 +29,10 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   return idempotencyKey === undefined ? open : now(context, result, open);
 }
 
-/** A key's first answer, told once more: nothing was judged anew, and what comes next is for the session as it is now. */
+/**
+ * Marks the repeated first answer to a key: nothing was judged again, and the next call is for the current
+ * state.
+ */
 async function now(
   { engine }: ToolContext,
   { replayed, sessionId, version }: CompleteResult,
@@ -43,43 +47,36 @@ async function now(
   return compact({ ...told, ...news, blocked: blockedBy(state), next });
 }
 
+/** A gate's refusal. */
+type Refused = Extract<CompleteResult, { passed: false }>;
+
+/** Limits the fields that are named. */
+const FIELDS_MAX = 25;
+
+/** Returns what an agent has to do, in words. */
+function remediation({ status, phase, problems, exhausted }: Refused): string {
+  if (exhausted) {
+    return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
+  }
+  const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, FIELDS_MAX);
+  const isComplete = problems.every(({ problem }) => problem === "unverified");
+  const named = isComplete ? ", all of it: it is complete, but what was looked up says otherwise" : asked(fields);
+  const mend = `Do what is missing, then submit evidence for phase ${phase}${named}`;
+  if (status === "active") return mend;
+  return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
+}
+
+function asked(fields: readonly string[]): string {
+  return fields.length === 0 ? "" : `, all of its fields, with these mended: ${fields.join(", ")}`;
+}
+
 function judged(context: ToolContext, result: CompleteResult, submitted: readonly string[]): WireObject {
   if (result.passed) return passed(result);
   return failed(context, { ...result, problems: conceal(result.problems, result.reveal) }, submitted);
 }
 
-/** The word of the person who is there; undefined where there is none, or none that answers. */
-async function askPerson(
-  { engine, askPerson: ask }: ToolContext,
-  { sessionId, request }: AwaitedApproval,
-): Promise<CompleteResult | undefined> {
-  if (ask === undefined) return undefined;
-  const asked = await engine.getApproval(sessionId);
-  // A repeated call gets its first answer, also where somebody has answered since.
-  if (asked?.request !== request) return undefined;
-  const answer = await ask(asked);
-  if (answer === undefined) return undefined;
-  const { decision, note = "", ...given } = answer;
-  const word = { ...given, evidenceHash: asked.evidenceHash };
-  if (decision === "deny") return engine.deny(sessionId, { ...word, note });
-  return engine.approve(sessionId, { ...word, ...(note === "" ? {} : { note }) });
-}
-
-/** Nothing is missing but a person's word, which no call of an agent's can give. */
-function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
-  const { sessionId, phase, attempt } = result;
-  return {
-    status: "success",
-    action: "complete_phase",
-    session_id: sessionId,
-    phase,
-    checkpoint_passed: false,
-    ...approvalNews(awaiting),
-    evidence_hash: awaiting.evidenceHash,
-    attempt,
-    next: waitCall(sessionId),
-  };
-}
+/** Limits the names of evidence in an answer. */
+const NAMES_MAX = 100;
 
 function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
   const { sessionId, phase, evidenceAccepted, nextPhase, ticks, reveal } = result;
@@ -100,6 +97,9 @@ function passed(result: Extract<CompleteResult, { passed: true }>): WireObject {
     next: done ? { action: "get_history", session_id: sessionId } : phaseCall(sessionId),
   });
 }
+
+/** Limits the problems in an answer; `get_errors` has all. */
+const PROBLEMS_MAX = 25;
 
 function failed(context: ToolContext, result: Refused, submitted: readonly string[]): WireObject {
   const { sessionId, phase, problems, attemptsLeft, attempt, status, verification, reveal } = result;
@@ -129,92 +129,13 @@ function failed(context: ToolContext, result: Refused, submitted: readonly strin
   return withMore(context, answer, verificationNews(verification, reveal), result);
 }
 
-/** What verifiers have found, format and example, where they fit; other answers have them too. */
-function withMore(
-  { room }: ToolContext,
-  bare: WireObject,
-  found: WireObject,
-  { requiredFormat, example, sessionId, phase }: Refused,
-): WireObject {
-  const full = { ...bare, ...found };
-  const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
-  const answer = JSON.stringify(full).length <= room ? full : { ...bare, ...seeErrors };
-  const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
-  if (JSON.stringify(whole).length <= room) return whole;
-  return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
-}
-
-/** What an agent is told to do when a gate has refused its evidence. */
-
-/** A gate's no. */
-type Refused = Extract<CompleteResult, { passed: false }>;
-
-/** As many fields as are named. */
-const FIELDS_MAX = 25;
-const ALL_FIELDS = "<all fields>";
-
-/** What an agent is to do, in words. */
-function remediation({ status, phase, problems, exhausted }: Refused): string {
-  if (exhausted) {
-    return `All attempts at phase ${phase} are used up. Ask the person who runs this: only the host can grant more.`;
-  }
-  const fields = [...new Set(problems.map(({ field }) => field))].filter((field) => field !== "").slice(0, FIELDS_MAX);
-  const isComplete = problems.every(({ problem }) => problem === "unverified");
-  const named = isComplete ? ", all of it: it is complete, but what was looked up says otherwise" : asked(fields);
-  const mend = `Do what is missing, then submit evidence for phase ${phase}${named}`;
-  if (status === "active") return mend;
-  return `The session has failed. Call retry_phase for phase ${phase} first. ${mend}`;
-}
-
-function asked(fields: readonly string[]): string {
-  return fields.length === 0 ? "" : `, all of its fields, with these mended: ${fields.join(", ")}`;
-}
-
-/**
- * The call that comes next; null where none of the agent's would help. It names all of the evidence, as nothing of what was
- * refused is kept: what must be mended first, then what was submitted beside it.
- */
-function callAfterRefusal(result: Refused, submitted: readonly string[]): WireObject | null {
-  const { status, sessionId, phase, exhausted } = result;
-  if (exhausted) return null;
-  if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
-  return { action: "complete_phase", session_id: sessionId, phase, evidence: blanksAfter(result, submitted) };
-}
-
-function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
-  if (result.reveal === "none") return { "<what was done>": "<result>" };
-  const named = { ...mended(result.problems), ...planBlanks(planClaims(result)) };
-  return { ...named, ...others(result, submitted, named) };
-}
-
-function mended(problems: Refused["problems"]): WireObject {
-  const wanted = problems.flatMap(({ field, problem, expected }) => {
-    if (problem === "unverified") return [[field || ALL_FIELDS, "<as before, once it is true>"]];
-    // What is wrong between fields is told in words: no field of its own could mend it.
-    return field === "" ? [] : [[field.split(".")[0], `<${expected ?? "see required_format"}>`]];
-  });
-  return Object.fromEntries(wanted.slice(0, BLANKS_MAX));
-}
-
-function others({ problems }: Refused, submitted: readonly string[], named: WireObject): WireObject {
-  if (ALL_FIELDS in named) return {};
-  const isBetween = problems.some(({ field }) => field === "");
-  const blank = isBetween ? "<as validation_errors want it>" : "<as before>";
-  const rest = submitted.filter((name) => !(name in named));
-  const shown = rest.slice(0, Math.max(0, BLANKS_MAX - Object.keys(named).length));
-  const blanks = Object.fromEntries(shown.map((name) => [name, blank]));
-  return shown.length === rest.length ? blanks : { ...blanks, "<all other fields>": blank };
-}
-
-/** What the refusal of a plan's gate says is still to be claimed. */
-
-/** What a plan's gate has not been told of. */
+/** What a plan's gate still expects to be claimed. */
 interface PlanClaims {
   readonly missing_tasks?: readonly string[];
   readonly unclaimed_items?: { readonly [number: string]: unknown };
 }
 
-/** All that a plan's gate has not been told of, however much it is: ids of tasks, items by number with their text. */
+/** Returns everything that a plan's gate still expects: ids of tasks, and items by number with their text. */
 function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { passed: false }>): PlanClaims {
   const tasks = problems.flatMap(({ field, example }) =>
     field === TASKS_FIELD && typeof example === "string" ? [example] : [],
@@ -231,7 +152,35 @@ function planClaims({ problems, requiredFormat }: Extract<CompleteResult, { pass
   };
 }
 
-/** The same as evidence, in words that would not pass. */
+/**
+ * Returns the next call; null if none of the agent's calls would help. It names all fields of the evidence,
+ * since nothing of a refused submission is kept: first those to fix, then the others.
+ */
+function callAfterRefusal(result: Refused, submitted: readonly string[]): WireObject | null {
+  const { status, sessionId, phase, exhausted } = result;
+  if (exhausted) return null;
+  if (status !== "active") return { action: "retry_phase", session_id: sessionId, phase };
+  return { action: "complete_phase", session_id: sessionId, phase, evidence: blanksAfter(result, submitted) };
+}
+
+function blanksAfter(result: Refused, submitted: readonly string[]): WireObject {
+  if (result.reveal === "none") return { "<what was done>": "<result>" };
+  const named = { ...mended(result.problems), ...planBlanks(planClaims(result)) };
+  return { ...named, ...others(result, submitted, named) };
+}
+
+const ALL_FIELDS = "<all fields>";
+
+function mended(problems: Refused["problems"]): WireObject {
+  const wanted = problems.flatMap(({ field, problem, expected }) => {
+    if (problem === "unverified") return [[field || ALL_FIELDS, "<as before, once it is true>"]];
+    // What is wrong between fields is told in words: no field of its own could mend it.
+    return field === "" ? [] : [[field.split(".")[0], `<${expected ?? "see required_format"}>`]];
+  });
+  return Object.fromEntries(wanted.slice(0, BLANKS_MAX));
+}
+
+/** Returns the same as evidence, in words that would not pass. */
 function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims): WireObject {
   const named = tasks?.slice(0, BLANKS_MAX).map((id) => `<${id} once it is done>`);
   const numbers = Object.keys(items ?? {}).slice(0, BLANKS_MAX);
@@ -239,4 +188,62 @@ function planBlanks({ missing_tasks: tasks, unclaimed_items: items }: PlanClaims
     [TASKS_FIELD]: named && ["<all that were claimed before>", ...named],
     [ITEMS_FIELD]: items && Object.fromEntries(numbers.map((number) => [number, "<true once it holds>"])),
   });
+}
+
+function others({ problems }: Refused, submitted: readonly string[], named: WireObject): WireObject {
+  if (ALL_FIELDS in named) return {};
+  const isBetween = problems.some(({ field }) => field === "");
+  const blank = isBetween ? "<as validation_errors want it>" : "<as before>";
+  const rest = submitted.filter((name) => !(name in named));
+  const shown = rest.slice(0, Math.max(0, BLANKS_MAX - Object.keys(named).length));
+  const blanks = Object.fromEntries(shown.map((name) => [name, blank]));
+  return shown.length === rest.length ? blanks : { ...blanks, "<all other fields>": blank };
+}
+
+/** Adds verification results, format and example, if they fit; other answers have them too. */
+function withMore(
+  { room }: ToolContext,
+  bare: WireObject,
+  found: WireObject,
+  { requiredFormat, example, sessionId, phase }: Refused,
+): WireObject {
+  const full = { ...bare, ...found };
+  const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
+  const answer = JSON.stringify(full).length <= room ? full : { ...bare, ...seeErrors };
+  const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
+  if (JSON.stringify(whole).length <= room) return whole;
+  return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
+}
+
+/** Asks the person who is present; undefined if there is none, or no answer. */
+async function askPerson(
+  { engine, askPerson: ask }: ToolContext,
+  { sessionId, request }: AwaitedApproval,
+): Promise<CompleteResult | undefined> {
+  if (ask === undefined) return undefined;
+  const asked = await engine.getApproval(sessionId);
+  // A repeated call gets its first answer, also where somebody has answered since.
+  if (asked?.request !== request) return undefined;
+  const answer = await ask(asked);
+  if (answer === undefined) return undefined;
+  const { decision, note = "", ...given } = answer;
+  const word = { ...given, evidenceHash: asked.evidenceHash };
+  if (decision === "deny") return engine.deny(sessionId, { ...word, note });
+  return engine.approve(sessionId, { ...word, ...(note === "" ? {} : { note }) });
+}
+
+/** Returns the answer while a person's approval is awaited. */
+function waiting(result: Refused, awaiting: AwaitedApproval): WireObject {
+  const { sessionId, phase, attempt } = result;
+  return {
+    status: "success",
+    action: "complete_phase",
+    session_id: sessionId,
+    phase,
+    checkpoint_passed: false,
+    ...approvalNews(awaiting),
+    evidence_hash: awaiting.evidenceHash,
+    attempt,
+    next: waitCall(sessionId),
+  };
 }

@@ -1,3 +1,8 @@
+/**
+ * Executes a call: checks it, runs the action's handler, and keeps the answer within its budget. Never
+ * rejects: every error is an answer.
+ */
+
 import { isPhasegateError } from "../../errors.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { isSessionId } from "../../workflow/names.js";
@@ -13,13 +18,19 @@ import { type BadRequest, isBadRequest, parseRequest } from "./parse-request.js"
 import { getPhase, getSession, getState, getTask, resume, retryPhase, rollback, start } from "./phases.js";
 import { syncPlan } from "./plan.js";
 import { phaseContent } from "./shapes.js";
-/** Carries out a call, and counts it. Never rejects: whatever is wrong is an answer. */
+
+/** Executes a call, and counts it. Never rejects. */
 export async function measured(context: ToolContext, input: unknown): Promise<WorkflowResponse> {
   const begun = performance.now();
   const response = asResponse(await dispatch(context, input));
   const action = isAction(response.action) ? response.action : "unknown";
   context.metrics.record(action, performance.now() - begun, response.status === "success");
   return response;
+}
+
+function asResponse(answer: WireObject): WorkflowResponse {
+  const { status, action, ...rest } = answer;
+  return { status: status === "success" ? "success" : "error", action: String(action), ...rest };
 }
 
 async function dispatch(context: ToolContext, input: unknown): Promise<WireObject> {
@@ -35,13 +46,13 @@ async function dispatch(context: ToolContext, input: unknown): Promise<WireObjec
   return shrinkAnswer(restrict(context, made), context.room, context.actions);
 }
 
-/** Whether an action can be asked for page by page: it changes nothing. */
+/** Returns true if an action changes nothing, so that its answer can be requested in pages. */
 function isReading({ action, params }: Request): boolean {
   if (action === "sync_plan") return params.preview === true;
   return parametersOf(action).all.includes("cursor");
 }
 
-/** Carries out a reading call; an answer that is too long although it is paged comes as pages of its JSON. */
+/** Executes a reading call; an answer that is still too long comes as pages of its JSON. */
 async function read(context: ToolContext, request: Request): Promise<WireObject> {
   const { cursor, ...rest } = { cursor: undefined, ...request.params };
   const call = { action: request.action, ...rest };
@@ -56,7 +67,7 @@ async function read(context: ToolContext, request: Request): Promise<WireObject>
   return pageAnswer(answer, context.room, { call, cursor, inner: json.inner });
 }
 
-/** Names no action that the host has not given its agents. */
+/** Removes actions that the host has not given to its agents. */
 function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
   const { next, valid_actions: valid } = answer;
   const isGiven = (action: unknown) => isAction(action) && actions.includes(action);
@@ -68,57 +79,7 @@ function restrict({ actions }: ToolContext, answer: WireObject): WireObject {
   });
 }
 
-function badRequestAnswer(bad: BadRequest): WireObject {
-  return compact({
-    status: "error",
-    action: bad.action,
-    error: bad.message,
-    error_type: "ValueError",
-    code: "INVALID_INPUT",
-    remediation: bad.remediation,
-    example: bad.example,
-    valid_actions: bad.validActions,
-  });
-}
-
-/** A refusal; where a phase was asked for that lies ahead, with the one that must be done first. */
-async function refusalAnswer(
-  context: ToolContext,
-  request: Request | BadRequest | undefined,
-  error: unknown,
-): Promise<WireObject> {
-  const action = request === undefined || isBadRequest(request) ? "" : request.action;
-  if (!isPhasegateError(error)) context.engine.reportError(`tool ${context.name} ${action}`.trim(), error);
-  if (request === undefined || isBadRequest(request)) return errorAnswer(context.name, action, error);
-  const sessionId = "session_id" in request.params ? request.params.session_id : undefined;
-  const refusal = errorAnswer(context.name, action, error, isSessionId(sessionId) ? sessionId : undefined);
-  if (sessionId === undefined || !isPhasegateError(error, "PHASE_LOCKED")) return refusal;
-  try {
-    return await withCurrentPhase(context, refusal, sessionId);
-  } catch {
-    // The refusal stands by itself; that the phase can't be shown is told to who asks for it.
-    return refusal;
-  }
-}
-
-async function withCurrentPhase({ engine, room }: ToolContext, refusal: WireObject, sessionId: string) {
-  const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
-  const whole = {
-    ...refusal,
-    current_phase_content: { ...phaseContent(view), content: view.content.text },
-    progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
-  };
-  if (surelyFits(whole, room) || JSON.stringify(whole).length <= room) return whole;
-  const { number, name } = view.phase;
-  return { ...whole, current_phase_content: { phase_number: number, title: name, content: "too long: see get_phase" } };
-}
-
-function asResponse(answer: WireObject): WorkflowResponse {
-  const { status, action, ...rest } = answer;
-  return { status: status === "success" ? "success" : "error", action: String(action), ...rest };
-}
-
-/** Carries out a checked call. */
+/** Executes a checked call. */
 function handle(context: ToolContext, request: Request): Promise<WireObject> {
   switch (request.action) {
     case "list_workflows":
@@ -156,4 +117,49 @@ function handle(context: ToolContext, request: Request): Promise<WireObject> {
     case "get_metrics":
       return getMetrics(context);
   }
+}
+
+function badRequestAnswer(bad: BadRequest): WireObject {
+  return compact({
+    status: "error",
+    action: bad.action,
+    error: bad.message,
+    error_type: "ValueError",
+    code: "INVALID_INPUT",
+    remediation: bad.remediation,
+    example: bad.example,
+    valid_actions: bad.validActions,
+  });
+}
+
+/** Returns a refusal; for a phase that is ahead, with the current phase. */
+async function refusalAnswer(
+  context: ToolContext,
+  request: Request | BadRequest | undefined,
+  error: unknown,
+): Promise<WireObject> {
+  const action = request === undefined || isBadRequest(request) ? "" : request.action;
+  if (!isPhasegateError(error)) context.engine.reportError(`tool ${context.name} ${action}`.trim(), error);
+  if (request === undefined || isBadRequest(request)) return errorAnswer(context.name, action, error);
+  const sessionId = "session_id" in request.params ? request.params.session_id : undefined;
+  const refusal = errorAnswer(context.name, action, error, isSessionId(sessionId) ? sessionId : undefined);
+  if (sessionId === undefined || !isPhasegateError(error, "PHASE_LOCKED")) return refusal;
+  try {
+    return await withCurrentPhase(context, refusal, sessionId);
+  } catch {
+    // The refusal stands by itself; that the phase can't be shown is told to who asks for it.
+    return refusal;
+  }
+}
+
+async function withCurrentPhase({ engine, room }: ToolContext, refusal: WireObject, sessionId: string) {
+  const [view, state] = await Promise.all([engine.getPhase(sessionId), engine.getState(sessionId)]);
+  const whole = {
+    ...refusal,
+    current_phase_content: { ...phaseContent(view), content: view.content.text },
+    progress: { completed: state.completedPhases, current: state.head.phase, total: state.head.total },
+  };
+  if (surelyFits(whole, room) || JSON.stringify(whole).length <= room) return whole;
+  const { number, name } = view.phase;
+  return { ...whole, current_phase_content: { phase_number: number, title: name, content: "too long: see get_phase" } };
 }

@@ -1,13 +1,18 @@
+/**
+ * How errors are reported to agents. The message of a foreign error is never shown: it may contain
+ * anything.
+ */
+
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../../errors.js";
 import { compact, type WireObject } from "../wire-object.js";
 import { type Action, isAction } from "./actions.js";
 import { phaseCall, taskCall } from "./next-call.js";
 import { planWords } from "./plan.js";
 
-/** Seed 000's words for kinds of errors. */
+/** The kinds of errors on the wire. */
 type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
 
-/** How each code is told to agents: its keys are all codes there are. */
+/** The kind of each error code; the compiler requires all codes. */
 export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   INVALID_INPUT: "ValueError",
   CURSOR_INVALID: "ValueError",
@@ -46,10 +51,7 @@ export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
   INTERNAL: "RuntimeError",
 };
 
-/** The longest message, in characters: a refusal that lists much says how much more there is. */
-const MESSAGE_MAX = 1500;
-
-/** An error as an answer. What is none of ours is told without its message: it may hold anything. */
+/** Returns an error as an answer; a foreign error without its message. */
 export function errorAnswer(tool: string, action: string, error: unknown, sessionId?: string): WireObject {
   if (!isPhasegateError(error)) {
     return {
@@ -77,7 +79,68 @@ export function errorAnswer(tool: string, action: string, error: unknown, sessio
   });
 }
 
-/** Refusals of phases, in seed 002's words. */
+/** The longest message, in characters. */
+const MESSAGE_MAX = 1500;
+
+function shorten(text: string): string {
+  return text.length <= MESSAGE_MAX
+    ? text
+    : `${text.slice(0, MESSAGE_MAX)}… (${text.length - MESSAGE_MAX} more characters)`;
+}
+
+/**
+ * Replaces the command at the beginning of a message, such as `completePhase is not possible`. Only there:
+ * names of phases and tasks must stay unchanged.
+ */
+function inToolWords(message: string): string {
+  return message.replace(/^\w+(?= (?:failed for|is not possible)\b)/, (command) => actionOf(command) ?? command);
+}
+
+/** The tool's actions by the engine's names of commands and operations. */
+const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
+  listWorkflows: "list_workflows",
+  getPhase: "get_phase",
+  getTask: "get_task",
+  completePhase: "complete_phase",
+  getState: "get_state",
+  getFullState: "get_state",
+  getOptions: "get_session",
+  listSessions: "list_sessions",
+  delete: "delete_session",
+  deleteSession: "delete_session",
+  retryPhase: "retry_phase",
+  syncPlan: "sync_plan",
+  errors: "get_errors",
+  history: "get_history",
+};
+
+/** Returns the action for a command of the engine; undefined if agents have none. */
+function actionOf(command: string): Action | undefined {
+  if (Object.hasOwn(ACTIONS_BY_NAME, command)) return ACTIONS_BY_NAME[command];
+  return isAction(command) ? command : undefined;
+}
+
+function remediation(tool: string, error: AnyPhasegateError): string {
+  switch (error.code) {
+    case "SESSION_NOT_FOUND":
+    case "SESSION_LIMIT":
+      return `${error.remedy} Use ${tool}(action='list_sessions').`;
+    case "WORKFLOW_NOT_FOUND":
+      return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
+    case "INVALID_TRANSITION": {
+      const actions = allowedActions(error.details.allowed);
+      return actions.length === 0 ? error.remedy : `Possible now: ${actions.join(", ")}.`;
+    }
+    default:
+      return error.remedy;
+  }
+}
+
+function allowedActions(commands: readonly string[]): Action[] {
+  return commands.flatMap((command) => actionOf(command) ?? []);
+}
+
+/** Returns the additional fields of refusals by phase. */
 function violation(error: AnyPhasegateError): WireObject {
   switch (error.code) {
     case "PHASE_LOCKED":
@@ -95,22 +158,6 @@ function violation(error: AnyPhasegateError): WireObject {
       return { session_status: error.details.status, valid_actions: allowedActions(error.details.allowed) };
     default:
       return {};
-  }
-}
-
-function remediation(tool: string, error: AnyPhasegateError): string {
-  switch (error.code) {
-    case "SESSION_NOT_FOUND":
-    case "SESSION_LIMIT":
-      return `${error.remedy} Use ${tool}(action='list_sessions').`;
-    case "WORKFLOW_NOT_FOUND":
-      return `${error.remedy} Use ${tool}(action='list_workflows') to see available workflows.`;
-    case "INVALID_TRANSITION": {
-      const actions = allowedActions(error.details.allowed);
-      return actions.length === 0 ? error.remedy : `Possible now: ${actions.join(", ")}.`;
-    }
-    default:
-      return error.remedy;
   }
 }
 
@@ -142,46 +189,4 @@ function nextAfter(error: AnyPhasegateError, sessionId: string | undefined): Wir
     default:
       return undefined;
   }
-}
-
-function allowedActions(commands: readonly string[]): Action[] {
-  return commands.flatMap((command) => actionOf(command) ?? []);
-}
-
-function shorten(text: string): string {
-  return text.length <= MESSAGE_MAX
-    ? text
-    : `${text.slice(0, MESSAGE_MAX)}… (${text.length - MESSAGE_MAX} more characters)`;
-}
-
-/** The engine's names of commands and operations, as the tool's actions are called. */
-const ACTIONS_BY_NAME: Readonly<Record<string, Action | undefined>> = {
-  listWorkflows: "list_workflows",
-  getPhase: "get_phase",
-  getTask: "get_task",
-  completePhase: "complete_phase",
-  getState: "get_state",
-  getFullState: "get_state",
-  getOptions: "get_session",
-  listSessions: "list_sessions",
-  delete: "delete_session",
-  deleteSession: "delete_session",
-  retryPhase: "retry_phase",
-  syncPlan: "sync_plan",
-  errors: "get_errors",
-  history: "get_history",
-};
-
-/** The action that an agent calls for a command of the engine's; undefined where it has none for it. */
-function actionOf(command: string): Action | undefined {
-  if (Object.hasOwn(ACTIONS_BY_NAME, command)) return ACTIONS_BY_NAME[command];
-  return isAction(command) ? command : undefined;
-}
-
-/**
- * A message that begins with a command, such as `completePhase is not possible`, as an agent calls it. Nowhere
- * else: names of phases and tasks are told as they are, whatever they look like.
- */
-function inToolWords(message: string): string {
-  return message.replace(/^\w+(?= (?:failed for|is not possible)\b)/, (command) => actionOf(command) ?? command);
 }

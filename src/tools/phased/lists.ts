@@ -1,3 +1,5 @@
+/** The handlers of the listing actions, and of the actions that end or pause a session. */
+
 import { conceal } from "../../gate/check-gate.js";
 import type { BrokenSession } from "../../phased/lists.js";
 import type { WorkflowListing } from "../../ports/content-provider.js";
@@ -10,9 +12,7 @@ import type { ParametersOf } from "./actions.js";
 import { nextCall, phaseCall, replayNews } from "./next-call.js";
 import { historyEntry, sessionEntry, verificationNews } from "./shapes.js";
 
-/** How many sessions a page asks for; fewer where they would not fit. */
-const SESSIONS_A_PAGE = 25;
-/** Room for what a list's answer has beside its items. */
+/** The budget for what surrounds a list's items. */
 const ENVELOPE = 600;
 
 export async function listWorkflows(
@@ -48,6 +48,9 @@ export async function listWorkflows(
   });
 }
 
+/** The size of a page of sessions; smaller if they don't fit. */
+const SESSIONS_A_PAGE = 25;
+
 export async function listSessions(
   context: ToolContext,
   { status, cursor }: ParametersOf<"list_sessions">,
@@ -81,49 +84,6 @@ export async function listSessions(
     });
   }
 }
-
-/** A session that can't be shown, and why. */
-function brokenEntry({ sessionId, code, message }: BrokenSession): WireObject {
-  return { session_id: brief(sessionId, 200), code, error: brief(message, 400) };
-}
-
-/** The plan of a workflow that has one may be told by an option; its target may also be the plan itself. */
-function startCall({ type, definition }: Extract<WorkflowListing, { status: "ready" }>): WireObject {
-  const { dynamic } = definition.structure;
-  const call = { action: "start", workflow_type: type, target_file: "<path of what to work on>" };
-  return dynamic === undefined ? call : { ...call, options: { [dynamic.sourcePathKey]: "<path of its tasks.md>" } };
-}
-
-/** As many diagnostics of a broken workflow as a list shows. */
-const DIAGNOSTICS_MAX = 5;
-
-function workflowEntry(listing: WorkflowListing): WireObject {
-  if (listing.status === "broken") {
-    const errors = listing.diagnostics.filter(({ severity }) => severity === "error");
-    const more = errors.length - DIAGNOSTICS_MAX;
-    return compact({
-      workflow_type: listing.type,
-      broken: true,
-      errors: errors.slice(0, DIAGNOSTICS_MAX).map(formatDiagnostic),
-      more_errors: more > 0 ? more : undefined,
-    });
-  }
-  const { structure } = listing.definition;
-  return compact({
-    workflow_type: structure.type,
-    name: structure.name,
-    description: structure.description,
-    category: structure.category,
-    phases: structure.phases.length,
-    plan_option: structure.dynamic?.sourcePathKey,
-    estimated_duration: structure.estimatedDuration,
-    target_languages: structure.targetLanguages,
-    artifacts: structure.artifacts,
-  });
-}
-
-/** Room for what a list's answer has beside its items. */
-const SESSIONS_ENVELOPE = 600;
 
 export async function deleteSession(context: ToolContext, params: ParametersOf<"delete_session">): Promise<WireObject> {
   const { sessionId } = await context.engine.deleteSession(
@@ -161,6 +121,9 @@ export async function pause(context: ToolContext, params: ParametersOf<"pause">)
   const now = await context.engine.getState(sessionId);
   return { ...answer, ...replayNews(replayed, now), next: nextCall(now, () => phaseCall(sessionId)) };
 }
+
+/** The budget for what surrounds a session's list items. */
+const SESSIONS_ENVELOPE = 600;
 
 export async function getErrors(context: ToolContext, params: ParametersOf<"get_errors">): Promise<WireObject> {
   const failures = await context.engine.errors(params.session_id);
@@ -219,6 +182,46 @@ export async function getMetrics(context: ToolContext): Promise<WireObject> {
     metrics: Object.fromEntries(metrics),
     next: { action: "list_sessions" },
   };
+}
+
+/** Limits the diagnostics of a broken workflow in a list. */
+const DIAGNOSTICS_MAX = 5;
+
+function workflowEntry(listing: WorkflowListing): WireObject {
+  if (listing.status === "broken") {
+    const errors = listing.diagnostics.filter(({ severity }) => severity === "error");
+    const more = errors.length - DIAGNOSTICS_MAX;
+    return compact({
+      workflow_type: listing.type,
+      broken: true,
+      errors: errors.slice(0, DIAGNOSTICS_MAX).map(formatDiagnostic),
+      more_errors: more > 0 ? more : undefined,
+    });
+  }
+  const { structure } = listing.definition;
+  return compact({
+    workflow_type: structure.type,
+    name: structure.name,
+    description: structure.description,
+    category: structure.category,
+    phases: structure.phases.length,
+    plan_option: structure.dynamic?.sourcePathKey,
+    estimated_duration: structure.estimatedDuration,
+    target_languages: structure.targetLanguages,
+    artifacts: structure.artifacts,
+  });
+}
+
+/** The plan of a workflow that has one may be told by an option; its target may also be the plan itself. */
+function startCall({ type, definition }: Extract<WorkflowListing, { status: "ready" }>): WireObject {
+  const { dynamic } = definition.structure;
+  const call = { action: "start", workflow_type: type, target_file: "<path of what to work on>" };
+  return dynamic === undefined ? call : { ...call, options: { [dynamic.sourcePathKey]: "<path of its tasks.md>" } };
+}
+
+/** Returns a session that can't be shown, with the reason. */
+function brokenEntry({ sessionId, code, message }: BrokenSession): WireObject {
+  return { session_id: brief(sessionId, 200), code, error: brief(message, 400) };
 }
 
 function nextPage(action: string, sessionId: string, cursor: string | undefined): WireObject {

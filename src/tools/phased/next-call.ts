@@ -1,13 +1,19 @@
+/**
+ * Decides what an agent should call next, for every answer of the tool. Null if no call of the agent would
+ * help: then `blocked` says whom to ask.
+ */
+
 import { revealOf } from "../../gate/check-gate.js";
 import { evidenceNames } from "../../gate/format.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
 import type { WireObject } from "../wire-object.js";
-/** A call of the tool, as its `next` shows it: the parameters, to be passed on as they are. */
+
+/** A call of the tool, with parameters to pass on unchanged. */
 export type NextCall = WireObject;
 
-/** Where a session stands, as far as it decides what can be called. */
+/** The part of a session's state that decides what can be called. */
 export interface Standing {
   readonly sessionId: string;
   readonly status: SessionHead["status"];
@@ -21,8 +27,8 @@ export interface Standing {
 }
 
 /**
- * The one place that says what comes next: what the work leads to while the session is active, else the
- * call that gets it going again. Null where no call of the agent's would: it must ask a person.
+ * Returns the next call: `whenActive` while the session is active, otherwise the call that makes it active
+ * again; null if the agent must ask a person.
  */
 export function nextCall(standing: Standing, whenActive: () => NextCall): NextCall | null {
   const { sessionId, status, currentPhase, exhausted, awaitingApproval, unapproved } = standing;
@@ -40,29 +46,29 @@ export function nextCall(standing: Standing, whenActive: () => NextCall): NextCa
   }
 }
 
-/** What an agent must be told where nothing that it can call leads on. */
+/** Returns what an agent is told if none of its calls would help. */
 export function blockedBy({ exhausted, currentPhase, status, unapproved }: Standing): string | undefined {
   if (unapproved !== undefined) return `${unapproved.message}. ${unapproved.remedy}`;
   if (!exhausted || status === "completed") return undefined;
   return `All attempts at phase ${currentPhase} are used up. Ask the person who runs this: only the host can grant more.`;
 }
 
-/**
- * What is said beside an answer that is given once more under its key: that nothing was done now, and where the session is,
- * which may have moved since.
- */
+/** Returns the note on a repeated answer: nothing was done now, and the session may have moved on. */
 export function replayNews(replayed: boolean, { currentPhase, status }: Standing): WireObject {
   return replayed ? { replayed, session_now: { current_phase: currentPhase, session_status: status } } : {};
 }
 
-/** What decides which task of a phase comes next, where they come out of a plan. */
+/** The order of a phase's tasks, if they come from a plan. */
 interface TaskOrder {
   readonly number: number;
   readonly state: string;
   readonly ready: boolean;
 }
 
-/** What an agent calls in a phase that it reads: its first task, or its gate; the current phase from an earlier one. */
+/**
+ * Returns the next call in a phase that was read: its first task, or its gate; from an earlier phase, the
+ * current one.
+ */
 export function callInPhase(
   { sessionId, currentPhase }: Standing,
   phase: PhaseDefinition,
@@ -75,7 +81,7 @@ export function callInPhase(
   return task === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, task.number);
 }
 
-/** What an agent calls when a task is done: the one after it, or the phase's gate. */
+/** Returns the next call after a task: the task after it, or the phase's gate. */
 export function callAfterTask(
   { sessionId, currentPhase }: Standing,
   phase: PhaseDefinition,
@@ -89,41 +95,41 @@ export function callAfterTask(
   return following === undefined ? gateCall(sessionId, phase) : taskCall(sessionId, phase.number, following.number);
 }
 
-/**
- * The call that hands in evidence. The values say what is wanted and would not pass: a call that
- * could be sent as it stands would be an invitation to claim what was not done.
- */
-function gateCall(sessionId: string, phase: PhaseDefinition): NextCall {
-  return { action: "complete_phase", session_id: sessionId, phase: phase.number, evidence: blanks(phase) };
-}
-
-/** The call that shows a phase; the current one if none is named. */
+/** Returns the call that shows a phase; the current one by default. */
 export function phaseCall(sessionId: string, phase?: number): NextCall {
   return { action: "get_phase", session_id: sessionId, ...(phase === undefined ? {} : { phase }) };
 }
 
-/** The call that finds out whether a person has answered. */
+/** Returns the call that checks if a person has answered. */
 export function waitCall(sessionId: string): NextCall {
   return { action: "get_state", session_id: sessionId, brief: true };
 }
 
-/** The call that takes over what has changed in the plan; a preview only says what would. */
+/** Returns the call that adopts the changed plan; with `preview`, the one that only shows the changes. */
 export function syncCall(sessionId: string, preview = false): NextCall {
   return { action: "sync_plan", session_id: sessionId, ...(preview ? { preview } : {}) };
 }
 
-/** The call that shows all that was wrong at the gates. */
+/** Returns the call that shows all failures at the gates. */
 export function errorsCall(sessionId: string): NextCall {
   return { action: "get_errors", session_id: sessionId };
 }
 
-/** The call that shows a task. */
+/** Returns the call that shows a task. */
 export function taskCall(sessionId: string, phase: number, task: number): NextCall {
   return { action: "get_task", session_id: sessionId, phase, task_number: task };
 }
 
-/** As many fields as the call that comes next shows; all of them stand in the checkpoint. */
+/** Limits the fields in the next call; the checkpoint has all of them. */
 export const BLANKS_MAX = 12;
+
+/**
+ * Returns the call that submits evidence. Its values describe what is expected and would not pass, since a
+ * valid call would invite claims of work that was not done.
+ */
+function gateCall(sessionId: string, phase: PhaseDefinition): NextCall {
+  return { action: "complete_phase", session_id: sessionId, phase: phase.number, evidence: blanks(phase) };
+}
 
 function blanks({ gate }: PhaseDefinition): WireObject {
   switch (gate.kind) {

@@ -1,3 +1,5 @@
+/** Checks calls of the tool. All problems are reported at once, with a valid call as example. */
+
 import * as z from "zod/mini";
 import { nearest, shown } from "../../workflow/names.js";
 import {
@@ -9,7 +11,8 @@ import {
   parametersOf,
   type Request,
 } from "./actions.js";
-/** A call that can't be carried out, with what is wrong and a right one. */
+
+/** A call that can't be executed: its problems and a valid call. */
 export interface BadRequest {
   readonly action: string;
   readonly message: string;
@@ -20,7 +23,7 @@ export interface BadRequest {
   readonly validActions?: readonly Action[];
 }
 
-/** Reads a call: everything that is wrong with it at once, or its checked parameters. */
+/** Checks a call; returns its parameters, or all its problems. */
 export function parseRequest(input: unknown, allowed: readonly Action[]): Request | BadRequest {
   if (typeof input !== "object" || input === null || Array.isArray(input)) {
     return unknownAction(undefined, "the input must be an object with an 'action'", allowed);
@@ -37,20 +40,21 @@ export function parseRequest(input: unknown, allowed: readonly Action[]): Reques
   return checked(action, Object.fromEntries(given));
 }
 
-/** Whether a call was refused. */
+/** Returns true if a call was refused. */
 export function isBadRequest(parsed: Request | BadRequest): parsed is BadRequest {
   return "message" in parsed;
 }
 
-/** The one place where checked values get the types of their action. */
-function checked(action: Action, params: object): Request {
-  const request: { action: Action; params: object } = { action, params };
-  if (isChecked(request)) return request;
-  throw new Error("an action that is none");
-}
-
-function isChecked(request: { action: Action; params: object }): request is Request {
-  return parametersOf(request.action).required.every((name) => Object.hasOwn(request.params, name));
+function unknownAction(action: unknown, message: string, allowed: readonly Action[]): BadRequest {
+  const meant = typeof action === "string" ? nearest(action, allowed) : undefined;
+  const example = meant === undefined || !isAction(meant) ? undefined : exampleCall(meant);
+  return {
+    action: typeof action === "string" ? shown(action).slice(1, -1) : "",
+    message,
+    remediation: meant === undefined ? "Use one of valid_actions." : `Did you mean '${meant}'?`,
+    validActions: allowed,
+    ...(example === undefined ? {} : { example }),
+  };
 }
 
 function problemsOf(action: Action, given: readonly (readonly [string, unknown])[]): string[] {
@@ -64,6 +68,15 @@ function problemsOf(action: Action, given: readonly (readonly [string, unknown])
     return typeProblem(name, value);
   });
   return [...missing, ...wrong];
+}
+
+function isParameter(name: string): name is Parameter {
+  return Object.hasOwn(PARAMETERS, name);
+}
+
+function unknownParameter(name: string, all: readonly Parameter[]): string {
+  const meant = nearest(name, all);
+  return `${shown(name)} is unknown${meant === undefined ? "" : `: did you mean '${meant}'?`}`;
 }
 
 function typeProblem(name: Parameter, value: unknown): string[] {
@@ -80,16 +93,7 @@ function expected(name: Parameter): string {
   return schema instanceof z.ZodMiniNumber ? "a whole number" : "a string";
 }
 
-function unknownParameter(name: string, all: readonly Parameter[]): string {
-  const meant = nearest(name, all);
-  return `${shown(name)} is unknown${meant === undefined ? "" : `: did you mean '${meant}'?`}`;
-}
-
-function isParameter(name: string): name is Parameter {
-  return Object.hasOwn(PARAMETERS, name);
-}
-
-/** As many problems with a call as are named. */
+/** Limits the problems that are named. */
 const PROBLEMS_MAX = 20;
 
 function badParameters(
@@ -117,23 +121,22 @@ function badParameters(
   };
 }
 
-/** Whether a parameter may stand in the example as it was given: right, short, and no claim. */
+/** The longest value that is repeated, in characters. */
+const SHOWN_MAX = 200;
+
+/** Returns true if a given parameter may be repeated in the example: valid, short, and not a claim. */
 function isRight(name: string, value: unknown, all: readonly Parameter[]): boolean {
   if (!isParameter(name) || !all.includes(name) || typeof value === "object") return false;
   return typeProblem(name, value).length === 0 && String(value).length <= SHOWN_MAX;
 }
 
-/** The longest value that is repeated, in characters. */
-const SHOWN_MAX = 200;
+/** The one place where checked values get the types of their action. */
+function checked(action: Action, params: object): Request {
+  const request: { action: Action; params: object } = { action, params };
+  if (isChecked(request)) return request;
+  throw new Error("an action that is none");
+}
 
-function unknownAction(action: unknown, message: string, allowed: readonly Action[]): BadRequest {
-  const meant = typeof action === "string" ? nearest(action, allowed) : undefined;
-  const example = meant === undefined || !isAction(meant) ? undefined : exampleCall(meant);
-  return {
-    action: typeof action === "string" ? shown(action).slice(1, -1) : "",
-    message,
-    remediation: meant === undefined ? "Use one of valid_actions." : `Did you mean '${meant}'?`,
-    validActions: allowed,
-    ...(example === undefined ? {} : { example }),
-  };
+function isChecked(request: { action: Action; params: object }): request is Request {
+  return parametersOf(request.action).required.every((name) => Object.hasOwn(request.params, name));
 }

@@ -1,3 +1,8 @@
+/**
+ * The handlers of the actions that show or move a session: start, phases, tasks, resume, retry, rollback,
+ * and state.
+ */
+
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import type { PhaseView, StateView } from "../../phased/views.js";
 import { type ToolContext, withText } from "../context.js";
@@ -6,6 +11,7 @@ import type { ParametersOf } from "./actions.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, denialNews, historyEntry, phaseContent, taskContent, unapprovedNews } from "./shapes.js";
+
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
   const { workflow_type: workflowType, target_file: target, idempotency_key: idempotencyKey } = params;
   const started = await context.engine.start({

@@ -1,3 +1,5 @@
+/** What answers say about a session's plan: the handler of `sync_plan`, changes, ticks, and errors of plans. */
+
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { TickReport } from "../../phased/engine-context.js";
 import type { PlannedTaskView, PlanView } from "../../phased/plan/view.js";
@@ -11,10 +13,11 @@ import { brief, compact, type WireObject } from "../wire-object.js";
 import type { ParametersOf } from "./actions.js";
 import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 
-/** As many differences of a kind as the answer to a sync lists; a preview shows all of them, in pages. */
-const LISTED_MAX = 15;
-/** Room for what stands beside the differences. */
+/** The budget for what surrounds the differences. */
 const ENVELOPE = 2000;
+
+/** Limits the differences of a kind in the answer to a sync; a preview shows all, in pages. */
+const LISTED_MAX = 15;
 
 export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
   const { session_id: sessionId, preview = false, cursor, idempotency_key: idempotencyKey } = params;
@@ -55,81 +58,10 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
   });
 }
 
-/** The differences that an agent may read: of phases ahead of it, whose content it doesn't see yet, it gets the number. */
-function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
-  const isSeen = ({ phase, behind }: PlanChange) => behind === true || phase <= currentPhase;
-  const seen = { ...changes, counts: { ...changes.counts }, takenAway: changes.takenAway.filter(isSeen) };
-  for (const kind of PLAN_CHANGE_KINDS) {
-    seen[kind] = changes[kind].filter(isSeen);
-    const hidden = changes[kind].length - seen[kind].length;
-    seen.counts[kind] -= hidden;
-    seen.count -= hidden;
-  }
-  return seen;
-}
-
-/** Differences by kind, and how many are not among them. */
-interface ChangesPage {
-  readonly changes: WireObject;
-  readonly left: number;
-  readonly cursor?: string;
-}
-
-/** Those that fit, kind after kind; a cursor is good as long as the differences are the same. */
-function changesPage(changes: PlanChanges, room: number, at: string | undefined): ChangesPage {
-  const all = PLAN_CHANGE_KINDS.flatMap((kind) =>
-    changes[kind].map((change) => ({ kind, entry: changeEntry(change) })),
-  );
-  const { items, left, cursor } = pageItems(all, room, at, revisionOf(JSON.stringify(all)));
-  const kinds = PLAN_CHANGE_KINDS.filter((kind) => items.some((item) => item.kind === kind));
-  const of = (kind: string) => items.filter((item) => item.kind === kind).map(({ entry }) => entry);
-  const shown = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
-  return { changes: shown, left, ...(cursor === undefined ? {} : { cursor }) };
-}
-
-/** The first ones of each kind: what has been taken over can't be asked for again. */
-function listed(changes: PlanChanges): ChangesPage {
-  const lists = kindsIn(changes.counts).map((kind) => [kind, changes[kind].slice(0, LISTED_MAX)] as const);
-  const shown = lists.reduce((sum, [, list]) => sum + list.length, 0);
-  return {
-    changes: Object.fromEntries(lists.map(([kind, list]) => [kind, list.map(changeEntry)])),
-    left: changes.count - shown,
-  };
-}
-
-function kindsIn(counts: PlanChanges["counts"]) {
-  return PLAN_CHANGE_KINDS.filter((kind) => counts[kind] > 0);
-}
-
-function cursorWithoutPreview(): PhasegateError<"INVALID_INPUT"> {
-  return new PhasegateError("INVALID_INPUT", "a cursor pages through a preview, and this call would sync", {
-    remedy: "Pass preview: true with the cursor; sync without one.",
-    details: { field: "cursor" },
-  });
-}
-
-function summary(preview: boolean, changed: boolean, count: number): string {
-  if (count === 0) return "the plan says what it said when it was pinned";
-  const differences = count === 1 ? "1 difference" : `${count} differences`;
-  if (!changed) return `${differences}, all behind this session: nothing of them is asked for any more`;
-  if (preview) return `${differences}: nothing has changed yet, sync_plan without preview takes them over`;
-  return `${differences}; what was completed stays completed`;
-}
-
-function changeEntry({ phase, id, name, from, to, behind }: PlanChange): WireObject {
-  const text = (value: string | undefined) => (value === undefined ? undefined : brief(value, 120));
-  const note = behind === true ? "behind this session: not asked for any more" : undefined;
-  return compact({ phase, id, name: text(name), from: text(from), to: text(to), note });
-}
-
-/** What answers say of a session's plan. */
-
-/** As many warnings as the answer to a start shows. */
+/** Limits the warnings in the answer to a start. */
 const WARNINGS_SHOWN = 5;
-/** As many ids as an answer lists. */
-const IDS_MAX = 100;
 
-/** The plan that a session was started on. */
+/** Returns the plan that a session was started on. */
 export function startedPlan(plan: StartedPlan | undefined): WireObject {
   if (plan === undefined) return {};
   const { path, dialect, shift, warnings } = plan;
@@ -143,11 +75,6 @@ export function startedPlan(plan: StartedPlan | undefined): WireObject {
   });
 }
 
-function warning({ code, line, message, ...rest }: Diagnostic): WireObject {
-  if (line === undefined) return { code, message: brief(formatDiagnostic({ code, message, ...rest }), 300) };
-  return { code, line, message: brief(message, 300) };
-}
-
 /** The same in a few words, for an answer that must stay short. */
 export function planNewsInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
   const { plan_changed: changed, plan_unreadable: unreadable, ...news } = planNews(context, sessionId, plan);
@@ -159,7 +86,7 @@ export function planNewsInShort(context: ToolContext, sessionId: string, plan: P
   });
 }
 
-/** What is to be said of the plan beside the work itself: that it has changed, can't be read, was ticked. */
+/** Returns what an answer says about the plan: changes, ticks, or that it can't be read. */
 export function planNews({ actions }: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
   if (plan === undefined) return {};
   const { changed, unreadable, ticks, path } = plan;
@@ -171,7 +98,10 @@ export function planNews({ actions }: ToolContext, sessionId: string, plan: Plan
   });
 }
 
-/** What was written into the plan, and what could not be. */
+/** Limits the ids in an answer. */
+const IDS_MAX = 100;
+
+/** Returns what was written into the plan, and what could not be. */
 export function tickNews(ticks: TickReport | undefined): WireObject {
   if (ticks === undefined) return {};
   const { ticked, unticked, missing, unwritable, pending } = ticks;
@@ -190,7 +120,7 @@ export function tickNews(ticks: TickReport | undefined): WireObject {
   });
 }
 
-/** How a task stands among those of its phase. */
+/** Returns the state of a task among those of its phase. */
 export function taskNews({ task, tasks }: PlannedTaskView): WireObject {
   const { id, state, optional, requirements, dependencies, open } = task;
   const ready = tasks.filter((other) => other.ready).map((other) => other.number);
@@ -224,4 +154,79 @@ export function planWords(error: AnyPhasegateError, message: string, hint: strin
     default:
       return {};
   }
+}
+
+function cursorWithoutPreview(): PhasegateError<"INVALID_INPUT"> {
+  return new PhasegateError("INVALID_INPUT", "a cursor pages through a preview, and this call would sync", {
+    remedy: "Pass preview: true with the cursor; sync without one.",
+    details: { field: "cursor" },
+  });
+}
+
+/**
+ * Returns the differences that an agent may read: of phases ahead, whose content it can't see yet, only the
+ * number.
+ */
+function seenBy(changes: PlanChanges, currentPhase: number): PlanChanges {
+  const isSeen = ({ phase, behind }: PlanChange) => behind === true || phase <= currentPhase;
+  const seen = { ...changes, counts: { ...changes.counts }, takenAway: changes.takenAway.filter(isSeen) };
+  for (const kind of PLAN_CHANGE_KINDS) {
+    seen[kind] = changes[kind].filter(isSeen);
+    const hidden = changes[kind].length - seen[kind].length;
+    seen.counts[kind] -= hidden;
+    seen.count -= hidden;
+  }
+  return seen;
+}
+
+/** Differences by kind, and how many are not among them. */
+interface ChangesPage {
+  readonly changes: WireObject;
+  readonly left: number;
+  readonly cursor?: string;
+}
+
+/** Returns the differences that fit, by kind; a cursor is valid as long as the differences stay the same. */
+function changesPage(changes: PlanChanges, room: number, at: string | undefined): ChangesPage {
+  const all = PLAN_CHANGE_KINDS.flatMap((kind) =>
+    changes[kind].map((change) => ({ kind, entry: changeEntry(change) })),
+  );
+  const { items, left, cursor } = pageItems(all, room, at, revisionOf(JSON.stringify(all)));
+  const kinds = PLAN_CHANGE_KINDS.filter((kind) => items.some((item) => item.kind === kind));
+  const of = (kind: string) => items.filter((item) => item.kind === kind).map(({ entry }) => entry);
+  const shown = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
+  return { changes: shown, left, ...(cursor === undefined ? {} : { cursor }) };
+}
+
+function changeEntry({ phase, id, name, from, to, behind }: PlanChange): WireObject {
+  const text = (value: string | undefined) => (value === undefined ? undefined : brief(value, 120));
+  const note = behind === true ? "behind this session: not asked for any more" : undefined;
+  return compact({ phase, id, name: text(name), from: text(from), to: text(to), note });
+}
+
+/** Returns the first differences of each kind: a sync can't be requested again. */
+function listed(changes: PlanChanges): ChangesPage {
+  const lists = kindsIn(changes.counts).map((kind) => [kind, changes[kind].slice(0, LISTED_MAX)] as const);
+  const shown = lists.reduce((sum, [, list]) => sum + list.length, 0);
+  return {
+    changes: Object.fromEntries(lists.map(([kind, list]) => [kind, list.map(changeEntry)])),
+    left: changes.count - shown,
+  };
+}
+
+function kindsIn(counts: PlanChanges["counts"]) {
+  return PLAN_CHANGE_KINDS.filter((kind) => counts[kind] > 0);
+}
+
+function summary(preview: boolean, changed: boolean, count: number): string {
+  if (count === 0) return "the plan says what it said when it was pinned";
+  const differences = count === 1 ? "1 difference" : `${count} differences`;
+  if (!changed) return `${differences}, all behind this session: nothing of them is asked for any more`;
+  if (preview) return `${differences}: nothing has changed yet, sync_plan without preview takes them over`;
+  return `${differences}; what was completed stays completed`;
+}
+
+function warning({ code, line, message, ...rest }: Diagnostic): WireObject {
+  if (line === undefined) return { code, message: brief(formatDiagnostic({ code, message, ...rest }), 300) };
+  return { code, line, message: brief(message, 300) };
 }

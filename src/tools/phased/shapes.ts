@@ -1,4 +1,4 @@
-/** How the engine's views look on the wire: seed 000's names and nesting. */
+/** How the engine's views look on the wire: names and nesting of answers. */
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
@@ -14,10 +14,7 @@ import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
 import { brief, compact, type WireObject } from "../wire-object.js";
 
-/** How many earlier phases' artifacts are named; the others are counted. */
-const ARTIFACTS_NAMED = 20;
-
-/** A phase without its text, which is paged in by whoever answers. */
+/** Returns a phase without its text, which the caller pages. */
 export function phaseContent(view: PhaseView): WireObject {
   const { phase, facts, content, contentChanged, artifacts, plan } = view;
   return compact({
@@ -34,12 +31,12 @@ export function phaseContent(view: PhaseView): WireObject {
   });
 }
 
-/** The few words about a phase that stand in the answer to a passed gate. */
+/** Returns the short form of a phase in the answer to a passed gate. */
 export function phaseHeading(phase: PhaseDefinition): WireObject {
   return compact({ phase_number: phase.number, title: phase.name, description: phase.purpose ?? phase.plan?.goal });
 }
 
-/** A task without its text. */
+/** Returns a task without its text. */
 export function taskContent({ task, facts, content, contentChanged }: TaskView): WireObject {
   return compact({
     title: facts.title ?? task.name,
@@ -57,7 +54,7 @@ export function taskContent({ task, facts, content, contentChanged }: TaskView):
   });
 }
 
-/** A session as lists show it. */
+/** Returns a session as lists show it. */
 export function sessionEntry(summary: SessionSummary): WireObject {
   return compact({
     session_id: summary.sessionId,
@@ -72,7 +69,7 @@ export function sessionEntry(summary: SessionSummary): WireObject {
   });
 }
 
-/** One try at one phase. */
+/** Returns one attempt at one phase. */
 export function historyEntry(attempt: PhaseAttempt): WireObject {
   const { phase, startedAt, completedAt, durationSeconds, status, problems, verification, reveal } = attempt;
   return compact({
@@ -87,80 +84,14 @@ export function historyEntry(attempt: PhaseAttempt): WireObject {
   });
 }
 
-/** A problem beside its sentence, which stands in `validation_errors`. */
+/** Returns a problem without its sentence, which is in `validation_errors`. */
 export function problemEntry({ field, problem, got, expected, example }: Problem): WireObject {
   return compact({ field, problem, got, expected, example });
 }
 
-/** How much of what was read out of a text stands beside it; the text itself is in `content`, whole. */
-const EXCERPT_MAX = 400;
-const LIST_MAX = 2400;
-
-function excerpt(text: string | undefined): string | undefined {
-  return text === undefined || text.length <= EXCERPT_MAX ? text : `${text.slice(0, EXCERPT_MAX)}…`;
-}
-
-function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | undefined {
-  return list !== undefined && JSON.stringify(list).length <= LIST_MAX ? list : undefined;
-}
-
-/** A task in the list of its phase. */
-function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskStanding): WireObject {
-  return compact({
-    task_number: number,
-    id,
-    name: brief(name, 120),
-    state,
-    dependencies: dependencies.length === 0 ? undefined : dependencies,
-    ready: ready || undefined,
-    optional: optional || undefined,
-    requirements: requirements?.map((reference) => brief(reference, 120)),
-  });
-}
-
-/** The file's name where it tells the number, as seed 000 has it; else number and name. */
-function taskLabel({ number, name, file }: TaskDefinition): string {
-  const base = file?.slice(file.lastIndexOf("/") + 1);
-  return base?.startsWith(`task-${number}-`) ? base : `${number}: ${name}`;
-}
-
-function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
-  // The items of a plan's gate stand in what it asks for, each with its number; what a gate hides isn't told in the
-  // metadata's words either.
-  const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
-  const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
-  return compact({
-    required_evidence: evidenceNames(phase.gate),
-    validation: validation?.join("; "),
-    evidence_schema: requiredFormat(phase.gate),
-    evidence_example: shortExample(phase.gate),
-  });
-}
-
-/** The example is a help; what is asked for stands in the schema, whole. */
-function shortExample(gate: GateDefinition): JsonObject | undefined {
-  const example = exampleEvidence(gate);
-  return example !== undefined && JSON.stringify(example).length <= LIST_MAX ? example : undefined;
-}
-
-function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
-  const named = [...artifacts].slice(-ARTIFACTS_NAMED);
-  const entries = Object.fromEntries(named.map(([number, names]) => [`phase_${number}`, names]));
-  const earlier = artifacts.size - named.length;
-  return earlier === 0 ? entries : { ...entries, earlier: `${earlier} more phases: see get_state` };
-}
-
-/** As many results as an answer has, and as much of each. */
-const RESULTS_MAX = 25;
-const TEXT_MAX = 300;
-const LINES_MAX = 20;
-const LINE_MAX = 200;
-/** As many lines of a check that was met. */
-const LINES_MET = 3;
-
 /**
- * What a gate's verifiers have found: what was run, how it ended, and of a check that wasn't met the first lines.
- * Nothing where the gate hides what it asks for: which verifier it was says how to get past it.
+ * Returns the results of a gate's verifiers: what was run, how it ended, and the first lines of failed
+ * checks. Nothing if the gate hides its requirements: a verifier's name would reveal how to pass it.
  */
 export function verificationNews(
   verification: readonly Verification[] | undefined,
@@ -170,47 +101,13 @@ export function verificationNews(
   return { verification: listed(verification).map(resultEntry) };
 }
 
-/** The same for the record: with when each was looked up, its digest, and also of those that were met the first lines. */
-function verificationRecord(verification: readonly Verification[] | undefined, reveal: Reveal = "fields"): WireObject {
-  if (verification === undefined || reveal !== "fields") return {};
-  return { verification: listed(verification).map(recordEntry) };
-}
-
-/** Those that were not met come first. */
-function listed(verification: readonly Verification[]): readonly Verification[] {
-  return [...verification].sort((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
-}
-
-function recordEntry(result: Verification): WireObject {
-  const { ok, output, at, digest } = result;
-  const lines = ok ? LINES_MET : LINES_MAX;
-  return compact({ ...resultEntry(result), output: firstLines(output, lines), at, digest });
-}
-
-function firstLines(output: readonly string[] | undefined, most: number): readonly string[] | undefined {
-  if (output === undefined || output.length === 0) return undefined;
-  return output.slice(0, most).map((line) => brief(line, LINE_MAX));
-}
-
-function resultEntry({ verifier, field, ok, failed, message, ran, exit, output }: Verification): WireObject {
-  return compact({
-    verifier,
-    field,
-    ok,
-    could_not_run: failed,
-    found: brief(message, TEXT_MAX),
-    ran: ran === undefined ? undefined : brief(ran, TEXT_MAX),
-    exit,
-    output: ok ? undefined : firstLines(output, LINES_MAX),
-  });
-}
-
-/** As much of what a person is asked, or has said, as an agent needs to know. */
-const DENIAL_MAX = 600;
 /** As many approvers as an answer names. */
 const NAMES_MAX = 20;
 
-/** What an agent is told while its session waits for a person: what is asked, and whom to ask. */
+/** As much of what a person is asked, or has said, as an agent needs to know. */
+const DENIAL_MAX = 600;
+
+/** Returns what an agent is told while its session waits for a person: the question, and whom to ask. */
 export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject {
   if (awaiting === undefined) return {};
   const { approvers, prompt, askedAt, phase, sessionId } = awaiting;
@@ -227,7 +124,7 @@ export function approvalNews(awaiting: AwaitedApproval | undefined): WireObject 
   };
 }
 
-/** What a person had against the last evidence. */
+/** Returns a person's objection to the last evidence. */
 export function denialNews(denied: Denial | undefined): WireObject {
   if (denied === undefined) return {};
   const { by, note, at, authenticated } = denied;
@@ -241,10 +138,119 @@ export function denialNews(denied: Denial | undefined): WireObject {
   };
 }
 
-/** That the session got further on an approval that this host does not believe. */
+/** Returns the note that the session passed a gate with an approval that this host does not accept. */
 export function unapprovedNews(unapproved: UnapprovedPass | undefined): WireObject {
   if (unapproved === undefined) return {};
   const { phase, by, distrust, at } = unapproved;
   const whose = by === undefined ? undefined : brief(by, 80);
   return { approval_not_believed: compact({ phase, by: whose, reason: distrust, at }) };
+}
+
+/** Limits facts next to a text; the text itself is complete in `content`. */
+const EXCERPT_MAX = 400;
+
+function excerpt(text: string | undefined): string | undefined {
+  return text === undefined || text.length <= EXCERPT_MAX ? text : `${text.slice(0, EXCERPT_MAX)}…`;
+}
+
+/** The file's name where it tells the number, as seed 000 has it; else number and name. */
+function taskLabel({ number, name, file }: TaskDefinition): string {
+  const base = file?.slice(file.lastIndexOf("/") + 1);
+  return base?.startsWith(`task-${number}-`) ? base : `${number}: ${name}`;
+}
+
+/** A task in the list of its phase. */
+function taskEntry({ number, id, name, state, dependencies, ready, optional, requirements }: TaskStanding): WireObject {
+  return compact({
+    task_number: number,
+    id,
+    name: brief(name, 120),
+    state,
+    dependencies: dependencies.length === 0 ? undefined : dependencies,
+    ready: ready || undefined,
+    optional: optional || undefined,
+    requirements: requirements?.map((reference) => brief(reference, 120)),
+  });
+}
+
+function checkpoint(phase: PhaseDefinition, fromText: readonly string[] | undefined): WireObject {
+  // The items of a plan's gate stand in what it asks for, each with its number; what a gate hides isn't told in the
+  // metadata's words either.
+  const isTold = phase.gate.kind !== "plan" && revealOf(phase.gate) === "fields";
+  const validation = isTold ? (phase.validationCriteria ?? unlessLong(fromText)) : undefined;
+  return compact({
+    required_evidence: evidenceNames(phase.gate),
+    validation: validation?.join("; "),
+    evidence_schema: requiredFormat(phase.gate),
+    evidence_example: shortExample(phase.gate),
+  });
+}
+
+const LIST_MAX = 2400;
+
+function unlessLong<T extends readonly unknown[]>(list: T | undefined): T | undefined {
+  return list !== undefined && JSON.stringify(list).length <= LIST_MAX ? list : undefined;
+}
+
+/** The example is a help; what is asked for stands in the schema, whole. */
+function shortExample(gate: GateDefinition): JsonObject | undefined {
+  const example = exampleEvidence(gate);
+  return example !== undefined && JSON.stringify(example).length <= LIST_MAX ? example : undefined;
+}
+
+/** Limits the earlier phases whose artifacts are named; the others are counted. */
+const ARTIFACTS_NAMED = 20;
+
+function artifactNames(artifacts: PhaseView["artifacts"]): WireObject {
+  const named = [...artifacts].slice(-ARTIFACTS_NAMED);
+  const entries = Object.fromEntries(named.map(([number, names]) => [`phase_${number}`, names]));
+  const earlier = artifacts.size - named.length;
+  return earlier === 0 ? entries : { ...entries, earlier: `${earlier} more phases: see get_state` };
+}
+
+/** The same for the record: with when each was looked up, its digest, and also of those that were met the first lines. */
+function verificationRecord(verification: readonly Verification[] | undefined, reveal: Reveal = "fields"): WireObject {
+  if (verification === undefined || reveal !== "fields") return {};
+  return { verification: listed(verification).map(recordEntry) };
+}
+
+/** As many results as an answer has, and as much of each. */
+const RESULTS_MAX = 25;
+
+/** Failed checks come first. */
+function listed(verification: readonly Verification[]): readonly Verification[] {
+  return [...verification].sort((one, other) => Number(one.ok) - Number(other.ok)).slice(0, RESULTS_MAX);
+}
+
+/** As many lines of a check that was met. */
+const LINES_MET = 3;
+
+const LINES_MAX = 20;
+
+function recordEntry(result: Verification): WireObject {
+  const { ok, output, at, digest } = result;
+  const lines = ok ? LINES_MET : LINES_MAX;
+  return compact({ ...resultEntry(result), output: firstLines(output, lines), at, digest });
+}
+
+const TEXT_MAX = 300;
+
+function resultEntry({ verifier, field, ok, failed, message, ran, exit, output }: Verification): WireObject {
+  return compact({
+    verifier,
+    field,
+    ok,
+    could_not_run: failed,
+    found: brief(message, TEXT_MAX),
+    ran: ran === undefined ? undefined : brief(ran, TEXT_MAX),
+    exit,
+    output: ok ? undefined : firstLines(output, LINES_MAX),
+  });
+}
+
+const LINE_MAX = 200;
+
+function firstLines(output: readonly string[] | undefined, most: number): readonly string[] | undefined {
+  if (output === undefined || output.length === 0) return undefined;
+  return output.slice(0, most).map((line) => brief(line, LINE_MAX));
 }

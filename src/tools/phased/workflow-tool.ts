@@ -1,3 +1,15 @@
+/**
+ * The one tool through which agents work on phased workflows. The code that executes calls is loaded with
+ * the first one. The entry file of this folder; what is decided where:
+ * - actions.ts: which actions and parameters there are
+ * - parse-request.ts: which calls are refused before the engine sees them
+ * - dispatch.ts: which handler executes an action, and how its answer is kept within its budget
+ * - next-call.ts: what an agent is told to call next
+ * - complete.ts: what an agent is told after a gate
+ * - errors.ts: how each error code is reported
+ * - shapes.ts: how the engine's views look on the wire
+ */
+
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
 import { Metrics } from "../../runtime/metrics.js";
@@ -12,34 +24,36 @@ import {
   outputSchema,
   toolDescription,
 } from "./actions.js";
-/** How a host wants its tool. */
+
+/** The options of a workflow tool. */
 export interface WorkflowToolOptions {
-  /** The tool's name; `pos_workflow` if not given. */
+  /** The tool's name. Default: `pos_workflow`. */
   readonly name?: string;
-  /** What agents read of it; the default says all that they need. */
+  /** The description for agents. Default: one that says everything they need. */
   readonly description?: string;
-  /** The actions that agents get; all if not given. */
+  /** The actions that agents may call. Default: all. */
   readonly actions?: readonly Action[];
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
 }
 
-/** A tool that can be registered with anything that takes a name, schemas and a function. */
+/** A tool that can be registered with any server that takes a name, schemas and a function. */
 export interface WorkflowTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: ObjectSchema;
   readonly outputSchema: ObjectSchema;
   readonly actions: readonly Action[];
-  /** Carries out a call. Never throws and never rejects: whatever is wrong is an answer. */
+  /** Executes a call. Never throws and never rejects: every error is an answer. */
   dispatch(input: unknown, options?: DispatchOptions): Promise<WorkflowResponse>;
 }
 
-/** The longest answer in tokens, where a host says nothing, and the least that it may say. */
-export const DEFAULT_TOKENS = 6000;
-export const LEAST_TOKENS = 1000;
+let measured: typeof import("./dispatch.js").measured | undefined;
 
-/** Makes the one tool through which agents go through workflows. Throws `INVALID_INPUT` for actions that there are not. */
+/**
+ * Creates the tool.
+ * @throws {PhasegateError} `INVALID_INPUT` when `actions` contains an unknown action.
+ */
 export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions = {}): WorkflowTool {
   const actions = checkActions(options.actions ?? ACTION_NAMES);
   const name = options.name ?? "pos_workflow";
@@ -58,17 +72,10 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
   };
 }
 
-let measured: typeof import("./dispatch.js").measured | undefined;
-
-/**
- * What carries calls out is loaded with the first one: a host may list its tool and never be called. Kept here,
- * since looking a module up costs as much as a call.
- */
-async function loadDispatch() {
-  const loaded = await import("./dispatch.js");
-  measured = loaded.measured;
-  return measured;
-}
+/** The default budget of an answer in tokens. */
+export const DEFAULT_TOKENS = 6000;
+/** The smallest budget of an answer in tokens. */
+export const LEAST_TOKENS = 1000;
 
 function checkActions(actions: readonly Action[]): readonly Action[] {
   const wrong = actions.filter((action) => !isAction(action));
@@ -77,4 +84,14 @@ function checkActions(actions: readonly Action[]): readonly Action[] {
     remedy: `Choose from ${ACTION_NAMES.join(", ")}.`,
     details: { field: "actions" },
   });
+}
+
+/**
+ * Loads the code that executes calls with the first one. It is cached here, since `import()` of a loaded
+ * module costs as much as a call.
+ */
+async function loadDispatch() {
+  const loaded = await import("./dispatch.js");
+  measured = loaded.measured;
+  return measured;
 }

@@ -1,4 +1,5 @@
-/** What is answered on routed workflows, in seed 003's words, with what this library adds to them. */
+/** The schemas of the answers about routed workflows. */
+
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
 import { REQUEST_ERRORS, WIRE_ERRORS } from "./requests.js";
@@ -43,7 +44,7 @@ const waitingShape = {
   allowed: z.array(z.string()).describe("What may be called now"),
 };
 
-/** What a call that moves an instance answers. */
+/** The answer of a call that moves an instance. */
 export const resultSchema = z.object({
   instance_id: z.string(),
   next_step: stepSchema,
@@ -72,7 +73,7 @@ export const resultSchema = z.object({
   ...waitingShape,
 });
 
-/** Where an instance stands. */
+/** The state of an instance. */
 export const statusSchema = z.object({
   instance_id: z.string(),
   workflow_name: z.string(),
@@ -125,7 +126,7 @@ const entrySchema = z.object({
   reason: z.string().optional(),
 });
 
-/** What has happened, oldest first. */
+/** The history, oldest first. */
 export const historySchema = z.object({
   instance_id: z.string(),
   history: z.array(entrySchema),
@@ -133,7 +134,7 @@ export const historySchema = z.object({
   cursor: z.string().optional().describe("For the next page; missing on the last one"),
 });
 
-/** Codes of refusals that HTTP has beside the engine's. */
+/** Codes of refusals that only HTTP has. */
 const HTTP_ERRORS = [
   "UNAUTHORIZED",
   "NOT_FOUND",

@@ -1,3 +1,8 @@
+/**
+ * Executes calls of a routed engine, from the request on the wire to the answer, for MCP and HTTP. Never
+ * rejects: every error is an answer.
+ */
+
 import type * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { RoutedMove } from "../../routed/commands.js";
@@ -11,35 +16,24 @@ import { READING, type RoutedFace, type RoutedToolAnswer } from "./face.js";
 import { parseRequest, REQUESTS, type RoutedCall } from "./requests.js";
 import { historyOnWire, listOnWire, type Moved, resultOnWire, statusOnWire } from "./shapes.js";
 
-/** What came of a call. */
+/** The outcome of a call. */
 type RoutedAnswer =
   | { readonly ok: true; readonly body: WireObject }
   | { readonly ok: false; readonly refusal: Refusal };
 
-/** Carries out a call of a routed engine, from its request on the wire to its answer there. Never rejects. */
-export async function carryOut(face: RoutedFace, call: RoutedCall, input: unknown): Promise<RoutedAnswer> {
-  try {
-    return await CALLS[call](face, input);
-  } catch (error) {
-    if (!isPhasegateError(error)) face.engine.reportError(`routed ${call}`, error);
-    const params = isJsonObject(input) ? input : {};
-    return { ok: false, refusal: refusalOf(face, call, params, error) };
-  }
-}
-
 type Call = (face: RoutedFace, input: unknown) => Promise<RoutedAnswer>;
 
-/** Binds a request's schema to what is done with it. */
-function call<S extends z.ZodObject>(
-  schema: S,
-  work: (face: RoutedFace, params: z.infer<S>) => Promise<WireObject>,
-): Call {
-  return async (face, input) => {
-    const read = parseRequest(schema, input);
-    if (!read.ok) return { ok: false, refusal: badRequest(read.bad) };
-    return { ok: true, body: await work(face, read.params) };
-  };
-}
+/** The keys that an answer must have. */
+const KEPT: ReadonlySet<string> = new Set([
+  "instance_id",
+  "workflow_name",
+  "status",
+  "allowed",
+  "error_code",
+  "next_step",
+]);
+/** The longest sentence in an answer that is otherwise too long. */
+const SENTENCE_MAX = 1000;
 
 const CALLS: Record<RoutedCall, Call> = {
   list: call(REQUESTS.list, async ({ engine }) => listOnWire(await listWorkflows(engine))),
@@ -70,7 +64,66 @@ const CALLS: Record<RoutedCall, Call> = {
   }),
 };
 
-/** Whatever keeps the workflows from being listed is a failure of the place that they come from. */
+/** Executes a call of a routed engine. Never rejects. */
+export async function carryOut(face: RoutedFace, call: RoutedCall, input: unknown): Promise<RoutedAnswer> {
+  try {
+    return await CALLS[call](face, input);
+  } catch (error) {
+    if (!isPhasegateError(error)) face.engine.reportError(`routed ${call}`, error);
+    const params = isJsonObject(input) ? input : {};
+    return { ok: false, refusal: refusalOf(face, call, params, error) };
+  }
+}
+
+/** A client interface whose answers have a budget, and whose clients are told what to call next. */
+export interface BoundedFace extends RoutedFace {
+  /** In characters of JSON. */
+  readonly room: number;
+  /** A call as the client would make it. */
+  readonly example: (call: RoutedCall, fields: WireObject) => WireObject | undefined;
+}
+
+/** Executes a call and keeps its answer within its budget. Never rejects. */
+export async function answerInRoom(face: BoundedFace, call: RoutedCall, input: unknown): Promise<RoutedToolAnswer> {
+  if (READING.has(call) && isJsonObject(input)) return read(face, call, input);
+  const answered = await carryOut(face, call, input);
+  if (!answered.ok) return refusal(face, answered.refusal.body);
+  const { instance_id: id } = answered.body;
+  const show = face.example("status", { instance_id: id });
+  return { isError: false, body: shrinkResult(answered.body, face.room, show) };
+}
+
+/** Binds a request's schema to its handler. */
+function call<S extends z.ZodObject>(
+  schema: S,
+  work: (face: RoutedFace, params: z.infer<S>) => Promise<WireObject>,
+): Call {
+  return async (face, input) => {
+    const read = parseRequest(schema, input);
+    if (!read.ok) return { ok: false, refusal: badRequest(read.bad) };
+    return { ok: true, body: await work(face, read.params) };
+  };
+}
+
+/** A reading answer that is too long comes as pages of its JSON. */
+async function read(face: BoundedFace, call: RoutedCall, { cursor, ...rest }: WireObject): Promise<RoutedToolAnswer> {
+  const given = typeof cursor === "string" ? cursor : undefined;
+  const json = given === undefined ? undefined : readJsonCursor(given);
+  // Only a history has pages of its own.
+  const paged = json !== undefined || call !== "history";
+  const inner = paged ? json?.inner : given;
+  const answered = await carryOut(face, call, compact({ ...rest, cursor: given === undefined ? cursor : inner }));
+  if (!answered.ok) return refusal(face, answered.refusal.body);
+  try {
+    const example = face.example(call, rest) ?? rest;
+    const page = pageAnswer(answered.body, face.room, { call: example, cursor: paged ? given : undefined, inner });
+    return { isError: false, body: page };
+  } catch (error) {
+    return refusal(face, refusalOf(face, call, rest, error).body);
+  }
+}
+
+/** A failing list is a failure of the workflows' location. */
 async function listWorkflows(engine: RoutedFace["engine"]) {
   try {
     return await engine.listWorkflows();
@@ -84,17 +137,11 @@ async function listWorkflows(engine: RoutedFace["engine"]) {
   }
 }
 
-/** Where an instance stands, with what to do there, as long as the workflow's files can be read. */
-async function standing(face: RoutedFace, view: RoutedView): Promise<WireObject> {
-  try {
-    return statusOnWire(face, view, await face.engine.step(view.instanceId));
-  } catch (error) {
-    if (!isPhasegateError(error)) throw error;
-    return statusOnWire(face, view);
-  }
+function keyed(key: string | undefined) {
+  return key === undefined ? {} : { idempotencyKey: key };
 }
 
-/** A move; where a person is waited for and is there, with their word. */
+/** Returns the answer to a move; if a person is awaited and present, with their decision. */
 async function moved(face: RoutedFace, work: () => Promise<RoutedResult>): Promise<WireObject> {
   const result = await work();
   return resultOnWire(face, (await withPerson(face, result, work)) ?? result);
@@ -126,69 +173,27 @@ function reported(params: Pick<Reported, "report" | "context_updates" | "idempot
   return { report, ...(contextUpdates === undefined ? {} : { contextUpdates }), ...keyed(key) };
 }
 
+/** Returns the state of an instance with its instructions, if the workflow's texts can be read. */
+async function standing(face: RoutedFace, view: RoutedView): Promise<WireObject> {
+  try {
+    return statusOnWire(face, view, await face.engine.step(view.instanceId));
+  } catch (error) {
+    if (!isPhasegateError(error)) throw error;
+    return statusOnWire(face, view);
+  }
+}
+
 function move({ reason, idempotency_key: key }: z.infer<(typeof REQUESTS)["suspend"]>): RoutedMove {
   return { ...(reason === undefined ? {} : { reason }), ...keyed(key) };
-}
-
-function keyed(key: string | undefined) {
-  return key === undefined ? {} : { idempotencyKey: key };
-}
-
-/** A face whose answers have a budget, and whose clients are told what to call next. */
-export interface BoundedFace extends RoutedFace {
-  /** In characters of JSON. */
-  readonly room: number;
-  /** A call as the client would make it. */
-  readonly example: (call: RoutedCall, fields: WireObject) => WireObject | undefined;
-}
-
-/** Carries out a call, and keeps its answer inside its budget. Never rejects. */
-export async function answerInRoom(face: BoundedFace, call: RoutedCall, input: unknown): Promise<RoutedToolAnswer> {
-  if (READING.has(call) && isJsonObject(input)) return read(face, call, input);
-  const answered = await carryOut(face, call, input);
-  if (!answered.ok) return refusal(face, answered.refusal.body);
-  const { instance_id: id } = answered.body;
-  const show = face.example("status", { instance_id: id });
-  return { isError: false, body: shrinkResult(answered.body, face.room, show) };
-}
-
-/** What is read comes as pages of its JSON where it is too long; put together they are the whole answer. */
-async function read(face: BoundedFace, call: RoutedCall, { cursor, ...rest }: WireObject): Promise<RoutedToolAnswer> {
-  const given = typeof cursor === "string" ? cursor : undefined;
-  const json = given === undefined ? undefined : readJsonCursor(given);
-  // Only a history has pages of its own.
-  const paged = json !== undefined || call !== "history";
-  const inner = paged ? json?.inner : given;
-  const answered = await carryOut(face, call, compact({ ...rest, cursor: given === undefined ? cursor : inner }));
-  if (!answered.ok) return refusal(face, answered.refusal.body);
-  try {
-    const example = face.example(call, rest) ?? rest;
-    const page = pageAnswer(answered.body, face.room, { call: example, cursor: paged ? given : undefined, inner });
-    return { isError: false, body: page };
-  } catch (error) {
-    return refusal(face, refusalOf(face, call, rest, error).body);
-  }
 }
 
 function refusal({ room }: BoundedFace, body: WireObject): RoutedToolAnswer {
   return { isError: true, body: shrinkResult(body, room, undefined) };
 }
 
-/** What an answer is nothing without. */
-const KEPT: ReadonlySet<string> = new Set([
-  "instance_id",
-  "workflow_name",
-  "status",
-  "allowed",
-  "error_code",
-  "next_step",
-]);
-/** As much of a sentence as an answer has that is too long otherwise. */
-const SENTENCE_MAX = 1000;
-
 /**
- * Brings the answer of a call that has changed something into its budget: its longest parts are left out, by name, and the
- * call that shows them is named. Instructions go last, for they are what the client has asked for.
+ * Shortens the answer to a change: omits the longest parts, names them, and names the call that shows them.
+ * Instructions are omitted last.
  */
 function shrinkResult(answer: WireObject, room: number, show: WireObject | undefined): WireObject {
   if (fits(answer, room)) return answer;
@@ -212,16 +217,16 @@ function shrinkResult(answer: WireObject, room: number, show: WireObject | undef
   return whole(shrunk, leftOut, show);
 }
 
-function whole(answer: WireObject, leftOut: readonly string[], show: WireObject | undefined): WireObject {
-  return leftOut.length === 0 ? answer : compact({ ...answer, left_out: leftOut, next: show });
-}
-
 function fits(answer: WireObject, room: number): boolean {
   return surelyFits(answer, room) || JSON.stringify(answer).length <= room;
 }
 
 function lengthOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
+}
+
+function whole(answer: WireObject, leftOut: readonly string[], show: WireObject | undefined): WireObject {
+  return leftOut.length === 0 ? answer : compact({ ...answer, left_out: leftOut, next: show });
 }
 
 function isObject(value: unknown): value is object {

@@ -1,31 +1,19 @@
+/**
+ * How errors of routed engines are reported on the wire. Messages of the storage, of foreign errors and of
+ * broken definitions are hidden: they may contain what only the host may know.
+ */
+
 import type * as z from "zod";
 import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
 import { compact, type WireObject } from "../wire-object.js";
 import type { errorSchema } from "./answers.js";
 import { type RoutedFace, toCall } from "./face.js";
 import { type BadRequest, type RequestErrorCode, type RoutedCall, WIRE_ERRORS } from "./requests.js";
-/** A refusal: its HTTP status, and what is said. */
+
+/** A refusal: its HTTP status and body. */
 export interface Refusal {
   readonly status: number;
   readonly body: z.input<typeof errorSchema>;
-}
-
-/** The longest message of the engine's that is told, in characters. */
-const MESSAGE_MAX = 1500;
-
-/** What could not be decided, by call: seed 003, section 7. */
-const UNDECIDED: Partial<Record<RoutedCall, string>> = {
-  start: "Failed to get initial step from AI service.",
-  advance: "Failed to get next step from AI service.",
-  resume: "Failed to reconcile state or get next step from AI service.",
-};
-
-const NO_DECISION = "Failed to get decision from AI service after potential retry.";
-
-/** A request that can't be carried out. */
-export function badRequest({ errorCode, message, remedy, field }: BadRequest): Refusal {
-  const about = field === undefined ? {} : { field };
-  return { status: STATUS[errorCode], body: { error_code: errorCode, message, details: { remedy, ...about } } };
 }
 
 const STATUS: Record<RequestErrorCode, number> = {
@@ -35,7 +23,25 @@ const STATUS: Record<RequestErrorCode, number> = {
   INVALID_FIELD: 400,
 };
 
-/** An error as it is told: seed 003's code and sentence, our finer code and what to do next beside it. */
+/** Returns the refusal of an invalid request. */
+export function badRequest({ errorCode, message, remedy, field }: BadRequest): Refusal {
+  const about = field === undefined ? {} : { field };
+  return { status: STATUS[errorCode], body: { error_code: errorCode, message, details: { remedy, ...about } } };
+}
+
+const INTERNAL_ERROR: Refusal = {
+  status: 500,
+  body: {
+    error_code: "INTERNAL_ERROR",
+    message: "An unexpected error occurred.",
+    details: { code: "INTERNAL", remedy: "Try once more; if it fails again, tell the person who runs this server." },
+  },
+};
+
+/** Codes whose messages are hidden. */
+const HIDDEN: ReadonlySet<string> = new Set(["STORAGE_FAILED", "INTERNAL", "DEFINITION_INVALID"]);
+
+/** Returns an error as a refusal: code and sentence, our more specific code, and what to do next. */
 export function refusalOf(face: RoutedFace, call: RoutedCall, params: WireObject, error: unknown): Refusal {
   if (!isPhasegateError(error)) return INTERNAL_ERROR;
   const { status, code } = isFile(error) ? WIRE_ERRORS.FILE_NOT_FOUND : WIRE_ERRORS[error.code];
@@ -52,22 +58,26 @@ export function refusalOf(face: RoutedFace, call: RoutedCall, params: WireObject
   };
 }
 
-/** What is too large may be a prompt, or a file of the definitions. */
+/** What is too large is a prompt, or a file of the definitions. */
 function isFile(error: AnyPhasegateError): boolean {
   return error.code === "TOO_LARGE" && error.details.file !== undefined;
 }
 
-const INTERNAL_ERROR: Refusal = {
-  status: 500,
-  body: {
-    error_code: "INTERNAL_ERROR",
-    message: "An unexpected error occurred.",
-    details: { code: "INTERNAL", remedy: "Try once more; if it fails again, tell the person who runs this server." },
-  },
+/** The longest message of the engine, in characters. */
+const MESSAGE_MAX = 1500;
+
+function shorten(text: string): string {
+  return text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX)}…`;
+}
+
+/** What could not be decided, by call: seed 003, section 7. */
+const UNDECIDED: Partial<Record<RoutedCall, string>> = {
+  start: "Failed to get initial step from AI service.",
+  advance: "Failed to get next step from AI service.",
+  resume: "Failed to reconcile state or get next step from AI service.",
 };
 
-/** Whose messages may name what only the host is to know, or say what other details say. */
-const HIDDEN: ReadonlySet<string> = new Set(["STORAGE_FAILED", "INTERNAL", "DEFINITION_INVALID"]);
+const NO_DECISION = "Failed to get decision from AI service after potential retry.";
 
 /** Seed 003's sentence for an error; undefined where ours stands for itself. */
 function sentence(call: RoutedCall, params: WireObject, error: AnyPhasegateError): string | undefined {
@@ -130,13 +140,9 @@ function detailsOf(face: RoutedFace, error: AnyPhasegateError): WireObject {
   }
 }
 
-/** What to do next, in calls that the client has. */
+/** Returns what to do next, in calls that the client has. */
 function remedyOf(face: RoutedFace, error: AnyPhasegateError): string {
   if (error.code !== "INVALID_TRANSITION") return error.remedy;
   const calls = toCall(face, error.details.allowed);
   return calls.length === 0 ? "It is over: start a new instance for more." : `Possible now: ${calls.join(", ")}.`;
-}
-
-function shorten(text: string): string {
-  return text.length <= MESSAGE_MAX ? text : `${text.slice(0, MESSAGE_MAX)}…`;
 }

@@ -1,3 +1,5 @@
+/** What the interfaces to a routed engine share (MCP's tools and HTTP), and the schemas of the tools. */
+
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
 import type { RoutedEngine } from "../../routed/engine.js";
@@ -5,13 +7,14 @@ import type { RoutedQuestion } from "../../routed/types.js";
 import type { PersonsAnswer } from "../context.js";
 import type { ObjectSchema } from "../phased/actions.js";
 import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
-/** What a host gives a call beside the client's input. */
+
+/** What a host adds to a call. */
 export interface RoutedCallOptions {
-  /** Asks the person who is there, if one is; undefined if there is no answer. */
+  /** Asks a person, if one is present; returns undefined if there is no answer. */
   readonly askPerson?: (question: RoutedQuestion) => Promise<PersonsAnswer | undefined>;
 }
 
-/** Through what a routed engine is called: MCP's tools, or HTTP. */
+/** An interface to a routed engine: MCP's tools, or HTTP. */
 export interface RoutedFace extends RoutedCallOptions {
   readonly engine: RoutedEngine;
   /** The calls that clients are given, each under the name that they know it by. */
@@ -20,7 +23,7 @@ export interface RoutedFace extends RoutedCallOptions {
   readonly pageRoom: number;
 }
 
-/** Engine's words for what may be done, as the calls that clients are given for it. */
+/** Translates operations of the engine into calls that clients have. */
 export function toCall({ names }: RoutedFace, operations: readonly string[]): string[] {
   return [...names].flatMap(([call, name]) => (operations.includes(call) ? [name] : []));
 }
@@ -31,7 +34,7 @@ export interface RoutedToolAnswer {
   readonly body: { readonly [key: string]: unknown };
 }
 
-/** A tool that can be registered with anything that takes a name, schemas and a function. */
+/** A tool that can be registered with any server that takes a name, schemas and a function. */
 export interface RoutedTool {
   readonly name: string;
   readonly title: string;
@@ -40,26 +43,26 @@ export interface RoutedTool {
   readonly calls: readonly RoutedCall[];
   readonly inputSchema: ObjectSchema;
   readonly outputSchema: ObjectSchema;
-  /** Carries out a call. Never throws and never rejects: whatever is wrong is an answer. */
+  /** Executes a call. Never throws and never rejects: every error is an answer. */
   dispatch(input: unknown, options?: RoutedCallOptions): Promise<RoutedToolAnswer>;
 }
 
-/** What is read can be too long for one answer: then it comes in pages. */
+/** The calls whose answers can come in pages. */
 export const READING: ReadonlySet<RoutedCall> = new Set(["list", "status", "history"]);
 
-/** What one call takes. */
+/** Returns the input schema of one call. */
 export function callInput(call: RoutedCall): ObjectSchema {
   return published(z.strictObject(shapeOf(call)));
 }
 
-/** What one tool for several calls takes: an action, and the fields of all; which action takes what, it says when asked. */
+/** Returns the input schema of one tool for several calls: an action, and the fields of all. */
 export function actionInput(names: ReadonlyMap<RoutedCall, string>): ObjectSchema {
   const fields = [...names.keys()].flatMap((call) => Object.entries(shapeOf(call)));
   const optional = Object.fromEntries(fields.map(([name, schema]) => [name, z.optional(schema)]));
   return published(z.strictObject({ action: z.enum([...names.values()]), ...optional }));
 }
 
-/** What all answers share: pages and refusals are answers, too. */
+/** Returns the schema that all answers share, including pages and refusals. */
 export function answerOutput(): ObjectSchema {
   return published(
     z.looseObject({
@@ -78,7 +81,7 @@ function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
   return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
 }
 
-/** Every word of a schema is in every context all the time: what only checks is left out. */
+/** Omits what only validates: every word of a schema is in every context all the time. */
 function published(schema: z.ZodType): ObjectSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     unrepresentable: "any",

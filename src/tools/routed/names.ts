@@ -1,14 +1,17 @@
+/** Names and descriptions of the calls; a host may choose other names. */
+
 import { PhasegateError } from "../../errors.js";
 import { nearest } from "../../workflow/names.js";
 import type { RoutedCall } from "./requests.js";
-/** How a tool for one call is named and described; with one tool for all, how its actions are. */
+
+/** The name and description of a call. */
 export interface CallText {
   readonly name: string;
   readonly title: string;
   readonly description: string;
 }
 
-/** Seed 003's names for what it has. */
+/** The default names and descriptions. */
 export const CALL_TEXTS: Record<RoutedCall, CallText> = {
   list: {
     name: "list_workflows",
@@ -63,12 +66,12 @@ export const CALL_TEXTS: Record<RoutedCall, CallText> = {
 /** All calls. */
 export const ALL_CALLS = Object.keys(CALL_TEXTS).filter(isCall);
 
-/** Whether a text is a call. */
+/** Returns true if a text is a call. */
 function isCall(name: string): name is RoutedCall {
   return Object.hasOwn(CALL_TEXTS, name);
 }
 
-/** The calls that a host gives, each under its name; throws `INVALID_INPUT` for what can't be given so. */
+/** Returns the calls that a host offers, by name. Throws `INVALID_INPUT` for invalid or duplicate names. */
 export function namedCalls(
   calls: readonly RoutedCall[],
   names: Partial<Readonly<Record<RoutedCall, string>>>,
@@ -96,7 +99,7 @@ function nameOf(call: RoutedCall, names: Partial<Readonly<Record<RoutedCall, str
   return names[call] ?? CALL_TEXTS[call].name;
 }
 
-/** A description in the names that the host has chosen. */
+/** Returns a description with the names that the host has chosen. */
 export function describe(call: RoutedCall, names: ReadonlyMap<RoutedCall, string>): string {
   return ALL_CALLS.reduce(
     (text, other) => text.replaceAll(CALL_TEXTS[other].name, names.get(other) ?? CALL_TEXTS[other].name),

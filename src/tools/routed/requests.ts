@@ -1,14 +1,20 @@
+/**
+ * The requests to routed workflows and the codes of their errors, for MCP and HTTP; the OpenAPI document is
+ * generated from them.
+ */
+
 import * as z from "zod";
 import type { ErrorCode } from "../../errors.js";
 import type { StepReport } from "../../routed/decision/request.js";
 import { isJsonObject, type JsonObject } from "../../workflow/json.js";
 import { nearest, shown } from "../../workflow/names.js";
-/** What a request itself may be wrong by. */
+
+/** The errors of a request itself. */
 export const REQUEST_ERRORS = ["INVALID_FORMAT", "MISSING_FIELD", "INVALID_TYPE", "INVALID_FIELD"] as const;
-/** One of them. */
+/** The code of such an error. */
 export type RequestErrorCode = (typeof REQUEST_ERRORS)[number];
 
-/** An error as HTTP counts it, and in the words of seed 003, section 6; where that has none, in ours. */
+/** An error with its HTTP status and its code on the wire. */
 interface WireError {
   readonly status: number;
   readonly code: string;
@@ -23,7 +29,7 @@ const DEFINITIONS = failed("DEFINITION_SERVICE_ERROR");
 const INTERNAL = failed("INTERNAL_ERROR");
 const DECIDER: WireError = { status: 502, code: "AI_SERVICE_ERROR" };
 
-/** How each code is told: its keys are all codes there are. */
+/** The error on the wire for each error code; the compiler requires all codes. */
 export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   INVALID_INPUT: bad("INVALID_FIELD"),
   CURSOR_INVALID: bad("INVALID_FIELD"),
@@ -46,13 +52,13 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   FILE_NOT_FOUND: DEFINITIONS,
   PATH_REFUSED: DEFINITIONS,
   DECIDER_FAILED: DECIDER,
-  // The prompt: whatever else can be too large is refused where it comes in.
+  // Only the prompt: anything else that is too large is refused on arrival.
   TOO_LARGE: DECIDER,
   STORAGE_FAILED: PERSISTENCE,
   TAMPERED: PERSISTENCE,
   FORMAT_TOO_NEW: PERSISTENCE,
   INTERNAL,
-  // None of a routed engine's: they can only come from a port that throws what isn't its own.
+  // A routed engine has none of these: only a faulty port can throw them.
   UNSUPPORTED: INTERNAL,
   PHASE_LOCKED: INTERNAL,
   PHASE_ALREADY_COMPLETED: INTERNAL,
@@ -64,12 +70,7 @@ export const WIRE_ERRORS: Record<ErrorCode, WireError> = {
   TEMPLATE: INTERNAL,
 };
 
-/**
- * What may be asked of routed workflows, in seed 003's words: MCP and HTTP take their requests from here, and the OpenAPI
- * document is made from it.
- */
-
-/** What may be asked of routed workflows. */
+/** The calls to routed workflows. */
 export type RoutedCall =
   | "list"
   | "start"
@@ -87,12 +88,12 @@ const REASON_MAX = 2000;
 const NAME_MAX = 200;
 
 /**
- * An object as it was given. Not a record of zod's: its copy lacks keys such as `__proto__`, which the engine refuses and
- * which must not vanish silently.
+ * An object unchanged. Zod's record would drop keys such as `__proto__`, which the engine must see to
+ * refuse them.
  */
 const objectSchema = z.custom<JsonObject>(isJsonObject).meta({ type: "object", additionalProperties: true });
 
-/** Some clients write `null` for what they leave out; published is the object that is meant. */
+/** Some clients send `null` for a missing value; only the object is published. */
 const detailsSchema = z
   .custom<JsonObject | null>((value) => value === null || isJsonObject(value))
   .meta({ type: "object", additionalProperties: true });
@@ -105,7 +106,7 @@ const reportShape = z.looseObject({
   step_id: z.string().nullish().describe("The step that it is on: refused if that isn't the current one"),
 });
 
-/** A report: checked by its shape, handed on as it was given, keys beside those of the shape included. */
+/** Checks the shape of a report and passes it on unchanged, with additional keys. */
 const reportSchema = z
   .custom<StepReport>()
   .superRefine((value, ctx) => {
@@ -124,11 +125,12 @@ const idempotencyKey = z
   .max(200)
   .optional()
   .describe("A key of your own: repeated with the same one, a call is made once");
+
 const contextUpdates = objectSchema.optional().describe("Merged into the context before the next step is picked");
 const reason = z.string().max(REASON_MAX).optional().describe("Why, for the history");
 const stepName = z.string().min(1).max(NAME_MAX);
 
-/** Where the page before ended. */
+/** The cursor of the page before. */
 export const cursorSchema = z.string().max(1000).describe("Where the page before ended");
 
 /** The request of each call. */
@@ -164,7 +166,7 @@ function shapeOf(schema: z.ZodType): z.core.JSONSchema.BaseSchema {
   return shape;
 }
 
-/** What is wrong with a request that can't be carried out. */
+/** The problem with a request that can't be executed. */
 export interface BadRequest {
   readonly errorCode: RequestErrorCode;
   readonly message: string;
@@ -172,10 +174,10 @@ export interface BadRequest {
   readonly field?: string;
 }
 
-/** A request as it was read, or the first thing that is wrong with it. */
+/** A request that was read, or its first problem. */
 type ReadRequest<T> = { readonly ok: true; readonly params: T } | { readonly ok: false; readonly bad: BadRequest };
 
-/** Reads the request of an operation; `null` at the top is as good as nothing. */
+/** Reads the request of a call; `null` counts as missing. */
 export function parseRequest<S extends z.ZodObject>(schema: S, input: unknown): ReadRequest<z.infer<S>> {
   if (!isJsonObject(input)) {
     const message = "The request must be a JSON object.";
@@ -187,7 +189,7 @@ export function parseRequest<S extends z.ZodObject>(schema: S, input: unknown): 
   return { ok: false, bad: badRequest(schema, given, worstOf(parsed.error.issues)) };
 }
 
-/** What is missing is said before what is wrong, and that before what is too much. */
+/** Missing fields are reported before wrong ones, and these before unknown ones. */
 function worstOf(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   return issues.find(({ code }) => code !== "unrecognized_keys") ?? issues[0];
 }
@@ -205,7 +207,7 @@ function badRequest(schema: z.ZodObject, given: object, issue: z.core.$ZodIssue 
   return { errorCode: "INVALID_FIELD", message: `Invalid value for field: ${field}.`, ...about };
 }
 
-/** What is checked by hand is of the wrong type, unless it says what else. */
+/** A problem found by a custom check is a wrong type, unless it says otherwise. */
 function isWrongType(issue: z.core.$ZodIssue | undefined): boolean {
   const kind: unknown = issue?.code === "custom" ? issue.params?.code : issue?.code;
   return kind === undefined || kind === "custom" || kind === "invalid_type";

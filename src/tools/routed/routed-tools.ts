@@ -1,3 +1,13 @@
+/**
+ * The tools through which clients work on routed workflows: one for each call, or one with an action. The
+ * entry file of this folder; what is decided where:
+ * - requests.ts: which requests are valid, and the code of each error on the wire
+ * - carry-out.ts: how a call is executed, and how its answer is kept within its budget
+ * - errors.ts: what is shown of an error
+ * - names.ts: names and descriptions of the calls
+ * - shapes.ts and answers.ts: how answers look on the wire
+ */
+
 import type { RoutedEngine } from "../../routed/engine.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { nearest, shown } from "../../workflow/names.js";
@@ -7,15 +17,16 @@ import { answerInRoom, type BoundedFace } from "./carry-out.js";
 import { actionInput, answerOutput, callInput, type RoutedTool, type RoutedToolAnswer } from "./face.js";
 import { ALL_CALLS, CALL_TEXTS, describe, namedCalls } from "./names.js";
 import type { RoutedCall } from "./requests.js";
-/** How a host wants its tools. */
+
+/** The options of routed tools. */
 export interface RoutedToolsOptions {
-  /** A tool for each call, the default, or one with an action. */
+  /** One tool for each call, or one tool with an action. Default: one for each call. */
   readonly tools?: "separate" | "single";
-  /** The name of the one tool; `routed_workflow` if not given. */
+  /** The name of the one tool. Default: `routed_workflow`. */
   readonly name?: string;
-  /** Other names for calls: those of tools, or of the one tool's actions. */
+  /** Other names for calls: of the tools, or of the one tool's actions. */
   readonly names?: Partial<Readonly<Record<RoutedCall, string>>>;
-  /** The calls that clients get; all if not given. */
+  /** The calls that clients may use. Default: all. */
   readonly calls?: readonly RoutedCall[];
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
@@ -23,10 +34,14 @@ export interface RoutedToolsOptions {
 
 const DEFAULT_TOKENS = 6000;
 const LEAST_TOKENS = 1000;
-/** Room for what stands around a page of a history. */
+
+/** The budget for what surrounds a page of a history. */
 const ENVELOPE = 300;
 
-/** Makes the tools through which clients go through routed workflows. Throws `INVALID_INPUT` for calls that there are not. */
+/**
+ * Creates the tools.
+ * @throws {PhasegateError} `INVALID_INPUT` when a call is unknown, or a name is invalid.
+ */
 export function createRoutedTools(engine: RoutedEngine, options: RoutedToolsOptions = {}): readonly RoutedTool[] {
   const { tools = "separate", name = "routed_workflow", names: given = {}, calls = ALL_CALLS } = options;
   const names = namedCalls(calls, given);

@@ -1,3 +1,5 @@
+/** How states, results, histories and lists of routed workflows look on the wire. */
+
 import type * as z from "zod";
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
@@ -19,19 +21,19 @@ import { brief } from "../wire-object.js";
 import type { historySchema, listSchema, resultSchema, statusSchema } from "./answers.js";
 import { type RoutedFace, toCall } from "./face.js";
 
-/** What a call that moves an instance answers on the wire. */
+/** The answer of a call that moves an instance. */
 type ResultOnWire = z.input<typeof resultSchema>;
-/** Where an instance stands, on the wire. */
+/** The state of an instance. */
 type StatusOnWire = z.input<typeof statusSchema>;
 
-/** A move, and what a person has said to it while it was under way. */
+/** The result of a move, with a person's answer during the call. */
 export interface Moved extends RoutedResult {
   readonly denied?: { readonly by: string; readonly note: string };
 }
 
 /**
- * What a call that moves an instance answers: seed 003's three keys, then how it stands. An answer that is given once more
- * after the instance has gone on tells what the earlier call led to, and what is to be done now.
+ * Returns the answer of a call that moves an instance: the next step, then the state. A repeated answer after the instance
+ * has moved on has the earlier call's result, and what to do now.
  */
 export function resultOnWire(face: RoutedFace, moved: Moved): ResultOnWire {
   const { reasoning, replayed, gate, denied, nextStep, now = moved } = moved;
@@ -53,7 +55,7 @@ export function resultOnWire(face: RoutedFace, moved: Moved): ResultOnWire {
   };
 }
 
-/** Where an instance stands; without its step where the workflow's files can't be read. */
+/** Returns the state of an instance; without its step if the workflow's texts can't be read. */
 export function statusOnWire(face: RoutedFace, view: RoutedView, step?: StepView): StatusOnWire {
   return {
     instance_id: view.instanceId,
@@ -116,18 +118,18 @@ function reasonOf({ reason }: RoutedView) {
   return reason === undefined ? {} : { reason };
 }
 
-/** A page of a history, on the wire. */
+/** A page of a history. */
 type HistoryOnWire = z.input<typeof historySchema>;
 type Entry = HistoryOnWire["history"][number];
 
-/** As many entries as fit, from where the cursor points. Throws `CURSOR_INVALID`. */
+/** Returns the entries that fit, from the cursor on. Throws `CURSOR_INVALID`. */
 export function historyOnWire(
   instanceId: string,
   entries: readonly RoutedEntry[],
   room: number,
   cursor: string | undefined,
 ): HistoryOnWire {
-  // Another instance's cursor points into another history.
+  // A cursor is valid only for its own instance's history.
   const page = pageItems(entries.map(entryOnWire), room, cursor, instanceId);
   return {
     instance_id: instanceId,
@@ -169,13 +171,14 @@ function decisionOnWire({ status, contextUpdates, reasoning, notes, usage, milli
   };
 }
 
-/** As much of a goal as a list shows, in characters. */
+/** The longest goal in a list, in characters. */
 const GOAL_MAX = 300;
-/** As many errors of a broken workflow as a list shows, and as much of each. */
+/** Limits the errors of a broken workflow in a list, and their length. */
 const ERRORS_MAX = 5;
+
 const ERROR_MAX = 300;
 
-/** Names of the workflows that can be started, what they are for, and what is wrong with the others. */
+/** Returns the workflows that can be started with their goals, and the errors of the others. */
 export function listOnWire(listings: readonly RoutedListing[]): z.input<typeof listSchema> {
   const ready = listings.flatMap((listing) => (listing.status === "ready" ? [listing] : []));
   const goals = ready.flatMap(({ name, definition: { goal } }) =>
