@@ -1,6 +1,6 @@
 /**
- * A gate that asks a person: complete evidence waits until somebody whom the host knows has signed for it.
- * Host, agent and approver stand in one file here; in earnest the private key lies where no agent can read it.
+ * A gate that waits for a person: complete evidence is held back until an approver whom the host knows has signed it.
+ * Host, agent and approver are in one file here. In production, keep the private key where no agent can read it.
  */
 import assert from "node:assert/strict";
 import {
@@ -46,7 +46,7 @@ engine.on("approvalRequested", ({ sessionId, prompt, approvers }) => {
 engine.on("security", ({ message }) => console.log(`security: ${message}`));
 // #endregion host
 
-// The agent: nothing is wrong with its evidence, and the phase does not pass.
+// The agent: its evidence is correct, and the phase does not pass yet.
 const { sessionId } = await engine.start({ workflowType: "release", target: "package.json" });
 // #region agent
 const answer = await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
@@ -54,7 +54,7 @@ assert.ok(!answer.passed && answer.awaiting !== undefined);
 // #endregion agent
 assert.equal(answer.problems.length, 0);
 
-// Somebody who has no key can't say yes, whatever they call themselves.
+// Without the key nobody can approve, whatever name they give.
 const { evidenceHash } = answer.awaiting;
 const forged = await engine.approve(sessionId, { by: "ann", evidenceHash }).catch((error) => error);
 assert.ok(isPhasegateError(forged, "APPROVAL_REFUSED"));
@@ -68,7 +68,7 @@ const approved = await engine.approve(sessionId, { by: "ann", evidenceHash: requ
 // #endregion approver
 assert.ok(approved.passed && approved.authenticated);
 
-// The same signature is worth nothing once the session has gone back and asks again.
+// After a rollback the gate asks again, and the old signature does not count.
 await engine.rollback(sessionId, { to: 1 });
 await engine.completePhase(sessionId, { phase: 1, evidence: { tests_pass: true } });
 const replayed = await engine.approve(sessionId, { by: "ann", evidenceHash, signature }).catch((error) => error);

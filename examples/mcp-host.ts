@@ -1,6 +1,6 @@
 /**
- * A host adds phasegate to its own MCP server: one call beside whatever else it serves. `node mcp-host.ts` serves over stdio,
- * as an MCP client starts it; `through-stdio.ts` is such a client.
+ * Adds phasegate to a host's own MCP server with one call. `node mcp-host.ts` serves over stdio, which is how MCP clients
+ * start it; `through-stdio.ts` is such a client.
  */
 // #region host
 import { McpServer } from "@modelcontextprotocol/server";

@@ -1,6 +1,6 @@
 /**
- * Sessions are watched while somebody works on them, and then move into another storage: here from memory into files, in
- * earnest from a folder into a database. Nobody works on them any more when the last copy is made.
+ * Watches sessions while they are worked on, then migrates them to another storage: here from memory to files, in
+ * production perhaps from a folder to a database. When the last copy is made, no session is in use.
  */
 import assert from "node:assert/strict";
 import { copySessions, createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
@@ -51,7 +51,7 @@ for (const { sessionId, reason } of report.refused) console.error(`${sessionId} 
 // #endregion move
 assert.deepEqual([report.sessions, report.commits, report.settled], [2, 3, true]);
 
-// Somebody went on meanwhile: another copy brings what is new, and nothing else.
+// A session continued meanwhile: a second copy transfers only what is new.
 await engine.completePhase(sessionId, { phase: 2, evidence: { tests_pass: true } });
 assert.equal((await copySessions(storage, house)).commits, 1);
 
@@ -61,7 +61,7 @@ const audit = await there.audit(sessionId);
 assert.ok(audit.intact && audit.versions === 3);
 await there.completePhase(other.sessionId, { phase: 1, evidence: { failing_test: "reads a comment" } });
 
-// What is completed is not kept here: it goes when the host says so, and never by itself.
+// Completed sessions are removed when the host says so, never by themselves.
 await new Promise((resolve) => setTimeout(resolve, 5));
 assert.deepEqual(await there.cleanup(), { removed: [sessionId] });
 

@@ -1,6 +1,6 @@
 /**
- * A host brings its own StorageAdapter and ContentProvider, and puts both through the contract
- * suites before it trusts them. Any test runner can run the cases; here a loop does.
+ * A host's own StorageAdapter and ContentProvider, checked with the contract suites. Any test runner can run the cases;
+ * here a loop does.
  */
 import assert from "node:assert/strict";
 import {
@@ -22,7 +22,7 @@ import {
 } from "phasegate";
 import { contentContract, storageContract } from "phasegate/testing";
 
-/** A storage that counts what it is asked, in front of another one: caches and metrics look like this. */
+/** Counts calls and passes them on to another storage; a cache or metrics would look the same. */
 class CountingStorage implements StorageAdapter {
   readonly counts: Record<string, number> = {};
   readonly #inner: StorageAdapter;
@@ -85,7 +85,7 @@ const hello = defineWorkflow({
   ],
 });
 
-/** A provider that fills in a name; everything else comes from another one. */
+/** Fills in a name; everything else comes from another provider. */
 class GreetingContent implements ContentProvider {
   readonly #inner = new MemoryContent({ workflows: [hello] });
 
@@ -110,7 +110,7 @@ const cases = [
 ];
 let kept = 0;
 for (const { name, run } of cases) {
-  // A reason says that there was nothing to try: this storage has no `watch`, and no other process opens it.
+  // A reason means that a case was not run: this storage has no `watch`, and no other process opens it.
   const reason = await run();
   if (reason === undefined) kept += 1;
   console.log(reason === undefined ? `kept: ${name}` : `not tried: ${name}: ${reason}`);

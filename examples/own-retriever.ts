@@ -1,6 +1,6 @@
 /**
- * A retriever of a host's own: whatever finds texts, a vector store or a search service, needs one method.
- * The store here stands for one of LangChain's, whose documents have `pageContent` and `metadata`.
+ * A host's own retriever, for a vector store or a search service: it needs one method. The store here imitates one of
+ * LangChain's, whose documents have `pageContent` and `metadata`.
  */
 import assert from "node:assert/strict";
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";

@@ -1,4 +1,4 @@
-/** A host brings a verifier of its own, beside those that come along. */
+/** A host's own verifier, added to the built-in ones. */
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 // #region own

@@ -1,6 +1,6 @@
 /**
- * A workflow whose phases come out of a plan: a team's own tasks.md becomes gated phases, and is ticked as
- * its gates pass.
+ * A workflow whose phases come from a plan: a team's own tasks.md becomes gated phases, and its tasks are ticked when
+ * the gates pass.
  */
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ import { FileContent, FilePlans } from "phasegate/fs";
 const engine = createEngine({
   storage: new MemoryStorage(),
   content: new FileContent({ roots: [fileURLToPath(new URL("workflows", import.meta.url))] }),
-  plans: new FilePlans({ root: "." }), // plans lie in the project's folder, and are ticked there
+  plans: new FilePlans({ root: "." }), // plans are in the project's folder, and are ticked there
 });
 // #endregion plans
 

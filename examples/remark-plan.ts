@@ -1,4 +1,4 @@
-/** A plan in a remark pipeline: the plan is on the file's data, what is unsure about it in the file's messages. */
+/** Reads a plan in a remark pipeline: the plan is in the file's data, its warnings are in the file's messages. */
 import assert from "node:assert/strict";
 import { planOrder } from "phasegate";
 import { remarkPlan } from "phasegate/remark";

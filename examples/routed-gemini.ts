@@ -1,4 +1,4 @@
-/** A routed workflow whose next step Gemini picks. Its server here is one on this machine: no key, no network. */
+/** A routed workflow whose next step is chosen by Gemini. A local server stands in for it: no key, no network. */
 import assert from "node:assert/strict";
 import { MemoryStorage } from "phasegate";
 import { GeminiDecider } from "phasegate/ai";

@@ -1,4 +1,4 @@
-/** A routed workflow whose next step the MCP client's own model picks, asked in the middle of a tool call: no key. */
+/** A routed workflow whose next step is chosen by the MCP client's own model (sampling): no key is needed. */
 import assert from "node:assert/strict";
 import { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";

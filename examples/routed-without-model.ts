@@ -1,6 +1,6 @@
 /**
- * A routed workflow without any model: steps in their order, or by a decider of one's own. Reports are durable before
- * anybody decides; what a decider answers is checked before it is written.
+ * A routed workflow without a model: steps in order, or chosen by your own decider. A report is durable before the
+ * decider is asked, and the decider's answer is checked before it is stored.
  */
 import assert from "node:assert/strict";
 import { MemoryStorage } from "phasegate";

@@ -1,6 +1,6 @@
 /**
- * Texts through search: the workflow of `examples/workflows/release_v1` again, its phases and tasks out of an
- * index, its gates from the same folder; and a search tool for agents, over standards.
+ * Texts from a search index: the workflow of `examples/workflows/release_v1`, with phases and tasks from an index and
+ * gates from the folder; and a search tool for agents.
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";

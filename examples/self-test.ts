@@ -1,6 +1,6 @@
 /**
- * A host tests itself: agents that are honest, lazy and dishonest go through its workflow by a script, on a storage that
- * fails now and then, with a clock that the test moves.
+ * A host's own tests: scripted agents (honest, lazy, dishonest) go through its workflow, on a storage that sometimes
+ * fails, with a clock that the test moves.
  */
 import assert from "node:assert/strict";
 import { createEngine, createWorkflowTool, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
@@ -31,7 +31,7 @@ const honest = agentOn("src/parser.ts");
 await honest.play("start", "look", "finish");
 assert.ok(honest.isDone);
 
-// Dishonest: every way around a gate is refused, and it stands where it stood.
+// Dishonest: every way around a gate is refused, and the session stays in its phase.
 const liar = agentOn("src/lexer.ts");
 const turns = await liar.play("start", "skip", "empty", { lie: { failing_test: true } });
 assert.deepEqual(
@@ -40,7 +40,7 @@ assert.deepEqual(
 );
 assert.deepEqual([liar.phase, liar.isDone], [1, false]);
 
-// The storage does what it is asked, and the answer gets lost: the agent asks again, and nothing is done twice.
+// The storage writes, but its answer is lost: the agent repeats the call, and nothing is done twice.
 const unlucky = agentOn("src/printer.ts");
 storage.inject({ method: "append", fault: "drop-answer" });
 const [lost, again] = await unlucky.play("start", "start");
@@ -48,7 +48,7 @@ assert.equal(lost?.refused, "STORAGE_FAILED");
 assert.equal(again?.answer.status, "success");
 // #endregion agents
 
-// A week later nobody has come back, and the host cleans up: none of it took any time.
+// A week passes on the test's clock, and the host cleans up.
 clock.advance(8 * 24 * 60 * 60 * 1000);
 assert.equal((await engine.cleanup()).removed.length, 3);
 console.log(

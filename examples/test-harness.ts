@@ -1,6 +1,6 @@
 /**
- * A test harness embeds the engine: no server, no files, and a clock that it moves itself. It checks
- * how an agent behaves, here one that gives up after its first refusal.
+ * Embeds the engine in a test harness: no server, no files, and a clock that the test moves. It checks how an agent
+ * behaves, here one that gives up after the first refusal.
  */
 import assert from "node:assert/strict";
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
@@ -47,7 +47,7 @@ const [first, second] = await session.history();
 assert.deepEqual([first?.status, first?.durationSeconds], ["failed", 60]);
 assert.deepEqual([second?.status, second?.durationSeconds], ["completed", 120]);
 
-// Nobody comes back for a week: the host cleans up.
+// A week passes, and the host cleans up.
 clock.advance(8 * 24 * 60 * 60 * 1000);
 assert.deepEqual((await engine.cleanup()).removed, [sessionId]);
 console.log("The harness saw one refusal, two durations and a cleanup, without waiting for any of them.");

@@ -1,6 +1,6 @@
 /**
- * An MCP client starts the host of `mcp-host.ts` as a process of its own, as any agent's does, and goes through its workflow:
- * refused where it skips and where it shows nothing.
+ * An MCP client starts `mcp-host.ts` as a process, as an agent's client does, and goes through its workflow. It is
+ * refused when it skips a phase and when it submits no evidence.
  */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,6 @@
 /**
- * A host has evidence checked against reality: a report that is there, a plan with its headings, tests that
- * really pass, a file that was really changed. Here the verifiers are asked one by one, as an
- * engine does; at the end by the gate of a workflow.
+ * Checks evidence against reality: a report that exists, a plan with its headings, tests that pass, a file that was
+ * changed. The verifiers are called one by one first, then by the gate of a workflow.
  */
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -13,7 +12,7 @@ await mkdir("project", { recursive: true });
 const verifiers = await createVerifiers({
   projectRoot: "project",
   commands: { node: process.execPath }, // gates may run this, and nothing else
-  env: { CI: "1" }, // and this is all that it gets, beside a short PATH
+  env: { CI: "1" }, // and it gets only this and a short PATH
   hosts: ["status.example.org"],
 });
 // #endregion create
@@ -65,7 +64,7 @@ assert.ok((await ask("json_value", counts, 12)).ok);
 assert.equal((await ask("json_value", counts, 13)).ok, false); // the agent claims more than there are
 const quiet = { argv: ["node", "parser.mjs"], output: { rule: 'exit == 0 && !output.contains("warning")' } };
 assert.ok((await ask("command", quiet)).ok);
-// A wrong rule is found when the workflow is started, not at the gate.
+// A wrong rule is reported when the workflow is started, not at the gate.
 assert.throws(() => verifiers.json_value.check?.({ ...counts, rule: "valu.failed == 0" }), /Did you mean value/);
 
 // #endregion rule

@@ -1,6 +1,6 @@
 /**
- * A workflow from a folder: `examples/workflows/release_v1`, Markdown and a gate file for each phase.
- * Its sessions are kept in files, and its targets must lie in the project's folder.
+ * A workflow from a folder: `examples/workflows/release_v1`, with Markdown and a gate file for each phase. Sessions are
+ * stored in files, and targets must be in the project's folder.
  */
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";

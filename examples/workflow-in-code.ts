@@ -1,13 +1,13 @@
 /**
- * A program composes a workflow in code: phases from a list, a gate that looks at the real world
- * (here: a file), and evidence that is typed phase by phase.
+ * A workflow composed in code: phases from a list, a gate that checks a file, and evidence that is typed for each
+ * phase.
  */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { createEngine, defineWorkflow, MemoryContent, MemoryStorage } from "phasegate";
 import * as z from "zod";
 
-/** A schema may be asynchronous: this one believes no claim about a file without reading it. */
+/** A schema may be asynchronous: this one reads the file that the evidence names. */
 const report = z
   .object({ path: z.literal("report.md"), findings: z.int().nonnegative() })
   .refine(async ({ path, findings }) => (await linesOf(path)) === findings, {

@@ -1,6 +1,6 @@
 /**
- * A workflow that a model leads through the Vercel AI SDK: any provider that it has. The provider here is a server on this
- * machine, so that the example runs with no key and no network; so can your tests.
+ * A workflow that a model leads, through any provider of the Vercel AI SDK. The provider here is a local server, so the
+ * example needs no key and no network. Your tests can do the same.
  */
 import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** All files of a workflow in one call, the part of a system prompt that tells a model so, and which bundles there are. */
+/** Loads all files of a workflow in one call; writes the matching part of a system prompt; lists bundles. */
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

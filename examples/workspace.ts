@@ -1,6 +1,6 @@
 /**
- * A workflow that a model leads: it reads the workflow's files, follows them, and saves what it makes. The model here is a
- * script, so that the example runs without one; the tools are called as a model calls them, by name and with JSON.
+ * A workflow that a model leads: it reads the workflow's files, follows them, and saves its output. A script stands in
+ * for the model; it calls the tools as a model does, by name and with JSON.
  */
 import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * A routed workflow from a folder, over HTTP and over MCP: `examples/routed/FIX_BUG`, gone through with no model at first,
- * then with something that decides.
+ * A routed workflow from a folder (`examples/routed/FIX_BUG`), over HTTP and over MCP: first without a model, then with
+ * a decider.
  */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
