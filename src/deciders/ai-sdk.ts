@@ -1,3 +1,4 @@
+/** `AiSdkDecider` asks a language model through the Vercel AI SDK, which is loaded on first use. */
 import type { JSONSchema7, LanguageModel } from "ai";
 import * as z from "zod";
 import type { StepDecider } from "../ports/step-decider.js";
@@ -50,7 +51,12 @@ export class AiSdkDecider implements StepDecider {
     this.#settings = modelSettings(options, secrets);
   }
 
-  /** Throws `DECIDER_FAILED`, and `TOO_LARGE` for a prompt over `maxPromptTokens`. */
+  /**
+   * Asks the model for the next step.
+   *
+   * @throws {PhasegateError} `DECIDER_FAILED` when the model gives no usable answer.
+   * @throws {PhasegateError} `TOO_LARGE` when the prompt exceeds `maxPromptTokens`.
+   */
   decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
     const label = typeof this.#model === "string" ? this.#model : this.#model.modelId;
     const ask = (prompt: DecisionPrompt, own: AbortSignal) => this.#ask(prompt, own);

@@ -1,3 +1,4 @@
+/** One request to a model: the exchange for logs with secrets redacted, the failures, and the wait before a retry. */
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
 
@@ -236,7 +237,10 @@ function chain(error: unknown): string[] {
   return names;
 }
 
-/** Returns who is asked again before the time counts the request against the limit: better not at all. */
+/**
+ * Returns the wait, if it is short enough. Retrying earlier would count the request against the limit, so a longer wait
+ * means no retry.
+ */
 function within(milliseconds: number, most: number): number | undefined {
   return milliseconds <= most ? milliseconds : undefined;
 }

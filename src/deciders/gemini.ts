@@ -1,3 +1,4 @@
+/** `GeminiDecider` asks a Gemini model with Google's client, whose package is loaded on first use. */
 import type { GenerateContentResponse, GoogleGenAI } from "@google/genai";
 import { PhasegateError } from "../errors.js";
 import type { StepDecider } from "../ports/step-decider.js";
@@ -13,15 +14,15 @@ import {
   modelSettings,
 } from "./model.js";
 
-/** How Gemini is asked. */
+/** Options of a Gemini model. */
 export interface GeminiDeciderOptions extends ModelDeciderOptions {
   readonly apiKey: string;
-  /** Default `gemini-flash-latest`. */
+  /** The name of the model. Default `gemini-flash-latest`. */
   readonly model?: string;
-  /** Another server that speaks Gemini's protocol. Google's if not given. */
+  /** The URL of another server with Gemini's protocol. Default: Google's. */
   readonly baseUrl?: string;
   readonly temperature?: number;
-  /** Thoughts count, too: a limit that is too low cuts answers off. The model's own if not given. */
+  /** Maximum number of output tokens, thoughts included: a low limit cuts answers off. Default: the model's. */
   readonly maxOutputTokens?: number;
 }
 
@@ -54,7 +55,12 @@ export class GeminiDecider implements StepDecider {
     return new GeminiDecider({ ...readGeminiEnvironment(env, options), ...options });
   }
 
-  /** Throws `DECIDER_FAILED`, and `TOO_LARGE` for a prompt over `maxPromptTokens`. */
+  /**
+   * Asks the model for the next step.
+   *
+   * @throws {PhasegateError} `DECIDER_FAILED` when the model gives no usable answer.
+   * @throws {PhasegateError} `TOO_LARGE` when the prompt exceeds `maxPromptTokens`.
+   */
   decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
     const { model = DEFAULT_MODEL } = this.#options;
     const ask = (prompt: DecisionPrompt, own: AbortSignal) => this.#ask(model, prompt, own);
@@ -125,7 +131,7 @@ function readGeminiEnvironment(env: GeminiEnvironment, known: Known) {
   };
 }
 
-/** Returns what the variable holds isn't shown: it may be a key in the wrong place. */
+/** Returns the error for an environment variable. Its value isn't shown: it may be a key in the wrong place. */
 function badVariable(field: string, what: string, expected: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `the environment variable ${field} ${what}`, {
     remedy: `Set ${field} to ${expected}, or use a decider that needs no key: LinearDecider, SamplingDecider.`,
@@ -179,7 +185,7 @@ function added(...counts: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** Returns what the client throws holds the body of the answer. */
+/** Returns the failure for an error of the client. The answer's body is in the client's error. */
 function refused({ status, headers }: Response, error: unknown) {
   const says = error instanceof Error ? error.message : "";
   const retryAfterMs = readRetryAfter(headers.get("retry-after")) ?? readRetryInfo(says);

@@ -1,3 +1,4 @@
+/** Deciders without a model: `LinearDecider` follows the order of the index, `ScriptedDecider` a script for tests. */
 import { PhasegateError } from "../errors.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.js";
@@ -32,6 +33,11 @@ export class ScriptedDecider implements StepDecider {
     this.#script = script;
   }
 
+  /**
+   * Returns the next answer of the script.
+   *
+   * @throws {PhasegateError} `DECIDER_FAILED` when the script is at its end.
+   */
   async decide(request: DecisionRequest, options: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
     this.requests.push(request);
     const script = this.#script;

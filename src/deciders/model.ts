@@ -1,3 +1,8 @@
+/**
+ * Asks a model for a decision, whatever its client: one retry after a failure that may pass, a timeout for each
+ * request, and a hook for logs. Keys never appear in errors or answers. This is the entry file of the folder;
+ * exchange.ts has redaction, failures and the wait before a retry.
+ */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { buildDecisionPrompt, type DecisionPrompt } from "../routed/decision/prompt.js";
 import {
@@ -76,21 +81,21 @@ export async function decideByModel(question: ModelQuestion): Promise<DeciderAns
   }
 }
 
-/** What all deciders that ask a model take. */
+/** Options of all deciders that ask a model. */
 export interface ModelDeciderOptions {
   /**
-   * How long one request may take, in milliseconds. Default 45,000: two requests and a wait between them fit into the
+   * Maximum time of one request, in milliseconds. Default 45,000: two requests and a wait between them fit into the
    * engine's `limits.deciderDeadlineMs`.
    */
   readonly timeoutMs?: number;
   /**
-   * A provider that limits its rate says how long to wait. Up to so many milliseconds that is done, and asked once more;
-   * default 10,000. With 0 nobody waits.
+   * Maximum wait before the retry that a rate-limited provider asks for, in milliseconds. Default 10,000; 0 means no
+   * retry after a wait.
    */
   readonly maxRetryAfterMs?: number;
-  /** How large a prompt may be, in characters / 4. Default 100,000. */
+  /** Maximum size of a prompt, in characters / 4. Default 100,000. */
   readonly maxPromptTokens?: number;
-  /** Hears of every request and answer, redacted: for a log of AI interactions. */
+  /** Called with every request and answer, redacted, for a log of AI interactions. */
   readonly onExchange?: OnExchange;
 }
 
@@ -204,7 +209,7 @@ async function bounded<T>(
   }
 }
 
-/** Returns a key that a provider repeats in its answer must not get into a context. */
+/** Reads a reply. A key that a provider repeats in its answer must not get into a context. */
 function read(reply: ModelReply, { secrets }: ModelSettings): Attempt {
   const result = readDecisionText(redactor(secrets)(reply.text));
   if (result.ok) return { reply, answer: result.answer };
@@ -281,7 +286,7 @@ function tokens(replies: readonly ModelReply[], name: "inputTokens" | "outputTok
   return known.length === 0 ? {} : { [name]: known.reduce((sum, one) => sum + one, 0) };
 }
 
-/** Returns a model that gave no JSON is told so. */
+/** Returns the request with a note that the last answer was not JSON. */
 function told(request: DecisionRequest, { facts: { problem } }: RequestFailure): DecisionRequest {
   if (problem === undefined) return request;
   return { ...request, problem: request.problem === undefined ? problem : `${request.problem}; and then: ${problem}` };

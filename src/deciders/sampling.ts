@@ -1,3 +1,4 @@
+/** `SamplingDecider` asks the model of the connected MCP client by a sampling request. */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { StepDecider } from "../ports/step-decider.js";
@@ -52,7 +53,12 @@ export class SamplingDecider implements StepDecider {
     this.#settings = modelSettings(options, []);
   }
 
-  /** Throws `DECIDER_FAILED`, also where the client has no sampling, and `TOO_LARGE` for a prompt. */
+  /**
+   * Asks the client's model for the next step.
+   *
+   * @throws {PhasegateError} `DECIDER_FAILED` when the client has no sampling, or gives no usable answer.
+   * @throws {PhasegateError} `TOO_LARGE` when the prompt exceeds `maxPromptTokens`.
+   */
   decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
     const ask = (prompt: DecisionPrompt, own: AbortSignal) => this.#ask(prompt, own);
     const client = { name: "sampling", label: "the client's model", ask };

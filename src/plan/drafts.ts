@@ -134,7 +134,7 @@ export interface ItemBlock {
   readonly text?: PlanItem;
 }
 
-/** Returns what of a block counts. */
+/** Returns the items of a block that count: those with checkboxes, or the bullets if there are none. */
 export function itemsOf({ items, bullets, text }: ItemBlock): readonly PlanItem[] {
   if (items.length > 0) return items;
   return bullets.length > 0 || text === undefined ? bullets : [text];

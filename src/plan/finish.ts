@@ -1,5 +1,7 @@
-/** Drafts as a plan: phases get their numbers, tasks their ids, and dependencies become edges. */
-
+/**
+ * Turns drafts into a plan: numbers of phases, ids of tasks, durations from overviews, dependencies, and a report of
+ * every checkbox that has no place in the plan.
+ */
 import { descriptionOf, type PhaseDraft, stateOf, type TaskDraft, UniqueIds } from "./drafts.js";
 import { type LinkedPhase, linkTasks, readDependencies, type Waves } from "./order.js";
 import type { Plan, PlanPhase, PlanPosition, PlanReport, PlanTask } from "./plan.js";

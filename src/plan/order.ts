@@ -1,24 +1,27 @@
-/** In which order the tasks of a plan can be done. */
+/**
+ * The order of a plan's tasks: reads their dependencies from text and from Kiro's graphs of waves, links them, reports
+ * cycles, and draws the plan as a Mermaid flowchart.
+ */
 import * as z from "zod/mini";
 import type { Plan, PlanPosition, PlanReport, PlanTask } from "./plan.js";
 import type { Region, SourceText } from "./source.js";
 
 /** The order of a plan's tasks. */
 export interface PlanOrder {
-  /** Ids of all tasks: each after those that it depends on, else as the plan has them. */
+  /** Ids of all tasks, each after those that it depends on, otherwise in the order of the plan. */
   readonly order: readonly string[];
   /**
-   * The same in waves: the tasks of one wave can be done side by side when the waves before it are done. No
-   * wave has tasks of two phases, since a phase's gate stands between them.
+   * The same in waves: the tasks of a wave can run in parallel once the waves before it are done. A wave never mixes
+   * phases, since a phase's gate is between them.
    */
   readonly waves: readonly (readonly string[])[];
-  /** Tasks that wait for each other, which are in no order. */
+  /** Ids of tasks that wait for each other and so have no order. */
   readonly cycles: readonly string[];
 }
 
 /**
- * Returns the order of a plan's tasks, by Kahn's algorithm, phase after phase. A dependency on a task of a later
- * phase can't be waited for within a phase, so it doesn't count.
+ * Returns the order of a plan's tasks, phase by phase, by Kahn's algorithm. Dependencies on tasks of a later phase are
+ * ignored, because a phase can't wait for them.
  */
 export function planOrder(plan: Plan): PlanOrder {
   const waves: string[][] = [];

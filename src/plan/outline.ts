@@ -293,7 +293,7 @@ function numberedSection(start: PhaseStart | undefined): PhaseStart | undefined 
   return start?.key === undefined ? undefined : start;
 }
 
-/** Returns a section without a number has the one that all its tasks begin with. */
+/** Returns the number that all tasks of a section without one begin with. */
 function withKey(section: Candidate): Candidate {
   const parts = new Set(section.tasks.map((id) => /^(\d+)\./.exec(id)?.[1]));
   const [key] = parts;

@@ -17,11 +17,12 @@ export interface ParsePlanOptions {
 }
 
 /**
- * Reads Markdown as a plan: phases, tasks, criteria, gates and dependencies, with their places in the source.
- * Every checkbox outside of code is in the plan or in a diagnostic.
+ * Reads Markdown as a plan: phases, tasks, criteria, gates and dependencies, with their positions. Every checkbox
+ * outside of code is in the plan or in a diagnostic.
  *
- * Throws `PLAN_PARSE` for what can't be a plan: no phase and no task, over 5 MiB, over 64 KiB between two
- * headings; `INVALID_INPUT` for an unknown dialect.
+ * @throws {PhasegateError} `PLAN_PARSE` when the text can't be a plan: no phase and no task, over 5 MiB, or over 64 KiB
+ * between two headings.
+ * @throws {PhasegateError} `INVALID_INPUT` when there is no such dialect.
  */
 export function parsePlan(markdown: string, options: ParsePlanOptions = {}): PlanReading {
   const { file = "tasks.md" } = options;

@@ -48,9 +48,9 @@ export interface PlanTask {
   readonly state: TaskState;
   /** The task's own checkbox, if it has one: headings have none, as a rule. */
   readonly checkbox?: Checkbox;
-  /** True if the plan says that it may be left out. */
+  /** True if the plan marks it as optional. */
   readonly optional: boolean;
-  /** True if the plan says that it may run beside others. */
+  /** True if the plan says that it may run in parallel with others. */
   readonly parallel: boolean;
   /** The user story that it belongs to: `US1`. */
   readonly story?: string;
@@ -80,7 +80,7 @@ export interface Plan {
   readonly phases: readonly PlanPhase[];
 }
 
-/** What came of reading a source: a plan, and all that is unsure or wrong about it. */
+/** The result of reading a source: a plan, and everything unclear or wrong about it. */
 export interface PlanReading {
   readonly plan: Plan;
   /** In the order of the source. */

@@ -121,7 +121,7 @@ function addText(state: ReaderState, { name, text }: Label, row: Row): void {
   state.block = { ...block, text: block.text ?? state.item({ ...row, text }) };
 }
 
-/** Returns a label that stands where the first criterion would be names a group of them, and so do those after it. */
+/** Checks whether a label names a group of criteria: it is where the first criterion would be, or follows such a label. */
 function groups(block: Block): boolean {
   if (block.items.length + block.bullets.length === 0) block.grouped = true;
   return block.grouped === true;

@@ -1,5 +1,4 @@
-/** What the reader of a plan knows while it walks: where it is, and which list it is in. */
-
+/** The state of the reader while it walks through a plan: the open phase, task and list. */
 import { type Dialect, type ItemBlock, type ItemDraft, itemsOf, type PhaseDraft, type TaskDraft } from "./drafts.js";
 import type { Outline, PhaseStart } from "./outline.js";
 import type { Checkbox, PlanItem } from "./plan.js";
@@ -102,7 +101,7 @@ export class ReaderState {
     else if (before !== undefined) addDetail(before, row.text);
   }
 
-  /** Returns an item of a list, and its checkbox has its place. */
+  /** Returns an item of a list, and marks its checkbox as placed. */
   item(row: Row): ItemDraft {
     const checkbox = this.checkbox(row);
     return {
@@ -113,7 +112,7 @@ export class ReaderState {
     };
   }
 
-  /** Returns the checkbox of a row, which has its place then. */
+  /** Returns the checkbox of a row, and marks it as placed. */
   checkbox({ checkbox, line }: Row): Checkbox | undefined {
     if (checkbox === undefined) return undefined;
     const position = this.source.position(line, checkbox.column);
@@ -181,7 +180,7 @@ function addDetail(item: ItemDraft, text: string): void {
   item.details.push(text);
 }
 
-/** Returns where phases have no headings, the first part of a task's id is the number of its phase. */
+/** Returns the phase of a task in a plan without phase headings: the first part of the task's id is its number. */
 function groupOf(state: ReaderState, id: string | undefined, name: string, row: Row): PhaseDraft | undefined {
   const key = id?.split(".")[0];
   const { phase } = state;

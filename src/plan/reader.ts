@@ -1,6 +1,19 @@
 /**
- * Walks the rows of a plan and puts each where it belongs. A label or a gate's heading opens a block, and the
- * list that follows is its own; everything else follows from how deep a row is nested.
+ * Reads the rows of a plan into drafts. A label or a gate's heading opens a block to which the list that follows
+ * belongs; everything else follows from the nesting of a row. This is the entry file of the folder's reader.
+ *
+ * Rules that are decided in this folder:
+ * - source.ts: which lines are code or comments
+ * - rows.ts: headings, list items and lines of text
+ * - titles.ts: titles of phases, tasks and gates, and labels
+ * - task-line.ts: the parts of a task's line, and what is a checkbox
+ * - outline.ts: which headings begin a phase, and which rows name a task
+ * - drafts.ts: what differs between dialects
+ * - reader-lines.ts, reader-state.ts: where items and lines belong
+ * - finish.ts: numbers, ids, durations, and checkboxes that have no place
+ * - order.ts: dependencies, cycles and waves
+ * - task-master.ts: tasks.json
+ * - tick.ts: writing ticks back
  */
 import type { Dialect } from "./drafts.js";
 import type { Outline } from "./outline.js";
@@ -47,7 +60,7 @@ function readHeading(state: ReaderState, row: Row): void {
     openOther(state, { field, name: row.text, text: "" }, { ...row, depth: -1 });
 }
 
-/** Returns a heading of a task: with the word, with a `T012`, or `1.2` in phase 1, and deeper than the phase's own. */
+/** Checks whether a heading is a task: with the word, a `T012`, or `1.2` in phase 1, below the phase's own heading. */
 function isTaskHeading({ phase, outline }: ReaderState, row: Row): boolean {
   const id = outline.idOf.get(row);
   if (phase === undefined || id === undefined) return false;

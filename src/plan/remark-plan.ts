@@ -1,4 +1,4 @@
-/** The reader of plans as a unified plugin, for anybody's remark pipeline and editor. */
+/** The plan reader as a unified plugin, for remark pipelines and editors. */
 import type { Plugin } from "unified";
 import type { VFile } from "vfile";
 import { isPhasegateError } from "../errors.js";

@@ -1,4 +1,8 @@
-/** The blocks of a source as a list of rows: a heading, a list item or a line of text each. */
+/**
+ * The blocks of a source as rows: headings, list items and lines of text. A long source is parsed in pieces, because
+ * micromark takes quadratic time; it is only cut where no block continues. Code and comments are blanked out first, and
+ * inline marks are not parsed.
+ */
 import type { BlockContent, DefinitionContent, List, Nodes, Paragraph, RootContent } from "mdast";
 import { fromMarkdown, hasTooManyLines } from "../workflow/from-markdown.js";
 import { planError } from "./plan.js";
@@ -136,7 +140,7 @@ const RULE = /^[ \t]*(?:-{3,}|={3,})[ \t]*$/;
 
 const TITLE = /^ {0,3}(?:phase|task)[ \t]+\d/i;
 
-/** Returns a line over one of `=`, or a title of a plan over one of `-`, which otherwise is a rule. */
+/** Returns an underlined heading: with `=`, or a plan's title with `-`, which otherwise is a rule. */
 function isUnderlined(source: SourceText, first: number, last: number): boolean {
   const next = source.text(first + 1);
   if (last > first + 1 || !RULE.test(next)) return false;

@@ -1,3 +1,4 @@
+/** The port for readers of plans: hosts register their own for other kinds of sources. */
 import type { Plan, PlanReading } from "./plan.js";
 
 /** What to write back into a source. */

@@ -1,3 +1,8 @@
+/**
+ * The lines of a Markdown source, and which of them are code or comments. CommonMark ends a fence at the first bare
+ * fence, so a sample within a sample turns code and text around. Here a fence with a language inside another one opens
+ * a level of its own, if both are closed and the outer one holds no headings of the plan.
+ */
 import type { PlanPosition } from "./plan.js";
 
 /** One line of a source, without its line end. */

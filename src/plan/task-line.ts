@@ -1,5 +1,8 @@
-/** What the line that names a task says: its name, and what dialects write beside it. */
-
+/**
+ * The parts of the line that names a task, and checkboxes as people write them. GFM accepts only `[ ]` and `[x]` after
+ * a list marker; here `[-]`, `[~]`, `[]`, a bare `[ ]`, and checkboxes in bold or in tables count too, so that none is
+ * lost.
+ */
 import { codeParts } from "../workflow/from-markdown.js";
 import { type TaskIds, taskTitle } from "./titles.js";
 

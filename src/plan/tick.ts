@@ -5,19 +5,19 @@ import { nearest } from "../workflow/names.js";
 import type { Checkbox, Plan, PlanTask } from "./plan.js";
 import { isTicked } from "./task-line.js";
 
-/** What is written. */
+/** How tasks are ticked. */
 export interface TickOptions {
   /** True if the task's acceptance criteria are ticked too. Default false. */
   readonly criteria?: boolean;
-  /** `false` takes the ticks back. Default true. */
+  /** `false` removes the ticks. Default true. */
   readonly done?: boolean;
 }
 
 /**
- * Returns the source with a task ticked; every other character is as it was. `plan` must be what was read from this
- * very text. A task without a checkbox of its own, a heading as a rule, changes nothing but its criteria.
+ * Returns the source with a task ticked; every other character stays as it was. `plan` must be the result of reading
+ * this text. A task without a checkbox, usually a heading, changes only its criteria.
  *
- * Throws `INVALID_INPUT` for an id that the plan doesn't have, and where the text isn't the plan's.
+ * @throws {PhasegateError} `INVALID_INPUT` when the plan has no task of that id, or the text is not the plan's.
  */
 export function tickTask(markdown: string, plan: Plan, taskId: string, options: TickOptions = {}): string {
   const tasks = plan.phases.flatMap((phase) => phase.tasks);

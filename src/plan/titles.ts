@@ -1,3 +1,7 @@
+/**
+ * Recognises the titles of phases, tasks and gates, and labels such as `**Goal:** …`, `Dependencies: …` or
+ * `_Requirements: 1.2_`.
+ */
 import { withoutAtEnd } from "../workflow/from-markdown.js";
 
 /** The number or letter of a phase as it is written, and its name. */

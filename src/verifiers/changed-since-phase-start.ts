@@ -1,3 +1,7 @@
+/**
+ * The verifier `changed_since_phase_start`: files have contents that no file had when the phase was entered. Renamed,
+ * swapped and restored contents are not new work.
+ */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";

@@ -162,7 +162,7 @@ function blobId(id: string, bytes: Buffer): string {
   return blobHash(id, bytes.length).update(bytes).digest("hex");
 }
 
-/** Returns the length of an id tells by which algorithm a repository hashes. */
+/** Returns a hash for an id. The length of an id tells which algorithm a repository uses. */
 function blobHash(id: string, size: number) {
   return createHash(id.length === 64 ? "sha256" : "sha1").update(`blob ${size}\0`);
 }

@@ -1,3 +1,16 @@
+/**
+ * Creates the built-in verifiers of a project. This is the entry file of the folder.
+ *
+ * Rules that are decided in this folder:
+ * - file-exists.ts, lines.ts, markdown-headings.ts, json-value.ts: checks of files
+ * - changed-since-phase-start.ts: which changes count as work
+ * - command.ts, run-process.ts: which commands run, with which environment and limits
+ * - git.ts, git-repository.ts, committed-files.ts: commits and uncommitted files
+ * - http-ok.ts: which servers may be asked
+ * - subject.ts: which path is checked, and how texts appear in results
+ * - rules.ts: rules in the parameters of verifiers
+ * - define-verifier.ts: how parameters and errors of a verifier are handled
+ */
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
 import type { Verifier } from "../ports/verifier.js";
@@ -12,34 +25,34 @@ import { jsonValue } from "./json-value.js";
 import { markdownHeadings } from "./markdown-headings.js";
 import { loadVerifierRules } from "./rules.js";
 
-/** How far verifiers go. */
+/** Limits of verifiers. */
 export interface VerifierLimits {
-  /** Of a file that is looked into, in bytes; 1 MiB. */
+  /** Maximum size of a file that is read, in bytes. Default 1 MiB. */
   readonly maxFileBytes: number;
-  /** Of what a command writes and of what a server answers, in bytes; 1 MiB. */
+  /** Maximum size of a command's output or a server's answer, in bytes. Default 1 MiB. */
   readonly maxOutputBytes: number;
-  /** How long a command may take, in milliseconds, where its gate doesn't say; 60,000. */
+  /** Maximum time of a command whose gate sets none, in milliseconds. Default 60,000. */
   readonly commandTimeoutMs: number;
-  /** The longest time that a gate may give a command, in milliseconds; 600,000. */
+  /** Maximum time that a gate may set for a command, in milliseconds. Default 600,000. */
   readonly maxCommandTimeoutMs: number;
 }
 
-/** What verifiers may look at and run. */
+/** What verifiers may read and run. */
 export interface VerifiersOptions {
-  /** The folder that all paths are relative to, and that none leads out of. */
+  /** The root of all paths. No path may leave it. */
   readonly projectRoot: string;
-  /** The executables that `command` may run; none without it. */
+  /** The executables that `command` may run. Default: none. */
   readonly commands?: AllowedCommands;
   /**
-   * The environment of commands: nothing else is inherited. Without a `PATH` in it they get the folder of
-   * their own executable, `/usr/bin` and `/bin`.
+   * The environment of commands; nothing else is inherited. Without a `PATH` they get the folder of their executable,
+   * `/usr/bin` and `/bin`.
    */
   readonly env?: Readonly<Record<string, string>>;
-  /** The servers that `http_ok` may ask; none without it. */
+  /** The servers that `http_ok` may ask. Default: none. */
   readonly hosts?: readonly AllowedHost[];
-  /** The absolute path of git; without it, the one on the host's PATH, outside the project. */
+  /** The absolute path of git. Default: the one on the host's PATH, outside the project. */
   readonly git?: string;
-  /** Without it, each has its default. */
+  /** Limits; each has a default. */
   readonly limits?: Partial<VerifierLimits>;
 }
 
@@ -63,8 +76,10 @@ export type VerifierName = (typeof VERIFIER_NAMES)[number];
 const MIB = 2 ** 20;
 
 /**
- * Makes the verifiers of a project, by the names under which gates name them. Throws `FILE_NOT_FOUND` or
- * `PATH_REFUSED` if there is no such folder, and `INVALID_INPUT` for a command or a host that can't be used.
+ * Creates the verifiers of a project, by the names that gates use.
+ *
+ * @throws {PhasegateError} `FILE_NOT_FOUND` or `PATH_REFUSED` when there is no such folder.
+ * @throws {PhasegateError} `INVALID_INPUT` when a command or a host can't be used.
  */
 export async function createVerifiers(options: VerifiersOptions): Promise<Readonly<Record<VerifierName, Verifier>>> {
   const { projectRoot, commands = [], env = {}, hosts = [], limits = {} } = options;

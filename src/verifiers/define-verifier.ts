@@ -1,3 +1,4 @@
+/** Defines a verifier: parses its parameters and handles its errors. */
 import * as z from "zod";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { checkPlaceholders } from "../gate/fill-params.js";

@@ -1,3 +1,4 @@
+/** The verifiers of files and folders that must exist. */
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";

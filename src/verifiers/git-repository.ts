@@ -1,3 +1,4 @@
+/** Finds the repository of a project and runs git on it with a configuration of its own. */
 import { lstat, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { devNull, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -157,7 +158,7 @@ async function headOf(gitDir: string, common: string): Promise<string | undefine
   return hash !== undefined && HASH.test(hash) ? hash : undefined;
 }
 
-/** Returns the length of a hash tells which kind of objects a repository has. */
+/** Returns the configuration of the repository. The length of a hash tells its object format. */
 function configuration(head: string | undefined): string {
   const core = (version: number) => `[core]\n\trepositoryFormatVersion = ${version}\n\tbare = false\n`;
   return head?.length === 64 ? `${core(1)}[extensions]\n\tobjectFormat = sha256\n` : core(0);

@@ -1,3 +1,7 @@
+/**
+ * The verifiers of git: `git_clean` (all files are as the last commit has them) and `git_commit_exists` (a commit is in the
+ * repository). Git's configuration and uncommitted ignore files must not hide changes.
+ */
 import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
@@ -230,12 +234,12 @@ function names(stdout: Buffer): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** Returns what nobody has committed hides nothing, also if it hides itself. */
+/** Returns the ignored .gitignore files: what is not committed must hide neither changes nor itself. */
 function hidingIn(ignored: Buffer): string[] {
   return names(ignored).flatMap((entry) => (/^!! (?:.*\/)?\.gitignore$/is.test(entry) ? [entry.slice(3)] : []));
 }
 
-/** Returns what is known where git itself did not get through. */
+/** Returns the result if git was stopped before it was done. */
 function notRun({ withoutRoot }: GitHost, { exit, stopped, output }: ProcessResult): VerifyResult {
   const why = stopped === undefined ? "could not read the repository" : `was stopped (${stopped})`;
   const lines = outputLines(withoutRoot(withoutEscapes(output.toString("utf8"))));

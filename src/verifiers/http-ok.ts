@@ -1,3 +1,7 @@
+/**
+ * The verifier `http_ok`: a server on the host's list answers a GET as wanted. Only the addresses that were checked are
+ * asked, and no redirect is followed.
+ */
 import { lookup } from "node:dns/promises";
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
@@ -159,7 +163,7 @@ async function ask(
   throw failure;
 }
 
-/** Returns the system's look-up can't be stopped, only left alone. */
+/** Stops waiting when the signal is aborted. The system's look-up itself can't be stopped. */
 async function abortable<T>(step: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   let stop = () => {};

@@ -1,3 +1,7 @@
+/**
+ * The verifier `json_value`: the value at a position of a JSON file. Numbers are read as doubles, so 9007199254740993
+ * becomes …992; a number that was rounded is never compared.
+ */
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { Verifier, VerifyRequest } from "../ports/verifier.js";
@@ -198,7 +202,7 @@ function decimal(text: string): { readonly digits: string; readonly power: numbe
   return { digits, power: Number(exponent) - fraction.length + (all.length - digits.length) };
 }
 
-/** Returns a pattern would take time that grows with the square of the zeros. */
+/** Removes the zeros at the end. A pattern would take quadratic time. */
 function withoutZerosBehind(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === "0") end -= 1;

@@ -1,3 +1,7 @@
+/**
+ * Counts the lines of a file that match a pattern, in linear time, and defines the parameters that say how often
+ * something must match.
+ */
 import { setImmediate } from "node:timers/promises";
 import { RE2JS } from "@bufbuild/re2";
 import * as z from "zod";
@@ -28,7 +32,7 @@ export function checkHowOften(verifier: string, { min, max, count }: HowOften): 
   if (min !== undefined && max !== undefined && min > max) throw wrongParam(verifier, "max", "it is less than min");
 }
 
-/** Checks whether a number is as often as is wanted, and the words for what is. */
+/** Checks whether a number of matches is as wanted, and returns the wanted number in words. */
 export function isOftenEnough(found: number, { min, max, count }: HowOften): { ok: boolean; wanted: string } {
   if (count !== undefined) return { ok: found === count, wanted: `exactly ${count}` };
   const least = min ?? (max === undefined ? 1 : 0);

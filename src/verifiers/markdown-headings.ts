@@ -1,3 +1,4 @@
+/** The verifier `markdown_headings`: a Markdown file has certain headings. */
 import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";

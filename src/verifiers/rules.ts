@@ -1,3 +1,4 @@
+/** Rules in the parameters of verifiers: the language of gates with the verifier's own variables. */
 import { ruleValue } from "../rules/compile.js";
 import { loadRuleLanguage } from "../rules/language.js";
 import type { CompiledRule, RuleVariables } from "../rules/rule-types.js";

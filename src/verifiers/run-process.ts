@@ -1,3 +1,7 @@
+/**
+ * Runs a process without a shell, in a process group of its own, with limits on time and output. The whole group is
+ * killed at the end.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { PhasegateError } from "../errors.js";
 import { codeOf } from "../sandbox/refusals.js";

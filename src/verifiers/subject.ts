@@ -1,3 +1,7 @@
+/**
+ * The file or folder that a verifier checks, and how texts from outside appear in results: on one line, bounded, and
+ * without misleading characters.
+ */
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
