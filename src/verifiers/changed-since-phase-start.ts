@@ -4,7 +4,7 @@ import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { pathRefused } from "../sandbox/refusals.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
@@ -27,7 +27,7 @@ const NAME = "changed_since_phase_start";
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
 /** Whether there are contents in files that none of them had when the phase was entered. */
-export function changedSincePhaseStart(wall: Wall): Verifier {
+export function changedSincePhaseStart(wall: Sandbox): Verifier {
   return defineVerifier({
     name: NAME,
     params,
@@ -94,7 +94,7 @@ function claimed(within: string, value: JsonValue | undefined): readonly string[
 }
 
 /** The signature of a file that is named; undefined if there is none, or a folder. */
-async function fileAt(wall: Wall, path: string): Promise<FileSignature | undefined> {
+async function fileAt(wall: Sandbox, path: string): Promise<FileSignature | undefined> {
   try {
     return await wall.signature(path);
   } catch (error) {
@@ -181,7 +181,7 @@ const LEFT_OUT = new Set([".git", "node_modules"]);
 const DIGITS = 32;
 
 interface Hashing {
-  readonly wall: Wall;
+  readonly wall: Sandbox;
   readonly signal: AbortSignal | undefined;
   readonly digests: Map<string, string>;
   folders: number;
@@ -194,7 +194,7 @@ interface Hashing {
  * as good as none. Throws `TOO_LARGE` for more than can be hashed at a gate, and `PATH_REFUSED`.
  */
 async function digestsOf(
-  wall: Wall,
+  wall: Sandbox,
   paths: readonly string[],
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
@@ -231,7 +231,7 @@ async function addFile(hashing: Hashing, path: string): Promise<void> {
 }
 
 /** A link that is made after the phase has begun would show an old file under a new name. */
-async function refuseLinks(wall: Wall, path: string): Promise<void> {
+async function refuseLinks(wall: Sandbox, path: string): Promise<void> {
   const names = path.split("/");
   for (const index of names.keys()) {
     const part = names.slice(0, index + 1).join("/");
@@ -239,7 +239,7 @@ async function refuseLinks(wall: Wall, path: string): Promise<void> {
   }
 }
 
-async function isFolder(wall: Wall, path: string): Promise<boolean> {
+async function isFolder(wall: Sandbox, path: string): Promise<boolean> {
   try {
     await wall.list(path);
     return true;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { countParam, defineVerifier } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
@@ -25,7 +25,7 @@ const params = z.strictObject({
 });
 
 /** Whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
-export function fileExists(wall: Wall, maxBytes: number): Verifier {
+export function fileExists(wall: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: "file_exists",
     params,
@@ -62,7 +62,7 @@ const PAGE = 4096;
 /** So much of a file may be holes before nobody looks any further. */
 const HOLES_MAX = 64 * 2 ** 20;
 
-async function look(wall: Wall, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
+async function look(wall: Sandbox, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
   const signature = await wall.signature(path);
   if (signature === undefined) return { path, held: 0 };
   if (signature.size <= maxBytes) {
@@ -112,7 +112,7 @@ const directoryParams = z.strictObject({
 });
 
 /** Whether folders are there. */
-export function directoryExists(wall: Wall): Verifier {
+export function directoryExists(wall: Sandbox): Verifier {
   return defineVerifier({
     name: "directory_exists",
     params: directoryParams,
@@ -138,7 +138,7 @@ export function directoryExists(wall: Wall): Verifier {
 }
 
 /** A folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
-async function signatureOf(wall: Wall, path: string): Promise<FileSignature | undefined> {
+async function signatureOf(wall: Sandbox, path: string): Promise<FileSignature | undefined> {
   const plain = parseRelativePath(path);
   if (plain === "." || (await entries(wall, plain)) === undefined) return undefined;
   const above = plain.includes("/") ? plain.slice(0, plain.lastIndexOf("/")) : ".";
@@ -146,7 +146,7 @@ async function signatureOf(wall: Wall, path: string): Promise<FileSignature | un
 }
 
 /** How many names a folder holds that can be looked at; undefined if there is no such folder. */
-async function entries(wall: Wall, path: string): Promise<number | undefined> {
+async function entries(wall: Sandbox, path: string): Promise<number | undefined> {
   try {
     return (await wall.list(path)).filter(({ kind }) => kind !== "refused").length;
   } catch (error) {
@@ -159,7 +159,7 @@ const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
 const NAME = "file_matches";
 
 /** How many lines of a file match a pattern, in linear time. Files of up to `maxBytes` are read. */
-export function fileMatches(wall: Wall, maxBytes: number): Verifier {
+export function fileMatches(wall: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
     params: matchParams,

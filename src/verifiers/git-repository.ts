@@ -2,8 +2,8 @@ import { lstat, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { devNull, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isPhasegateError } from "../errors.js";
-import { openWall } from "../sandbox/open.js";
 import { isMissing } from "../sandbox/refusals.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 /** Where a repository keeps what is needed of it. */
 export interface GitRepository {
@@ -77,7 +77,7 @@ async function headOf(gitDir: string, common: string): Promise<string | undefine
 /** A file's text; undefined if there is none, or nothing that could be read as one. */
 async function readSmall(folder: string, path: string, maxBytes = SMALL): Promise<string | undefined> {
   try {
-    return (await (await openWall(folder)).read(path, { maxBytes })).text;
+    return (await (await openSandbox(folder)).read(path, { maxBytes })).text;
   } catch (error) {
     if (isPhasegateError(error)) return undefined;
     throw error;

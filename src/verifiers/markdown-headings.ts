@@ -2,7 +2,7 @@ import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { Verifier } from "../ports/verifier.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import { visibleText } from "../workflow/field-types.js";
 import { codeParts, headingName, plainText } from "../workflow/from-markdown.js";
 import { blocksOf, endOfSection } from "../workflow/markdown-blocks.js";
@@ -25,7 +25,7 @@ const MARKDOWN_MAX = 256 * 1024;
 const NAME = "markdown_headings";
 
 /** How many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
-export function markdownHeadings(wall: Wall, maxBytes: number): Verifier {
+export function markdownHeadings(wall: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
     params,
