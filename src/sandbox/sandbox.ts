@@ -140,8 +140,7 @@ export interface ProjectRoot {
   /**
    * Resolves for a path inside the folder, even if the path does not exist.
    *
-   * @throws {PhasegateError} `PATH_REFUSED` when the path or a link on it leads out of the folder.
-   * @throws {PhasegateError} `INVALID_INPUT` when the path is not a relative path.
+   * @throws {PhasegateError} `PATH_REFUSED` when the path is not a valid relative path, or leads out of the folder.
    * @throws {PhasegateError} `FILE_NOT_FOUND` when the folder itself has been removed.
    */
   check(path: string): Promise<void>;
