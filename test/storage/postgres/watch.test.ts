@@ -3,7 +3,7 @@ import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { Retrier, PoolConnections } from "../../../src/storage/postgres/connections.js";
+import { PoolConnections, Retrier } from "../../../src/storage/postgres/connections.js";
 import { CommitFeed } from "../../../src/storage/postgres/watch.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
