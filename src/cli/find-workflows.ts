@@ -5,8 +5,8 @@ import { workflowNames } from "../content/files.js";
 import { WorkflowFolder } from "../content/workflow-folder.js";
 import { isPhasegateError } from "../errors.js";
 import { checksOf } from "../gate/check-gate.js";
-import { openWall } from "../sandbox/open.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { VERIFIER_NAMES } from "../verifiers/create-verifiers.js";
 import { loadVerifierRules, ruleParam } from "../verifiers/rules.js";
 import { type Diagnostic, unreadable } from "../workflow/diagnostic.js";
@@ -34,10 +34,10 @@ export interface FoundWorkflow extends FoundFiles {
 /** The workflow that a folder is, or all of those in it, by type. */
 export async function findWorkflows(folder: string): Promise<FoundWorkflow[]> {
   const path = await realpath(folder);
-  const inside = await openWall(path, { refuse: secretIn });
+  const inside = await openSandbox(path, { refuse: secretIn });
   // Also one that can't be read: it says that this folder is a workflow.
   if ((await inside.list(".")).some((entry) => entry.path === METADATA_FILE)) {
-    const found = await readFolder(await openWall(dirname(path), { refuse: secretIn }), basename(path), "");
+    const found = await readFolder(await openSandbox(dirname(path), { refuse: secretIn }), basename(path), "");
     return found === undefined ? [] : [found];
   }
   const workflows: FoundWorkflow[] = [];
@@ -55,19 +55,19 @@ function failed(type: string, error: unknown): FoundWorkflow {
 }
 
 /** Undefined for a folder that is no workflow. */
-async function readFolder(wall: Wall, type: string, folder: string): Promise<FoundWorkflow | undefined> {
-  const read = await new WorkflowFolder(wall, type).read();
+async function readFolder(sandbox: Sandbox, type: string, folder: string): Promise<FoundWorkflow | undefined> {
+  const read = await new WorkflowFolder(sandbox, type).read();
   if (read === undefined) return undefined;
-  const source = (file: string) => sourceOf(wall, `${type}/${file}`);
+  const source = (file: string) => sourceOf(sandbox, `${type}/${file}`);
   const { structure } = read.definition ?? {};
   const ofVerifiers =
     structure === undefined ? [] : [...unknownVerifiers(structure), ...(await verifierRuleFaults(structure, source))];
   return { type, folder, read: { ...read, diagnostics: [...read.diagnostics, ...ofVerifiers] }, source };
 }
 
-async function sourceOf(wall: Wall, path: string): Promise<string | undefined> {
+async function sourceOf(sandbox: Sandbox, path: string): Promise<string | undefined> {
   try {
-    return withoutMark((await wall.read(path, { maxBytes: FILE_MAX })).text);
+    return withoutMark((await sandbox.read(path, { maxBytes: FILE_MAX })).text);
   } catch (error) {
     if (isPhasegateError(error)) return undefined;
     throw error;
@@ -84,7 +84,7 @@ export async function findRouted(
   phased: ReadonlySet<string>,
 ): Promise<FoundFiles[]> {
   const path = await realpath(folder);
-  const inside = await openWall(path);
+  const inside = await openSandbox(path);
   if (phased.size === 0 && (await isRouted(inside, "."))) {
     const source = new FileTexts({ root: dirname(path) });
     return [await readRouted(new RoutedFolders({ source, includeRoots }), source, basename(path), "")];
@@ -100,9 +100,9 @@ export async function findRouted(
 }
 
 /** Whether a folder looks like a routed workflow; one that can't be looked into is none. */
-async function isRouted(wall: Wall, folder: string): Promise<boolean> {
+async function isRouted(sandbox: Sandbox, folder: string): Promise<boolean> {
   try {
-    const entries = await wall.list(folder);
+    const entries = await sandbox.list(folder);
     return entries.some(({ path, kind }) => {
       const name = path.slice(path.lastIndexOf("/") + 1);
       return name === "index.md" || (name === "steps" && kind === "folder");

@@ -21,7 +21,7 @@ import type { EngineOptions } from "../phased/options.js";
 import type { StepDecider } from "../ports/step-decider.js";
 import type { StorageAdapter } from "../ports/storage-adapter.js";
 import { createRoutedEngine, type RoutedEngine } from "../routed/engine.js";
-import { createProjectRoot } from "../sandbox/open.js";
+import { createProjectRoot } from "../sandbox/sandbox.js";
 import { RoutedFolders } from "../workflow/files/routed-workflow.js";
 import { createWorkspace } from "../workspace/create-workspace.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";

@@ -1,7 +1,7 @@
 import { mkdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
-import { openWall } from "../sandbox/open.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { hasErrors } from "../workflow/diagnostic.js";
 import { gateFileText } from "../workflow/infer/document-gate.js";
 import type { FieldGate, PhaseDefinition } from "../workflow/structure.js";
@@ -166,7 +166,7 @@ function gatesToFreeze({ read }: FoundWorkflow, wanted: number | undefined): Doc
 
 async function writeGate(root: string, phase: number, gate: FieldGate, { read }: FoundWorkflow): Promise<string> {
   const path = `phases/${phase}/gate-definition.yaml`;
-  await (await openWall(root)).check(path);
+  await (await openSandbox(root)).check(path);
   const text = await gateFileText(
     gate,
     (read.inferred ?? []).filter((requirement) => requirement.phase === phase),

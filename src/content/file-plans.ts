@@ -1,8 +1,8 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { PlanSource, PlanText, TextSource } from "../ports/content-provider.js";
-import { openWall } from "../sandbox/open.js";
 import { sha256 } from "../sandbox/replace.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
 import { secretIn } from "../workflow/kept-back.js";
 import { notAPlan, planPlaces } from "./memory.js";
@@ -35,10 +35,10 @@ export class FilePlans implements PlanSource {
    * `PLAN_PARSE` for what is over the size limit or not UTF-8, `FILE_NOT_FOUND` if the root isn't there.
    */
   async read(path: string): Promise<PlanText | undefined> {
-    const wall = await openWall(this.root, { refuse: secretIn });
-    const file = await locate(wall, path);
+    const sandbox = await openSandbox(this.root, { refuse: secretIn });
+    const file = await locate(sandbox, path);
     if (file === undefined) return undefined;
-    const bytes = await this.bytes(wall, file);
+    const bytes = await this.bytes(sandbox, file);
     return bytes === undefined ? undefined : { path: file, text: textOf(file, bytes), hash: sha256(bytes) };
   }
 
@@ -47,15 +47,15 @@ export class FilePlans implements PlanSource {
    * changed, if the text isn't that one any more. Throws as `read` does.
    */
   async replace(path: string, hash: string, text: string): Promise<boolean> {
-    const wall = await openWall(this.root, { refuse: secretIn });
-    const file = await locate(wall, path);
+    const sandbox = await openSandbox(this.root, { refuse: secretIn });
+    const file = await locate(sandbox, path);
     if (file === undefined) return false;
-    const replaced = this.guarded(file, () => wall.replace(file, { text, hash, maxBytes: this.maxBytes }));
+    const replaced = this.guarded(file, () => sandbox.replace(file, { text, hash, maxBytes: this.maxBytes }));
     return (await replaced) ?? false;
   }
 
-  private bytes(wall: Wall, file: string): Promise<Uint8Array | undefined> {
-    return this.guarded(file, async () => (await wall.readBytes(file, { maxBytes: this.maxBytes })).bytes);
+  private bytes(sandbox: Sandbox, file: string): Promise<Uint8Array | undefined> {
+    return this.guarded(file, async () => (await sandbox.readBytes(file, { maxBytes: this.maxBytes })).bytes);
   }
 
   /** Undefined for a file that has gone since it was found. */
@@ -72,17 +72,17 @@ export class FilePlans implements PlanSource {
 }
 
 /** The file of a plan; undefined if there is none. What is neither file nor folder is refused by whoever opens it. */
-async function locate(wall: Wall, path: string): Promise<string | undefined> {
+async function locate(sandbox: Sandbox, path: string): Promise<string | undefined> {
   const { file, inFolder } = planPlaces(path);
   // By itself first: where it leads out, the refusal names it, and not what would have lain in it.
-  await wall.check(file);
-  if ((await wall.signature(inFolder)) !== undefined) return inFolder;
-  return (await isFolder(wall, file)) ? undefined : file;
+  await sandbox.check(file);
+  if ((await sandbox.signature(inFolder)) !== undefined) return inFolder;
+  return (await isFolder(sandbox, file)) ? undefined : file;
 }
 
-async function isFolder(wall: Wall, path: string): Promise<boolean> {
+async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
   try {
-    await wall.list(path);
+    await sandbox.list(path);
     return true;
   } catch (error) {
     if (isPhasegateError(error, "PATH_REFUSED") || isPhasegateError(error, "FILE_NOT_FOUND")) return false;
@@ -110,7 +110,7 @@ export interface FileTextsOptions {
  */
 export class FileTexts implements TextSource {
   readonly #root: string;
-  #wall: Wall | undefined;
+  #sandbox: Sandbox | undefined;
 
   constructor({ root }: FileTextsOptions) {
     this.#root = root;
@@ -118,9 +118,9 @@ export class FileTexts implements TextSource {
 
   /** Throws `FILE_NOT_FOUND` where the root isn't there, and `TOO_LARGE` where more lies below than is looked through. */
   async list(folder: string): Promise<readonly string[]> {
-    const wall = await this.#open();
+    const sandbox = await this.#open();
     try {
-      const { entries, truncated } = await wall.walk(folder === "" ? "." : folder);
+      const { entries, truncated } = await sandbox.walk(folder === "" ? "." : folder);
       if (truncated) throw tooMany(folder);
       return entries.filter(({ kind }) => kind === "file").map(({ path }) => path);
     } catch (error) {
@@ -132,11 +132,11 @@ export class FileTexts implements TextSource {
   }
 
   async read(path: string): Promise<string | undefined> {
-    // As in a list; where a link leads is the wall's to say.
+    // As in a list; where a link leads is the sandbox's to say.
     if (path.split(/[\\/]/).some((name) => name.startsWith(".") && name !== ".")) return undefined;
-    const wall = this.#wall ?? (await this.#open());
+    const sandbox = this.#sandbox ?? (await this.#open());
     try {
-      return (await wall.read(path, { maxBytes: FILE_MAX })).text;
+      return (await sandbox.read(path, { maxBytes: FILE_MAX })).text;
     } catch (error) {
       if (isPhasegateError(error) && NO_TEXT.has(error.code)) return undefined;
       throw error;
@@ -144,11 +144,11 @@ export class FileTexts implements TextSource {
   }
 
   /** The root may be a link that leads elsewhere by now. */
-  async #open(): Promise<Wall> {
-    if (this.#wall === undefined || !(await this.#wall.isCurrent())) {
-      this.#wall = await openWall(this.#root, { refuse: secretIn });
+  async #open(): Promise<Sandbox> {
+    if (this.#sandbox === undefined || !(await this.#sandbox.isCurrent())) {
+      this.#sandbox = await openSandbox(this.#root, { refuse: secretIn });
     }
-    return this.#wall;
+    return this.#sandbox;
   }
 }
 

@@ -1,7 +1,7 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Content, ContentPart, ContentProvider, WorkflowListing } from "../ports/content-provider.js";
-import { openWall } from "../sandbox/open.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";
 import { METADATA_FILE, type ReadWorkflow } from "../workflow/files/read-workflow.js";
@@ -87,19 +87,19 @@ const readWhole: Reading = (folder) => folder.read();
 
 /** A root, and the names of the folders in it. */
 interface Place {
-  readonly wall: Wall;
+  readonly sandbox: Sandbox;
   readonly names: ReadonlySet<string>;
 }
 
 /** The workflows in several folders; of two with the same type the one in the first root counts. */
 class WorkflowRoots {
   private readonly roots: readonly string[];
-  private readonly walls = new Map<string, Wall>();
+  private readonly sandboxes = new Map<string, Sandbox>();
   private readonly reads = new TimedReads<Pick<FoundFolder, "type" | "read">>((type, diagnostic) => ({
     type,
     read: { diagnostics: [{ ...diagnostic, file: METADATA_FILE }] },
   }));
-  private readonly folders = new WeakMap<Wall, Map<string, WorkflowFolder>>();
+  private readonly folders = new WeakMap<Sandbox, Map<string, WorkflowFolder>>();
 
   constructor(roots: readonly string[]) {
     this.roots = [...roots];
@@ -123,8 +123,8 @@ class WorkflowRoots {
   /** The workflow in the first root that has it, with a warning if a later root has it, too. */
   private async findIn(places: readonly Place[], type: string, reading: Reading): Promise<FoundFolder | undefined> {
     let first: FoundFolder | undefined;
-    for (const { wall, names } of places) {
-      const folder = names.has(type) ? this.folderIn(wall, type) : undefined;
+    for (const { sandbox, names } of places) {
+      const folder = names.has(type) ? this.folderIn(sandbox, type) : undefined;
       const read = folder === undefined ? undefined : await reading(folder);
       if (folder === undefined || read === undefined) continue;
       if (first !== undefined) return { ...first, read: withWarning(first.read) };
@@ -133,36 +133,38 @@ class WorkflowRoots {
     return first;
   }
 
-  private folderIn(wall: Wall, type: string): WorkflowFolder {
-    const folders = this.folders.get(wall) ?? new Map<string, WorkflowFolder>();
-    const folder = folders.get(type) ?? new WorkflowFolder(wall, type);
-    this.folders.set(wall, folders.set(type, folder));
+  private folderIn(sandbox: Sandbox, type: string): WorkflowFolder {
+    const folders = this.folders.get(sandbox) ?? new Map<string, WorkflowFolder>();
+    const folder = folders.get(type) ?? new WorkflowFolder(sandbox, type);
+    this.folders.set(sandbox, folders.set(type, folder));
     return folder;
   }
 
   private async places(wanted?: string): Promise<readonly Place[]> {
-    const walls = await this.openWalls();
-    return Promise.all(walls.map(async (wall) => ({ wall, names: new Set(await workflowNames(wall, wanted)) })));
+    const sandboxes = await this.openSandboxes();
+    return Promise.all(
+      sandboxes.map(async (sandbox) => ({ sandbox, names: new Set(await workflowNames(sandbox, wanted)) })),
+    );
   }
 
-  /** A root's wall; another one when its name leads elsewhere, undefined while it leads nowhere. */
-  private async wallOf(root: string): Promise<Wall | undefined> {
-    const known = this.walls.get(root);
+  /** A root's sandbox; another one when its name leads elsewhere, undefined while it leads nowhere. */
+  private async sandboxOf(root: string): Promise<Sandbox | undefined> {
+    const known = this.sandboxes.get(root);
     if (known !== undefined && (await known.isCurrent())) return known;
-    const wall = await openIfThere(root);
-    if (wall === undefined) this.walls.delete(root);
-    else this.walls.set(root, wall);
-    return wall;
+    const sandbox = await openIfThere(root);
+    if (sandbox === undefined) this.sandboxes.delete(root);
+    else this.sandboxes.set(root, sandbox);
+    return sandbox;
   }
 
-  /** The walls of the roots that are there. */
-  private async openWalls(): Promise<readonly Wall[]> {
-    const walls: Wall[] = [];
+  /** The sandboxes of the roots that are there. */
+  private async openSandboxes(): Promise<readonly Sandbox[]> {
+    const sandboxes: Sandbox[] = [];
     for (const root of this.roots) {
-      const wall = await this.wallOf(root);
-      if (wall !== undefined) walls.push(wall);
+      const sandbox = await this.sandboxOf(root);
+      if (sandbox !== undefined) sandboxes.push(sandbox);
     }
-    if (walls.length > 0) return walls;
+    if (sandboxes.length > 0) return sandboxes;
     throw new PhasegateError("FILE_NOT_FOUND", "none of the folders for workflows is there", {
       remedy: "Give FileContent at least one root that exists, with a folder for each workflow in it.",
       details: { file: "." },
@@ -170,9 +172,9 @@ class WorkflowRoots {
   }
 }
 
-async function openIfThere(root: string): Promise<Wall | undefined> {
+async function openIfThere(root: string): Promise<Sandbox | undefined> {
   try {
-    return await openWall(root, { refuse: secretIn });
+    return await openSandbox(root, { refuse: secretIn });
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;
@@ -194,25 +196,25 @@ function withWarning(read: ReadWorkflow): ReadWorkflow {
  * The names of the folders in a root, the very same on every file system, or the `wanted` one of them. A
  * link that leads out or nowhere is one of them: it is read as a broken workflow, where it would vanish.
  */
-export async function workflowNames(wall: Wall, wanted?: string): Promise<string[]> {
-  const entries = (await wall.list(".")).filter(
+export async function workflowNames(sandbox: Sandbox, wanted?: string): Promise<string[]> {
+  const entries = (await sandbox.list(".")).filter(
     ({ path }) => !path.startsWith(".") && (wanted === undefined || path === wanted),
   );
   const names = entries.map(async ({ path, kind }) => {
-    return kind === "folder" || (kind === "refused" && (await leadsOut(wall, path))) ? [path] : [];
+    return kind === "folder" || (kind === "refused" && (await leadsOut(sandbox, path))) ? [path] : [];
   });
   return (await Promise.all(names)).flat();
 }
 
 /** What else is refused, a FIFO or a name that no path may have, is no folder that somebody has put there. */
-async function leadsOut(wall: Wall, path: string): Promise<boolean> {
+async function leadsOut(sandbox: Sandbox, path: string): Promise<boolean> {
   try {
     parseRelativePath(path);
   } catch {
     return false;
   }
   try {
-    await wall.check(path);
+    await sandbox.check(path);
     return false;
   } catch (error) {
     if (isPhasegateError(error, "PATH_REFUSED")) return true;

@@ -1,6 +1,7 @@
 import { isPhasegateError } from "../errors.js";
 import type { SourceText } from "../ports/content-provider.js";
-import type { Wall, WallEntry } from "../sandbox/sandbox.js";
+import type { SandboxEntry } from "../sandbox/list.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import type { Diagnostic } from "../workflow/diagnostic.js";
 import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";
 import { METADATA_FILE, type ReadWorkflow, readWorkflow } from "../workflow/files/read-workflow.js";
@@ -27,13 +28,13 @@ export class WorkflowFolder {
   private sound: Kept<ReadWorkflow> | undefined;
   private readonly texts = new Map<string, Kept<string>>();
 
-  private readonly wall: Wall;
+  private readonly sandbox: Sandbox;
   private readonly type: string;
   private readonly now: () => number;
 
   /** `now` gives the milliseconds since 1970; another one in tests. */
-  constructor(wall: Wall, type: string, now: () => number = Date.now) {
-    this.wall = wall;
+  constructor(sandbox: Sandbox, type: string, now: () => number = Date.now) {
+    this.sandbox = sandbox;
     this.type = type;
     this.now = now;
   }
@@ -60,14 +61,14 @@ export class WorkflowFolder {
     }
   }
 
-  /** A text of the workflow as it is now, by its path in the folder; throws as the wall does. */
+  /** A text of the workflow as it is now, by its path in the folder; throws as the sandbox does. */
   async text(path: string): Promise<string> {
     const file = `${this.type}/${path}`;
-    const before = await this.wall.signature(file);
+    const before = await this.sandbox.signature(file);
     const kept = this.texts.get(path);
     if (kept !== undefined && kept.key === before?.key) return kept.value;
     const readAt = this.now();
-    const { text, signature } = await this.wall.read(file, { maxBytes: FILE_MAX });
+    const { text, signature } = await this.sandbox.read(file, { maxBytes: FILE_MAX });
     const value = withoutMark(text);
     if (signature.changedAt < readAt - SETTLED) this.texts.set(path, { key: signature.key, value });
     return value;
@@ -78,7 +79,7 @@ export class WorkflowFolder {
     for (let turn = 0; turn < TURNS && state !== undefined; turn += 1) {
       if (this.workflow?.key === state.key) return this.workflow.value;
       const readAt = this.now();
-      const { files, unreadable } = await readFolder(this.wall, this.type, state);
+      const { files, unreadable } = await readFolder(this.sandbox, this.type, state);
       const value = await readWorkflow(this.type, files, unreadable);
       const after = await this.look();
       if (after?.key !== state.key) {
@@ -98,7 +99,7 @@ export class WorkflowFolder {
   /** Undefined for one that can't be had: what is wrong with it shows when the workflow is read. */
   private async metadataKey(): Promise<string | undefined> {
     try {
-      return (await this.wall.signature(`${this.type}/${METADATA_FILE}`))?.key;
+      return (await this.sandbox.signature(`${this.type}/${METADATA_FILE}`))?.key;
     } catch (error) {
       if (isPhasegateError(error)) return undefined;
       throw error;
@@ -107,7 +108,7 @@ export class WorkflowFolder {
 
   /** A folder that seems to have gone may be one of which a part has: look twice. */
   private async look(): Promise<FolderState | undefined> {
-    return (await lookAtFolder(this.wall, this.type)) ?? (await lookAtFolder(this.wall, this.type));
+    return (await lookAtFolder(this.sandbox, this.type)) ?? (await lookAtFolder(this.sandbox, this.type));
   }
 }
 
@@ -119,7 +120,7 @@ interface FolderState {
   readonly changedAt: number;
   /** Whether there is more in it than is read. */
   readonly tooLarge: boolean;
-  readonly entries: readonly WallEntry[];
+  readonly entries: readonly SandboxEntry[];
 }
 
 /** All texts of a workflow's folder, and why others can't be had. Paths are relative to the folder. */
@@ -135,13 +136,13 @@ const FOLDER_MAX = 32 * FILE_MAX;
  * Looks at a workflow's folder; undefined if it isn't there, or is none: one with phases and without
  * metadata.json was meant to be one, and is to be listed as broken, not to vanish.
  */
-export async function lookAtFolder(wall: Wall, type: string): Promise<FolderState | undefined> {
-  const tree = await wall.walk(type).catch((error: unknown) => {
+export async function lookAtFolder(sandbox: Sandbox, type: string): Promise<FolderState | undefined> {
+  const tree = await sandbox.walk(type).catch((error: unknown) => {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;
   });
   if (tree === undefined) return undefined;
-  const entries = tree.truncated ? [] : await relevantEntries(wall, type, tree.entries);
+  const entries = tree.truncated ? [] : await relevantEntries(sandbox, type, tree.entries);
   if (!tree.truncated && !entries.some((entry) => isTelling(below(type, entry)))) return undefined;
   const bytes = entries.reduce((sum, { signature }) => sum + (signature?.size ?? 0), 0);
   return {
@@ -156,19 +157,23 @@ function isTelling(path: string): boolean {
   return path === METADATA_FILE || path === "phases" || path.startsWith("phases/");
 }
 
-function below(type: string, { path }: WallEntry): string {
+function below(type: string, { path }: SandboxEntry): string {
   return path.slice(type.length + 1);
 }
 
 /** Reads the files of a folder that was looked at. */
-export async function readFolder(wall: Wall, type: string, { entries, tooLarge }: FolderState): Promise<FolderTexts> {
+export async function readFolder(
+  sandbox: Sandbox,
+  type: string,
+  { entries, tooLarge }: FolderState,
+): Promise<FolderTexts> {
   const files: SourceText[] = [];
   const unreadable: Diagnostic[] = [];
   if (tooLarge) unreadable.push(folderTooLarge());
   for (const entry of tooLarge ? [] : entries) {
     const path = below(type, entry);
     try {
-      files.push({ path, text: (await wall.read(entry.path, { maxBytes: FILE_MAX })).text });
+      files.push({ path, text: (await sandbox.read(entry.path, { maxBytes: FILE_MAX })).text });
     } catch (error) {
       // One that has gone since is no longer part of the folder: the next look will say so.
       if (!isPhasegateError(error, "FILE_NOT_FOUND")) unreadable.push(unreadableFile(path, error));
@@ -181,15 +186,19 @@ export async function readFolder(wall: Wall, type: string, { entries, tooLarge }
  * What matters of all that lies in a workflow's folder: metadata.json, Markdown anywhere, gate files;
  * and whatever was probably meant as a gate where there is none, a folder too: a gate must never vanish.
  */
-async function relevantEntries(wall: Wall, type: string, found: readonly WallEntry[]): Promise<readonly WallEntry[]> {
+async function relevantEntries(
+  sandbox: Sandbox,
+  type: string,
+  found: readonly SandboxEntry[],
+): Promise<readonly SandboxEntry[]> {
   const gates = found.filter(({ path, kind }) => kind === "file" && isGateFile(path));
   const gated = new Set(gates.map(({ path }) => parentOf(path)));
   const files = found.filter((entry) => isRelevant(entry, entry.path.slice(type.length + 1), gated));
-  const folders = await gateFolders(wall, type, found, gated);
+  const folders = await gateFolders(sandbox, type, found, gated);
   return [...files, ...folders].sort((one, other) => (one.path < other.path ? -1 : 1));
 }
 
-function isRelevant({ path: whole, kind }: WallEntry, path: string, gated: ReadonlySet<string>): boolean {
+function isRelevant({ path: whole, kind }: SandboxEntry, path: string, gated: ReadonlySet<string>): boolean {
   if (path === METADATA_FILE || path.endsWith(".md") || isGateFile(path)) return true;
   // Whatever can't be followed may be a gate, or lead to one.
   if (isInPhases(path) && ((kind === "refused" && secretIn(path) === undefined) || /\.ya?ml$/i.test(path))) return true;
@@ -197,23 +206,23 @@ function isRelevant({ path: whole, kind }: WallEntry, path: string, gated: Reado
 }
 
 /** Folders that have the name of a gate's file, or one like it, where phases have their gates. */
-async function gateFolders(wall: Wall, type: string, found: readonly WallEntry[], gated: ReadonlySet<string>) {
+async function gateFolders(sandbox: Sandbox, type: string, found: readonly SandboxEntry[], gated: ReadonlySet<string>) {
   const phases = `${type}/phases`;
   const hasPhases = found.some(({ path }) => path.startsWith(`${phases}/`));
-  const inPhases = hasPhases ? await foldersIn(wall, phases) : [];
+  const inPhases = hasPhases ? await foldersIn(sandbox, phases) : [];
   const withTexts = found.filter(({ path }) => path.endsWith(".md")).map(({ path }) => parentOf(path));
   const places = new Set([...inPhases.map(({ path }) => path), ...withTexts]);
   const ungated = [...places].filter((place) => place !== type && !gated.has(place));
-  const folders = (await Promise.all(ungated.map((place) => foldersIn(wall, place)))).flat();
+  const folders = (await Promise.all(ungated.map((place) => foldersIn(sandbox, place)))).flat();
   return folders.filter(
     ({ path }) => isGateFile(path) || (path.startsWith(`${phases}/`) && looksLikeGate(nameOf(path))),
   );
 }
 
 /** None for a folder that has gone since. */
-async function foldersIn(wall: Wall, folder: string): Promise<readonly WallEntry[]> {
+async function foldersIn(sandbox: Sandbox, folder: string): Promise<readonly SandboxEntry[]> {
   try {
-    return (await wall.list(folder)).filter(({ kind }) => kind === "folder");
+    return (await sandbox.list(folder)).filter(({ kind }) => kind === "folder");
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return [];
     throw error;
@@ -232,7 +241,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** Why a file of a workflow can't be had, from what the wall has thrown; throws what isn't the wall's. */
+/** Why a file of a workflow can't be had, from what the sandbox has thrown; throws what isn't the sandbox's. */
 function unreadableFile(path: string, error: unknown): Diagnostic {
   if (!isPhasegateError(error)) throw error;
   const { code, message, remedy } = error;

@@ -1,24 +1,52 @@
+/**
+ * Opens files below a real root for reading and computes their signatures. A file is checked before it is opened and
+ * again once it is open, since somebody may swap a file or a parent folder in between.
+ */
 import { type BigIntStats, constants, fstatSync, lstatSync, readlinkSync } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { codeOf, isMissing, notFound, pathRefused, tooLarge } from "./refusals.js";
 import { isInside, type Resolve, resolveInside } from "./resolve.js";
-/** An open regular file that is known to lie inside the root. */
+
+/** An open regular file that is inside the root. */
 export interface CheckedFile {
   readonly handle: FileHandle;
   readonly stats: BigIntStats;
-  /** Where it lies, links followed. */
+  /** Its real path, with links resolved. */
   readonly real: string;
 }
 
-/** An editor that replaces a file looks like somebody who swaps it: look again so often before it is refused. */
-const LOOKS = 5;
-/** Where Linux shows what a handle has open. */
+/** Identifies one state of a file without its content. */
+export interface FileSignature {
+  /** Made of device, inode, size, mtime and ctime; equal for an unchanged file. */
+  readonly key: string;
+  /** In bytes. */
+  readonly size: number;
+  /**
+   * Time of the last change, in milliseconds since 1970. If it is very recent, a second change may not change the
+   * key.
+   */
+  readonly changedAt: number;
+}
+
+/** A range of bytes of a file. */
+interface Part {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/**
+ * Attempts to open a file that changes between check and open. An editor that saves by renaming looks like an
+ * attacker who swaps the file, so one change is not refused.
+ */
+const OPEN_ATTEMPTS = 5;
+
+/** The folder in which Linux shows the real path of each open file. */
 export const HANDLES = "/proc/self/fd";
 
-/** Opens a file below a real root for reading; the caller closes it. `resolve` is another one in tests. */
+/** Opens a file below a real root for reading; the caller closes it. Tests give another `resolve`. */
 export async function openChecked(root: string, path: string, resolve = resolveInside): Promise<CheckedFile> {
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let attempt = 0; attempt < OPEN_ATTEMPTS; attempt += 1) {
     const { real, exists } = await resolve(root, path);
     if (!exists) throw notFound(path);
     const checked = await checkRegular(real, path);
@@ -28,15 +56,18 @@ export async function openChecked(root: string, path: string, resolve = resolveI
   throw pathRefused(path, "it was exchanged while it was being opened");
 }
 
-/** Asked before the file is opened: opening a device can set it in motion. Undefined if it has gone since. */
+/**
+ * Checks that a path is a regular file, before it is opened: opening a device can have effects. Returns its stats, or
+ * undefined if it is gone.
+ */
 export async function checkRegular(real: string, path: string): Promise<BigIntStats | undefined> {
-  // Without a turn of the event loop: the name was looked up a moment ago, and reading it must not cost another one.
-  const stats = await unlessGone(lookedAt(real));
+  // Synchronous: the name was just resolved, so its inode is cached, and a thread pool round trip costs more.
+  const stats = await unlessGone(statNow(real));
   if (stats === undefined || stats.isSymbolicLink() || stats.isFile()) return stats;
   throw pathRefused(path, stats.isDirectory() ? "it is a folder, not a file" : "it is not a regular file");
 }
 
-/** Opens a real path; undefined if it isn't, or isn't surely, the file that was checked. */
+/** Opens a real path. Returns undefined unless the opened file is surely the one that was checked. */
 export async function openSame(
   root: string,
   real: string,
@@ -49,10 +80,10 @@ export async function openSame(
   if (handle === undefined) return undefined;
   let file: CheckedFile | undefined;
   try {
-    // What the kernel knows of an open file is asked without a turn of the event loop: no disk is waited for.
+    // Synchronous: the kernel answers for an open file without disk access.
     const stats = fstatSync(handle.fd, { bigint: true });
     const isSafe = isSameFile(stats, checked)
-      ? await liesInside(root, real, handle, stats, handles)
+      ? await isOpenInside(root, real, handle, stats, handles)
       : await isAt(real, handle, handles);
     if (stats.isFile() && isSafe) file = { handle, stats, real };
   } finally {
@@ -62,41 +93,41 @@ export async function openSame(
 }
 
 /**
- * Whether what is open lies where it was looked for: a folder on the way may have been a link while
- * it was checked and opened. The kernel's own word where there is one; else a second look, which
- * only somebody who swaps the folder four times at the right moments gets past.
+ * Checks that an open file is inside the root: a parent folder may have been a link for a moment. Linux tells the
+ * real path of the handle. Elsewhere the path is resolved a second time, which only somebody who swaps the folder
+ * four times at the right moments can defeat.
  */
-export async function liesInside(
+export async function isOpenInside(
   root: string,
   real: string,
   handle: FileHandle,
   stats: BigIntStats,
   handles = HANDLES,
 ): Promise<boolean> {
-  const opened = await unlessGone(shownAs(`${handles}/${handle.fd}`));
+  const opened = await unlessGone(linkTarget(`${handles}/${handle.fd}`));
   if (opened !== undefined) return isInside(root, opened);
   const again = await unlessGone(lstat(real, { bigint: true }));
   return again !== undefined && isSameFile(again, stats) && (await unlessGone(realpath(real))) === real;
 }
 
 /**
- * Whether the kernel says that what is open has the path that was checked: then it was put there since, in the place of
- * another file, as by an editor or another process that saves the same file.
+ * Checks that the kernel reports the checked path for the handle although the inode differs. Then an editor or
+ * another process replaced the file by renaming.
  */
 async function isAt(real: string, handle: FileHandle, handles: string): Promise<boolean> {
-  const opened = await unlessGone(shownAs(`${handles}/${handle.fd}`));
+  const opened = await unlessGone(linkTarget(`${handles}/${handle.fd}`));
   return opened === real || opened === `${real} (deleted)`;
 }
 
-async function lookedAt(real: string): Promise<BigIntStats> {
+async function statNow(real: string): Promise<BigIntStats> {
   return lstatSync(real, { bigint: true });
 }
 
-async function shownAs(place: string): Promise<string> {
+async function linkTarget(place: string): Promise<string> {
   return readlinkSync(place);
 }
 
-/** Undefined for what is gone, or has become a link, since it was checked. */
+/** Returns undefined for a path that is gone, or has become a link, since it was checked. */
 async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
   try {
     return await step;
@@ -106,13 +137,7 @@ async function unlessGone<T>(step: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Which bytes of a file are wanted. */
-interface Part {
-  readonly offset: number;
-  readonly length: number;
-}
-
-/** Reads a part of a file below a real root. What is asked for is bounded by the file's size: no more is set aside. */
+/** Reads a range of a file below a real root. The buffer is never larger than the file. */
 export async function readPart(root: string, path: string, { offset, length }: Part, resolve = resolveInside) {
   const { handle, stats } = await openChecked(root, path, resolve);
   try {
@@ -124,7 +149,7 @@ export async function readPart(root: string, path: string, { offset, length }: P
   }
 }
 
-/** Fills a buffer from an open file, and says how far: the file may have been cut off since. */
+/** Fills a buffer from an open file. Returns the number of bytes read, which is smaller if the file was truncated. */
 export async function fill(handle: FileHandle, bytes: Uint8Array, offset: number): Promise<number> {
   let filled = 0;
   while (filled < bytes.length) {
@@ -136,8 +161,8 @@ export async function fill(handle: FileHandle, bytes: Uint8Array, offset: number
 }
 
 /**
- * Reads an open file to its end. `size` is what it seemed to hold: a file that has grown since, or
- * doesn't tell, is still read no further than the limit. Throws `TOO_LARGE`.
+ * Reads an open file to its end. `size` is the expected size; a file that has grown, or reports none, is still read
+ * only up to `limit`. Throws `TOO_LARGE`.
  */
 export async function readBounded(handle: FileHandle, path: string, size: number, limit: number): Promise<Uint8Array> {
   if (size > limit) throw tooLarge(path, size, limit);
@@ -149,7 +174,7 @@ export async function readBounded(handle: FileHandle, path: string, size: number
     if (bytesRead === 0) return buffer.subarray(0, length);
     length += bytesRead;
     if (length > limit) throw tooLarge(path, length, limit);
-    // As much as it said, though more was asked for. A file of the kernel's says 0, and is read to its end.
+    // A short read at the expected size is the end. Kernel files report size 0 and are read until a read returns 0.
     if (length === size) return buffer.subarray(0, length);
     if (length === buffer.length) buffer = grown(buffer, limit);
   }
@@ -162,8 +187,8 @@ function grown(buffer: Uint8Array<ArrayBuffer>, limit: number): Uint8Array<Array
 }
 
 /**
- * A file's signature without reading it; undefined if there is none. A plain file needs only its folder followed, which
- * `resolveFolder` may do once for several. Throws `PATH_REFUSED`.
+ * Returns a file's signature without reading its content; undefined if there is no file. For a regular file only its
+ * folder is resolved, by `resolveFolder`, which may share one resolution among several files. Throws `PATH_REFUSED`.
  */
 export async function signFile(
   root: string,
@@ -171,7 +196,7 @@ export async function signFile(
   resolve: Resolve,
   resolveFolder: typeof resolveInside,
 ): Promise<FileSignature | undefined> {
-  // Whatever is no plain file is followed by its whole path below, which says what is wrong.
+  // Links and errors are resolved by their whole path below, which throws the right error.
   const plain = await signPlain(root, path, resolve, resolveFolder).catch(() => undefined);
   if (plain !== undefined) return plain;
   const { real, exists } = await resolve(root, path);
@@ -192,16 +217,7 @@ async function signPlain(
   return stats?.isFile() === true ? signatureOf(stats) : undefined;
 }
 
-/** What tells one state of a file from another without reading it. */
-export interface FileSignature {
-  /** Equal for an unchanged file; made of device, inode, size and the times of its last change. */
-  readonly key: string;
-  readonly size: number;
-  /** When it was last changed, in milliseconds since 1970: a very recent time says that the key may be blind. */
-  readonly changedAt: number;
-}
-
-/** The signature of a file from its `stat`. The change time is in it since a tool can set the other one back. */
+/** Builds a signature from a `stat`. It includes ctime because tools can set mtime back. */
 export function signatureOf(stats: BigIntStats): FileSignature {
   const { dev, ino, size, mtimeNs, ctimeNs } = stats;
   return {
@@ -211,13 +227,16 @@ export function signatureOf(stats: BigIntStats): FileSignature {
   };
 }
 
-/** Tells one file from another, under whatever name; undefined where the file system doesn't number its files. */
+/**
+ * Returns the identity of a file, which is independent of its name; undefined if the file system has no inode
+ * numbers.
+ */
 export function identityOf({ key }: FileSignature): string | undefined {
   const [dev, ino] = key.split(":");
   return ino === undefined || ino === "0" ? undefined : `${dev}:${ino}`;
 }
 
-/** Whether two `stat`s are of the same file. */
+/** Returns true if both stats are of the same file. */
 export function isSameFile(a: BigIntStats, b: BigIntStats): boolean {
   return a.dev === b.dev && a.ino === b.ino;
 }

@@ -1,11 +1,11 @@
 /**
- * What a wall throws. A message names the path as it was asked for, relative to its root, and never
- * where the root lies.
+ * The errors of the sandbox. A message names the path as it was given, relative to the root, and never the root's
+ * location.
  */
 
 import { PhasegateError } from "../errors.js";
 import { shown } from "../workflow/names.js";
-/** A path that must not be followed. */
+/** Builds the error for a path that must not be followed. */
 export function pathRefused(path: string, reason: string): PhasegateError<"PATH_REFUSED"> {
   return new PhasegateError("PATH_REFUSED", `the path ${shown(path)} is refused: ${reason}`, {
     remedy: "Give the path of a regular file or folder that lies inside the root, without links that lead out of it.",
@@ -13,7 +13,7 @@ export function pathRefused(path: string, reason: string): PhasegateError<"PATH_
   });
 }
 
-/** A file or folder that isn't there. */
+/** Builds the error for a file or folder that does not exist. */
 export function notFound(path: string): PhasegateError<"FILE_NOT_FOUND"> {
   return new PhasegateError("FILE_NOT_FOUND", `there is no ${shown(path)}`, {
     remedy: "Check the name, and that it is given relative to the root.",
@@ -21,7 +21,7 @@ export function notFound(path: string): PhasegateError<"FILE_NOT_FOUND"> {
   });
 }
 
-/** A file over its limit, in bytes. */
+/** Builds the error for a file over its limit in bytes. */
 export function tooLarge(path: string, bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {
   return new PhasegateError("TOO_LARGE", `${shown(path)} is larger than ${limit} bytes`, {
     remedy: `Make the file smaller, or split it: at most ${limit} bytes are taken.`,
@@ -29,7 +29,7 @@ export function tooLarge(path: string, bytes: number, limit: number): PhasegateE
   });
 }
 
-/** A file whose bytes are not UTF-8. */
+/** Builds the error for a file that is not UTF-8. */
 export function notText(path: string): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `${shown(path)} is not UTF-8 text`, {
     remedy: "Save the file as UTF-8.",
@@ -37,7 +37,7 @@ export function notText(path: string): PhasegateError<"INVALID_INPUT"> {
   });
 }
 
-/** A file that the file system won't give, for a reason of its own: rights, too many open files, a broken disk. */
+/** Builds the error for a failed read, such as missing rights, too many open files or a broken disk. */
 export function unreadable(path: string, error: unknown): PhasegateError<"STORAGE_FAILED"> {
   const cause = codeOf(error) ?? "unknown";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be read (${cause})`, {
@@ -46,7 +46,7 @@ export function unreadable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
-/** A file that the file system won't let be replaced. */
+/** Builds the error for a failed write. */
 export function unwritable(path: string, error: unknown): PhasegateError<"STORAGE_FAILED"> {
   const cause = codeOf(error) ?? "unknown";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced (${cause})`, {
@@ -55,7 +55,9 @@ export function unwritable(path: string, error: unknown): PhasegateError<"STORAG
   });
 }
 
-/** A file with hard links: another text under one of its names would leave the others with the old one. */
+/**
+ * Builds the error for a file with hard links: replacing it under one name would leave the old text under the others.
+ */
 export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
   const cause = "it has several names (hard links)";
   return new PhasegateError("STORAGE_FAILED", `${shown(path)} can't be replaced: ${cause}`, {
@@ -64,7 +66,7 @@ export function severalNames(path: string): PhasegateError<"STORAGE_FAILED"> {
   });
 }
 
-/** What lies under the name of a claim, beside the file that is to be replaced, and keeps everybody from replacing it. */
+/** Builds the error for a claim file that cannot be obtained: another file has its name, or others hold it too long. */
 export function claimBlocked(name: string, reason: string): PhasegateError<"STORAGE_FAILED"> {
   const cause = `${shown(name)} beside it is in the way: ${reason}`;
   return new PhasegateError("STORAGE_FAILED", `the file can't be replaced: ${cause}`, {
@@ -73,13 +75,13 @@ export function claimBlocked(name: string, reason: string): PhasegateError<"STOR
   });
 }
 
-/** The code of a failure of the file system, such as `ENOENT`. */
+/** Returns the code of a file system error, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether a failure of the file system says that something isn't there. */
+/** Returns true if a file system error means that the path does not exist. */
 export function isMissing(error: unknown): boolean {
   const code = codeOf(error);
   return code === "ENOENT" || code === "ENOTDIR";

@@ -1,85 +1,227 @@
-import type { FileSignature } from "./read.js";
-import type { Saved } from "./save.js";
-/** What a folder holds under a name. */
-export interface WallEntry {
-  /** Relative to the root, with `/`. */
-  readonly path: string;
-  /** `refused`: a link that leads out or nowhere, a name that no path may have, a device, a FIFO. */
-  readonly kind: "file" | "folder" | "refused";
-  /** Of files and folders. */
-  readonly signature?: FileSignature;
-}
+/**
+ * The sandbox: the only way from a path given by a host, an agent or a file to a file on the disk. A path outside the
+ * root throws `PATH_REFUSED`, and no message names the root's location.
+ *
+ * Rules of this folder:
+ * - resolve.ts: a path may follow links only while they stay inside the root.
+ * - read.ts: only regular files are opened, and the opened file must be the checked one.
+ * - list.ts: a walk skips names that begin with `.` and does not follow cyclic links.
+ * - replace.ts: a replacement is compare-and-swap by SHA-256; a claim file admits one writer at a time.
+ * - save.ts: a save never writes through a link or to a file with several hard links.
+ * - folders.ts: new folders are made one level at a time, in a parent that is held open.
+ * - refusals.ts: the errors of the sandbox.
+ * - without-folder.ts: absolute paths are removed from texts that agents read.
+ */
+import { lstat, realpath } from "node:fs/promises";
+import { posix } from "node:path";
+import { isPhasegateError } from "../errors.js";
+import { parseRelativePath } from "../workflow/names.js";
+import { makeFolder, makeFolders } from "./folders.js";
+import { listFolder, listNames, type SandboxEntry, type SandboxTree, walkFolder } from "./list.js";
+import {
+  type CheckedFile,
+  type FileSignature,
+  openChecked,
+  readBounded,
+  readPart,
+  signatureOf,
+  signFile,
+} from "./read.js";
+import { isMissing, notFound, notText, pathRefused, unreadable, unwritable } from "./refusals.js";
+import { replaceFile } from "./replace.js";
+import { isLink, onceInTurn, type Refuse, resolveInside, resolveUnless } from "./resolve.js";
+import { type Saved, saveFile } from "./save.js";
 
-/** What lies below a folder. */
-export interface WallTree {
-  /** Files and refused entries, by path. */
-  readonly entries: readonly WallEntry[];
-  /** Whether there were more, or deeper ones, than the caller wanted to see. */
-  readonly truncated: boolean;
-}
+const MAX_ENTRIES = 10_000;
+const MAX_DEPTH = 16;
 
 /**
- * A root, and the only way to the files in it. Paths are relative to the root. Links inside it may
- * point anywhere inside it; whatever leads out throws `PATH_REFUSED`, and no message says where
- * the root lies.
+ * Reads and writes files below a root. Paths are relative to the root. Links may point anywhere inside the root; a
+ * path that leads out of it throws `PATH_REFUSED`. No message names the root's location.
  */
-export interface Wall {
+export interface Sandbox {
   /**
-   * A file's text. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE` (over `maxBytes`), and
-   * `INVALID_INPUT` for what isn't UTF-8. A byte order mark stays in the text.
+   * Reads a file's text. A byte order mark stays in the text. Throws `FILE_NOT_FOUND`, `PATH_REFUSED`, `TOO_LARGE`
+   * (over `maxBytes`), and `INVALID_INPUT` if the file is not UTF-8.
    */
   read(
     path: string,
     options: { readonly maxBytes: number },
   ): Promise<{ readonly text: string; readonly signature: FileSignature }>;
-  /** A file's bytes; throws as `read` does. */
+  /** Reads a file's bytes. Throws as `read` does. */
   readBytes(
     path: string,
     options: { readonly maxBytes: number },
   ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
   /**
-   * A part of a file's bytes, from `offset` on, at most `length`; the file may be of any size. Empty behind its end.
-   * Throws as `read` does, but never `TOO_LARGE`.
+   * Reads at most `length` bytes from `offset` on; empty beyond the end. The file may have any size. Throws as `read`
+   * does, except `TOO_LARGE`.
    */
   readPart(
     path: string,
     part: { readonly offset: number; readonly length: number },
   ): Promise<{ readonly bytes: Uint8Array; readonly signature: FileSignature }>;
   /**
-   * Puts another text in the place of a file's, whole or not at all: false, and nothing is changed, if
-   * its bytes have another SHA-256 than `hash`. Its mode stays; a link inside the root stays one, and
-   * what it leads to is replaced. Of several that replace one text, in any number of processes, one does. Throws
-   * `FILE_NOT_FOUND`, `PATH_REFUSED` and `TOO_LARGE`, and `STORAGE_FAILED` for a file that has several names; one
-   * that is write-protected is replaced, since its folder isn't.
+   * Replaces a file's text completely or not at all. Returns false without a change if the SHA-256 of its bytes is
+   * not `hash`. The mode stays; a link stays a link, and its target is replaced. If several processes replace the
+   * same text, one succeeds. A write-protected file in a writable folder is replaced. Throws `FILE_NOT_FOUND`,
+   * `PATH_REFUSED`, `TOO_LARGE`, and `STORAGE_FAILED` for a file with several hard links.
    */
   replace(
     path: string,
     replacement: { readonly text: string; readonly hash: string; readonly maxBytes: number },
   ): Promise<boolean>;
   /**
-   * Saves a file for its owner alone, new or in the place of one that is there, whole or not at all, and makes the folders
-   * on the way. Nothing on the way may be a link, and a file that has several names is refused: so nothing that lies
-   * elsewhere, inside the root or outside, has another text afterwards. Throws `PATH_REFUSED`, `TOO_LARGE` and
-   * `STORAGE_FAILED`.
+   * Saves a new or existing file completely or not at all, readable for its owner only, and makes missing parent
+   * folders. Refuses links on the path and files with several hard links, so that no file under another name changes.
+   * Throws `PATH_REFUSED`, `TOO_LARGE` and `STORAGE_FAILED`.
    */
   save(path: string, saving: { readonly text: string; readonly maxBytes: number }): Promise<Saved>;
-  /** Makes a folder for its owner alone, and those on the way; false if it is there already. Throws as `save` does. */
+  /**
+   * Makes a folder and its missing parents for their owner only. Returns false if it exists already. Throws as `save`
+   * does.
+   */
   makeFolder(path: string): Promise<boolean>;
-  /** What a folder holds, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
-  list(folder: string): Promise<readonly WallEntry[]>;
-  /** The same without signatures: names that are no links are not looked at one by one. Throws as `list` does. */
-  names(folder: string): Promise<readonly WallEntry[]>;
-  /** All files below a folder, names that begin with `.` left out. Throws as `list` does. */
-  walk(folder: string, options?: { readonly maxEntries?: number; readonly maxDepth?: number }): Promise<WallTree>;
-  /** A file's signature without reading it; undefined if there is no such file. Throws `PATH_REFUSED`. */
+  /** Lists a folder with signatures, sorted by path; `.` is the root. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`. */
+  list(folder: string): Promise<readonly SandboxEntry[]>;
+  /** Lists a folder without signatures: entries that are not links cost no `stat` call. Throws as `list` does. */
+  names(folder: string): Promise<readonly SandboxEntry[]>;
+  /** Lists all files below a folder, except names that begin with `.`. Throws as `list` does. */
+  walk(folder: string, options?: { readonly maxEntries?: number; readonly maxDepth?: number }): Promise<SandboxTree>;
+  /** Reads a file's signature without its content; undefined if there is no such file. Throws `PATH_REFUSED`. */
   signature(path: string): Promise<FileSignature | undefined>;
   /**
-   * Whether the last name of a path is a link, wherever it leads; false if there is no such name.
-   * Throws `PATH_REFUSED` where the folders before it lead out.
+   * Returns true if the last name of the path is a link, wherever it points; false if the name does not exist. Throws
+   * `PATH_REFUSED` if a parent folder leads out of the root.
    */
   isLink(path: string): Promise<boolean>;
-  /** Whether the root's name still leads to the folder that was opened: a link may lead elsewhere by now. */
+  /** Returns true while the root's path still leads to the folder that was opened. A link may have changed since. */
   isCurrent(): Promise<boolean>;
-  /** Resolves if the path, or what exists of it, lies inside the root; throws `PATH_REFUSED` if not. */
+  /** Resolves if the path, or its nearest existing parent, is inside the root. Throws `PATH_REFUSED` otherwise. */
   check(path: string): Promise<void>;
+}
+
+/** Further restrictions inside the root. */
+interface SandboxOptions {
+  /** Returns why a path is refused. Called with each path as given and with its resolved path. */
+  readonly refuse?: Refuse;
+}
+
+/**
+ * Opens a folder as a root. If the folder is a link, the root is where it leads now. Throws `FILE_NOT_FOUND` if it
+ * does not exist and `PATH_REFUSED` if it is not a folder.
+ */
+export async function openSandbox(folder: string, { refuse }: SandboxOptions = {}): Promise<Sandbox> {
+  const root = await guarded(".", () => realRootOf(folder));
+  const resolve = refuse === undefined ? resolveInside : resolveUnless(refuse);
+  const resolveFolder = onceInTurn(resolve);
+  const on = <T>(path: string, step: (checked: string) => Promise<T>, failed?: typeof unreadable): Promise<T> =>
+    guarded(path, async () => step(parseRelativePath(path)), failed);
+  return {
+    read: (path, { maxBytes }) => on(path, (checked) => readText(root, checked, maxBytes, resolve)),
+    readBytes: (path, { maxBytes }) => on(path, (checked) => readFile(root, checked, maxBytes, resolve)),
+    readPart: (path, part) => on(path, (checked) => readPart(root, checked, part, resolve)),
+    replace: (path, replacement) => on(path, (checked) => replaceFile(root, checked, replacement, resolve), unwritable),
+    save: (path, saving) => on(path, (checked) => saveFile(root, checked, saving, resolve), unwritable),
+    makeFolder: (path) => on(path, (checked) => makeNewFolder(root, checked, resolve), unwritable),
+    list: (path) => on(path, async (checked) => (await listFolder(root, checked, resolve)).entries),
+    names: (path) => on(path, (checked) => listNames(root, checked, resolve)),
+    walk: (path, { maxEntries = MAX_ENTRIES, maxDepth = MAX_DEPTH } = {}) =>
+      on(path, (checked) => walkFolder(root, checked, { maxEntries, maxDepth }, resolve)),
+    signature: (path) => on(path, (checked) => signFile(root, checked, resolve, resolveFolder)),
+    isLink: (path) => on(path, (checked) => isLink(root, checked)),
+    isCurrent: () => guarded(".", () => leadsTo(folder, root)),
+    check: (path) => on(path, async (checked) => void (await resolve(root, checked))),
+  };
+}
+
+/** A folder that contains all session targets. It is a `TargetGuard` for an engine. */
+export interface ProjectRoot {
+  /**
+   * Resolves for a path inside the folder, even if the path does not exist.
+   *
+   * @throws {PhasegateError} `PATH_REFUSED` when the path is not a valid relative path, or leads out of the folder.
+   * @throws {PhasegateError} `FILE_NOT_FOUND` when the folder itself has been removed.
+   */
+  check(path: string): Promise<void>;
+}
+
+/**
+ * Creates a guard for session targets (a `TargetGuard`) that checks paths on the disk, so that a link out of the
+ * folder is refused.
+ *
+ * @param folder Path of the folder, absolute or relative to the process's working folder.
+ * @throws {PhasegateError} `FILE_NOT_FOUND` when there is no such folder.
+ * @throws {PhasegateError} `PATH_REFUSED` when it is not a folder.
+ * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read it.
+ */
+export async function createProjectRoot(folder: string): Promise<ProjectRoot> {
+  const { check } = await openSandbox(folder);
+  return { check };
+}
+
+/**
+ * Returns the real path of a folder below a real root, as the working folder of a child process. This is the only
+ * function that gives an absolute path out of the sandbox. Throws `FILE_NOT_FOUND` and `PATH_REFUSED`.
+ */
+export async function workingFolder(root: string, path: string): Promise<string> {
+  const checked = parseRelativePath(path);
+  const { real, exists } = await resolveInside(root, checked);
+  if (!exists) throw notFound(checked);
+  if (!(await lstat(real)).isDirectory()) throw pathRefused(checked, "it is a file, not a folder");
+  return real;
+}
+
+async function realRootOf(folder: string): Promise<string> {
+  const root = await realpath(folder);
+  if (!(await lstat(root)).isDirectory()) throw pathRefused(".", "the root is not a folder");
+  return root;
+}
+
+async function leadsTo(folder: string, root: string): Promise<boolean> {
+  try {
+    return (await realpath(folder)) === root;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function readText(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
+  const { bytes, signature } = await readFile(root, path, maxBytes, resolve);
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), signature };
+  } catch {
+    throw notText(path);
+  }
+}
+
+async function readFile(root: string, path: string, maxBytes: number, resolve: typeof resolveInside) {
+  const file = await openChecked(root, path, resolve);
+  try {
+    return await readOpen(file, path, maxBytes);
+  } finally {
+    await file.handle.close();
+  }
+}
+
+async function readOpen({ handle, stats }: CheckedFile, path: string, maxBytes: number) {
+  const signature = signatureOf(stats);
+  return { bytes: await readBounded(handle, path, signature.size, maxBytes), signature };
+}
+
+async function makeNewFolder(root: string, path: string, resolve: typeof resolveInside): Promise<boolean> {
+  await makeFolders(root, posix.dirname(path), resolve);
+  // Resolve first: a refused path must leave no folder behind.
+  return (await resolve(root, path)).exists ? false : makeFolder(root, path, resolve);
+}
+
+/** Replaces errors of the file system: their messages hold absolute paths. */
+async function guarded<T>(path: string, step: () => Promise<T>, failed = unreadable): Promise<T> {
+  try {
+    return await step();
+  } catch (error) {
+    if (isPhasegateError(error)) throw error;
+    throw isMissing(error) ? notFound(path) : failed(path, error);
+  }
 }

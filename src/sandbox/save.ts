@@ -1,6 +1,6 @@
 /**
- * Writes a file below a root, new or in the place of an old one: beside it, to the disk, then under its name. Whoever
- * reads sees the old text or the new one, whole; a process that dies, or a disk that is full, leaves the old one.
+ * Saves a file below a root, new or over an old one: a temp file is written, synced and renamed. Readers see the old
+ * text or the new one, complete; a crash or a full disk leaves the old one.
  */
 import { randomBytes } from "node:crypto";
 import { type BigIntStats, lstatSync, renameSync } from "node:fs";
@@ -9,28 +9,29 @@ import { join, posix } from "node:path";
 import { holdFolder, makeFolders } from "./folders.js";
 import { isSameFile } from "./read.js";
 import { pathRefused, tooLarge } from "./refusals.js";
-import { sha256, sweepBeside, temporaryName, writeBeside } from "./replace.js";
+import { sha256, sweepTemporary, temporaryName, writeTemporary } from "./replace.js";
 import { resolveInside } from "./resolve.js";
-/** What to save. */
+
+/** A text to save. */
 export interface Saving {
   readonly text: string;
-  /** The most that is written. */
+  /** Limit for the text, in bytes. */
   readonly maxBytes: number;
 }
 
-/** What was saved. */
+/** The result of a save. */
 export interface Saved {
   readonly bytes: number;
-  /** SHA-256 of the bytes, in hexadecimal digits. */
+  /** SHA-256 of the bytes, in hexadecimal. */
   readonly hash: string;
-  /** Whether there was a file before. */
+  /** True if the file existed before. */
   readonly replaced: boolean;
 }
 
-/** Of two that save one file at the same time, both do: the look at what is replaced is taken again so often. */
-const LOOKS = 5;
+/** Attempts to rename over a file that another save replaces at the same time: both saves must succeed. */
+const RENAME_ATTEMPTS = 5;
 
-/** Saves a file below a real root, and makes the folders on the way. */
+/** Saves a file below a real root and makes missing parent folders. */
 export async function saveFile(
   root: string,
   path: string,
@@ -40,7 +41,7 @@ export async function saveFile(
   const data = Buffer.from(text);
   if (data.length > maxBytes) throw tooLarge(path, data.length, maxBytes);
   if (path === ".") throw pathRefused(path, "it is a folder, not a file");
-  // Asked first: what may not be saved under its name makes no folders, and the look at its folder below asks of that alone.
+  // Resolve first: a refused path must leave no folders behind, and `holdFolder` checks the folder only.
   await resolve(root, path);
   const folder = posix.dirname(path);
   await makeFolders(root, folder, resolve);
@@ -49,11 +50,11 @@ export async function saveFile(
   const temporary = temporaryName(target, randomBytes(12).toString("hex"));
   try {
     const before = replaceable(target, path);
-    await writeBeside(root, path, temporary, data);
+    await writeTemporary(root, path, temporary, data);
     renameChecked(temporary, target, path, before);
     await held.sync();
-    // The text is there: what is left of others is no reason to say otherwise.
-    await Promise.allSettled([sweepBeside(target)]);
+    // The text is written: a failure to clean up after others must not fail the call.
+    await Promise.allSettled([sweepTemporary(target)]);
     return { bytes: data.length, hash: sha256(data), replaced: before !== undefined };
   } finally {
     await rm(temporary, { force: true });
@@ -61,32 +62,32 @@ export async function saveFile(
   }
 }
 
-/** The file that has a name, if one has; throws for everything that must not be replaced. */
+/** Returns the stats of the existing file, if any. Throws for everything that must not be replaced. */
 function replaceable(target: string, path: string): BigIntStats | undefined {
   const stats = lstatSync(target, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return undefined;
   if (stats.isSymbolicLink()) throw pathRefused(path, "it is a link");
   if (stats.isDirectory()) throw pathRefused(path, "it is a folder, not a file");
   if (!stats.isFile()) throw pathRefused(path, "it is not a regular file");
-  // Under its other name it may be somebody else's.
+  // Its other name may belong to somebody else.
   if (stats.nlink > 1n) throw pathRefused(path, "it has several names (hard links)");
   return stats;
 }
 
 /**
- * Renames a file over what was looked at, or over what one of ours has put there meanwhile, and over nothing else. The look
- * and the rename are neighbours, without a turn of the event loop between them.
+ * Renames a temp file over the file that was checked, or over one that another save put there meanwhile. Check and
+ * rename are adjacent and synchronous, so that no other task runs in between.
  */
 export function renameChecked(
   temporary: string,
   target: string,
   path: string,
   before: BigIntStats | undefined,
-  look = replaceable,
+  check = replaceable,
 ): void {
   let seen = before;
-  for (let looks = 0; looks < LOOKS; looks += 1) {
-    const now = look(target, path);
+  for (let attempt = 0; attempt < RENAME_ATTEMPTS; attempt += 1) {
+    const now = check(target, path);
     if (isUnchanged(seen, now)) return renameSync(temporary, target);
     seen = now;
   }

@@ -1,38 +1,38 @@
 /**
- * Takes the place of a folder on this machine out of texts that agents read. Programs write one path in many ways: as a
- * URI, escaped for JSON or a shell, with another normal form of é, with backslashes. All of them give the place away.
+ * Removes the absolute paths of given folders from texts that agents read. Programs write the same path in many ways:
+ * as a URI, escaped for JSON or a shell, with another Unicode normal form, with backslashes. All of them are removed.
  */
 import { resolve } from "node:path";
 
 const FILE_URI = String.raw`(?:file:(?:[\\/]|%(?:25){0,3}2f){0,6}(?:localhost)?)?`;
-// All repetitions are bounded: texts are long, and may be made so that a search never ends.
+// All repetitions are bounded: texts are long and may be crafted to cause catastrophic backtracking.
 const SEPARATOR = String.raw`(?:\\{0,4}/{1,4}|\\{1,4}u00(?:2f|5c)|\\{1,8}|%(?:25){0,3}(?:2f|5c))`;
 const DRIVE = /^([a-z]):(?=[\\/]|$)/i;
 const ENTITIES: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
-/** macOS has these folders behind links, and programs name them with and without this. */
+/** On macOS these folders are links into /private, and programs name them with and without it. */
 const PRIVATE = /^\/private(?=\/(?:tmp|var|etc)(?:\/|$))/;
 
 /**
- * Makes a function that takes folders out of a text, however they are written: what lies in one of them is named relative
- * to it, and the folder itself is `.`. The folders are absolute, or relative to the working folder.
+ * Returns a function that removes folders from a text, however they are written: a path inside one becomes relative
+ * to it, and the folder itself becomes `.`. The folders are absolute, or relative to the working folder.
  */
 export function withoutFolders(folders: readonly string[]): (text: string) => string {
   const given = folders.filter((folder) => folder !== "");
   const absolute = given.map((folder) => (DRIVE.test(folder) ? folder : resolve(folder)));
   const places = [...new Set(absolute.map((folder) => folder.normalize("NFC").replace(PRIVATE, "")))];
-  // The longest one first: one may lie in another. The root of the disk is no place that could be told from others.
+  // The longest first: one may be inside another. The root of the disk cannot be told from other paths.
   const patterns = places.filter((place) => partsOf(place).length > 0).sort((one, other) => other.length - one.length);
   if (patterns.length === 0) return (text) => text;
   const place = new RegExp(`${FILE_URI}(?:${patterns.map(spellingsOf).join("|")})(${SEPARATOR})?`, "giu");
   return (text) => text.replace(place, (_, separator: string | undefined) => (separator === undefined ? "." : ""));
 }
 
-/** All ways to write a path, as a pattern. */
+/** Returns a pattern for all ways to write a path. */
 function spellingsOf(place: string): string {
   const drive = DRIVE.exec(place)?.[1];
   const parts = partsOf(place).map((part) => [...part].map(spelledCharacter).join(""));
   if (drive === undefined) {
-    // A short name may stand in the middle of any other path: there it is not this place.
+    // A short name in the middle of another path is not this folder.
     const alone = parts.length === 1 ? String.raw`(?<![\p{L}\p{N}_.-])` : "";
     return `${alone}(?:${SEPARATOR}private)?${parts.map((part) => SEPARATOR + part).join("")}`;
   }
@@ -52,14 +52,14 @@ function partsOf(place: string): string[] {
 }
 
 function spelledCharacter(char: string): string {
-  // Nobody escapes these.
+  // No format escapes these.
   if (/^[\p{L}\p{N}_-]$/u.test(char) && char < "\u0080") return literal(char);
   const apart = char.normalize("NFD");
   const spellings = new Set([spelledAs(char), ...(apart === char ? [] : [[...apart].map(spelledAs).join("")])]);
   return `(?:${[...spellings].join("|")})`;
 }
 
-/** One code point, as such and in all usual escapes. */
+/** Returns a pattern for one code point, literal and in all usual escapes. */
 function spelledAs(char: string): string {
   const code = char.codePointAt(0) ?? 0;
   const bytes = [...new TextEncoder().encode(char)];
@@ -74,7 +74,7 @@ function spelledAs(char: string): string {
     String.raw`\\{1,4}u\{0{0,4}${code.toString(16)}\}`,
     `&#0{0,4}(?:${code}|x0{0,4}${code.toString(16)});`,
     ...(ENTITIES[char] === undefined ? [] : [`&${ENTITIES[char]};`]),
-    // Where an encoding has no such character, there are question marks for it.
+    // Encodings without this character show question marks.
     ...(char < "\u0080" ? [] : [String.raw`\ufffd{1,4}`, String.raw`\?{1,4}`]),
   ];
   return `(?:${ways.join("|")})`;

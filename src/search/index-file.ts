@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { RawData } from "@orama/orama";
 import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
-import { openWall } from "../sandbox/open.js";
 import { isMissing } from "../sandbox/refusals.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 /** The name of the file in its folder. */
 export const INDEX_FILE = "search-index.json";
 /** More than any index that can be written. */
@@ -22,7 +22,7 @@ export interface FoundIndex {
 
 /**
  * Reads the index that is kept in a folder. One of another format, of other settings, or of which a
- * single byte is another one isn't used. Throws as walls do, but for what isn't there.
+ * single byte is another one isn't used. Throws as sandboxes do, but for what isn't there.
  */
 export async function readIndexFile(folder: string, settings: string): Promise<FoundIndex> {
   const bytes = await bytesIn(folder);
@@ -47,8 +47,8 @@ export async function writeIndexFile(folder: string, settings: string, index: Ke
 
 async function bytesIn(folder: string): Promise<Uint8Array | undefined> {
   try {
-    const wall = await openWall(folder);
-    return (await wall.readBytes(INDEX_FILE, { maxBytes: INDEX_MAX })).bytes;
+    const sandbox = await openSandbox(folder);
+    return (await sandbox.readBytes(INDEX_FILE, { maxBytes: INDEX_MAX })).bytes;
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;

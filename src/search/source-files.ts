@@ -1,7 +1,8 @@
 import { isPhasegateError, PhasegateError } from "../errors.js";
-import { openWall } from "../sandbox/open.js";
+import type { SandboxEntry } from "../sandbox/list.js";
 import type { FileSignature } from "../sandbox/read.js";
-import type { Wall, WallEntry } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { METADATA_FILE, readWorkflow } from "../workflow/files/read-workflow.js";
 import { FILE_MAX } from "../workflow/files/workflow-files.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../workflow/json.js";
@@ -14,7 +15,7 @@ import { readYaml } from "../workflow/yaml.js";
 export interface SourceFile {
   /** Relative to its root, with `/`. */
   readonly path: string;
-  readonly wall: Wall;
+  readonly sandbox: Sandbox;
   readonly signature: FileSignature;
   /** What it is a text of; at least one. */
   readonly places: readonly FilePlace[];
@@ -34,26 +35,26 @@ export class SourceFiles {
     this.roots = [...roots];
   }
 
-  /** All files as they are now. Throws `FILE_NOT_FOUND` if none of the roots is there, else as walls do. */
+  /** All files as they are now. Throws `FILE_NOT_FOUND` if none of the roots is there, else as sandboxes do. */
   async look(): Promise<readonly SourceFile[]> {
-    const walls = await Promise.all(this.roots.map(openIfThere));
-    if (walls.every((wall) => wall === undefined)) throw noRoots();
+    const sandboxes = await Promise.all(this.roots.map(openIfThere));
+    if (sandboxes.every((sandbox) => sandbox === undefined)) throw noRoots();
     const found = new Map<string, SourceFile>();
     const taken = new Set<string>();
-    for (const [index, wall] of walls.entries()) {
-      if (wall === undefined) continue;
-      const entries = (await markdownIn(wall)).filter(({ path }) => !taken.has(topOf(path)));
+    for (const [index, sandbox] of sandboxes.entries()) {
+      if (sandbox === undefined) continue;
+      const entries = (await markdownIn(sandbox)).filter(({ path }) => !taken.has(topOf(path)));
       const workflows = workflowsIn(entries);
       const placed = new Map<string, readonly FilePlace[]>();
       // Those that lie in others come last, and say of a file what the outer one doesn't.
       for (const workflow of workflows) {
-        for (const [path, places] of await this.inWorkflow(wall, index, workflow, entries)) {
+        for (const [path, places] of await this.inWorkflow(sandbox, index, workflow, entries)) {
           if (!placed.get(path)?.some(({ phase }) => phase !== undefined)) placed.set(path, places);
         }
       }
       for (const { path, signature } of entries) {
         if (!path.endsWith(".md") || found.has(path) || signature === undefined) continue;
-        found.set(path, { path, wall, signature, places: placed.get(path) ?? [{ tags: [] }] });
+        found.set(path, { path, sandbox, signature, places: placed.get(path) ?? [{ tags: [] }] });
       }
       for (const workflow of workflows) if (isWorkflowType(workflow)) taken.add(workflow);
     }
@@ -62,10 +63,10 @@ export class SourceFiles {
 
   /** What the Markdown files below a workflow's folder are texts of, by path in the root. */
   private async inWorkflow(
-    wall: Wall,
+    sandbox: Sandbox,
     root: number,
     folder: string,
-    entries: readonly WallEntry[],
+    entries: readonly SandboxEntry[],
   ): Promise<ReadonlyMap<string, readonly FilePlace[]>> {
     const start = folder === "" ? "" : `${folder}/`;
     const inside = entries.filter(({ path }) => path.startsWith(start));
@@ -74,7 +75,7 @@ export class SourceFiles {
     const key = [metadata?.signature?.key, ...paths].join("\n");
     const known = this.places.get(`${root}:${folder}`);
     if (known?.key === key) return known.value;
-    const places = await filePlaces(folder, await textOf(wall, metadata), paths);
+    const places = await filePlaces(folder, await textOf(sandbox, metadata), paths);
     const value = new Map([...places].map(([path, place]) => [`${start}${path}`, place]));
     // What was changed just now may change again within what its times tell apart.
     if ((metadata?.signature?.changedAt ?? 0) < Date.now() - SETTLED) {
@@ -84,17 +85,17 @@ export class SourceFiles {
   }
 }
 
-async function openIfThere(root: string): Promise<Wall | undefined> {
+async function openIfThere(root: string): Promise<Sandbox | undefined> {
   try {
-    return await openWall(root, { refuse: secretIn });
+    return await openSandbox(root, { refuse: secretIn });
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;
   }
 }
 
-async function markdownIn(wall: Wall): Promise<readonly WallEntry[]> {
-  const { entries, truncated } = await wall.walk(".", { maxEntries: FILES_MAX });
+async function markdownIn(sandbox: Sandbox): Promise<readonly SandboxEntry[]> {
+  const { entries, truncated } = await sandbox.walk(".", { maxEntries: FILES_MAX });
   if (truncated) throw tooMany();
   return entries.filter(
     ({ path, kind }) => kind === "file" && (path.endsWith(".md") || /(?:^|\/)metadata\.json$/.test(path)),
@@ -105,7 +106,7 @@ async function markdownIn(wall: Wall): Promise<readonly WallEntry[]> {
  * The folders that are workflows, or were meant to be, the outer ones first; the empty text for the root itself. At any
  * depth: what lies in a workflow must not be found where phases are hidden, whatever folder was named as a root.
  */
-function workflowsIn(entries: readonly WallEntry[]): string[] {
+function workflowsIn(entries: readonly SandboxEntry[]): string[] {
   const folders = entries.flatMap(({ path }) => {
     const names = path.split("/");
     const found = names.flatMap((name, index) => (name === "phases" && index < names.length - 1 ? [index] : []));
@@ -120,10 +121,10 @@ function topOf(path: string): string {
 }
 
 /** A workflow's metadata; undefined for one that can't be had, which FileContent says. */
-async function textOf(wall: Wall, entry: WallEntry | undefined): Promise<string | undefined> {
+async function textOf(sandbox: Sandbox, entry: SandboxEntry | undefined): Promise<string | undefined> {
   if (entry === undefined) return undefined;
   try {
-    return (await wall.read(entry.path, { maxBytes: FILE_MAX })).text;
+    return (await sandbox.read(entry.path, { maxBytes: FILE_MAX })).text;
   } catch (error) {
     if (isPhasegateError(error)) return undefined;
     throw error;

@@ -132,7 +132,7 @@ function partsOf(file: SourceFile): readonly SourcePart[] {
 
 /**
  * What has changed of a file since its record was made; undefined if nothing has. It is read only if its
- * signature is another one, and cut only if its text is. Throws as the wall does.
+ * signature is another one, and cut only if its text is. Throws as the sandbox does.
  */
 async function changeOf(
   { key, file, place }: SourcePart,
@@ -142,7 +142,7 @@ async function changeOf(
   const moved = known === undefined || JSON.stringify(known.place) !== JSON.stringify(place);
   if (!moved && known.signature === file.signature.key) return undefined;
   const readAt = Date.now();
-  const { text, signature } = await file.wall.read(file.path, { maxBytes: FILE_MAX });
+  const { text, signature } = await file.sandbox.read(file.path, { maxBytes: FILE_MAX });
   // What was changed just before it was read may change again within what its times tell apart.
   const settled = signature.changedAt < readAt - SETTLED ? signature.key : "";
   const hash = createHash("sha256").update(text).digest("base64url");

@@ -8,7 +8,7 @@ import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { pathRefused } from "../sandbox/refusals.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
@@ -31,13 +31,13 @@ const params = z.strictObject({
 const snapshotSchema = z.array(z.tuple([z.string(), z.string()]));
 
 /** Checks whether there are contents in files that none of them had when the phase was entered. */
-export function changedSincePhaseStart(wall: Wall): Verifier {
+export function changedSincePhaseStart(sandbox: Sandbox): Verifier {
   return defineVerifier({
     name: NAME,
     params,
     checkParams,
     async snapshot(given): Promise<JsonValue> {
-      return [...(await digestsOf(wall, namedPaths(given)))].map(([path, digest]) => [path, digest]);
+      return [...(await digestsOf(sandbox, namedPaths(given)))].map(([path, digest]) => [path, digest]);
     },
     async verify(given, { value, snapshot, earlierSnapshots }, signal) {
       const before = snapshotSchema.safeParse(snapshot);
@@ -45,7 +45,7 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
       if (!before.success || !earlier.success) {
         return { ok: false, message: "nothing was recorded when this phase was entered" };
       }
-      const now = await digestsOf(wall, namedPaths(given), signal);
+      const now = await digestsOf(sandbox, namedPaths(given), signal);
       const changes = changesBetween(
         new Map(before.data),
         now,
@@ -58,7 +58,7 @@ export function changedSincePhaseStart(wall: Wall): Verifier {
       if (given.within !== undefined) {
         refuseTwice(
           "file",
-          await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(wall, path) }))),
+          await Promise.all(wanted.map(async (path) => ({ path, signature: await fileAt(sandbox, path) }))),
         );
       }
       // A folder that the evidence names says nothing: it would be any change in it.
@@ -92,7 +92,7 @@ function namedPaths({ path, paths, within }: Params): readonly string[] {
 }
 
 interface Hashing {
-  readonly wall: Wall;
+  readonly sandbox: Sandbox;
   readonly signal: AbortSignal | undefined;
   readonly digests: Map<string, string>;
   folders: number;
@@ -105,31 +105,31 @@ interface Hashing {
  * as good as none. Throws `TOO_LARGE` for more than can be hashed at a gate, and `PATH_REFUSED`.
  */
 async function digestsOf(
-  wall: Wall,
+  sandbox: Sandbox,
   paths: readonly string[],
   signal?: AbortSignal,
 ): Promise<ReadonlyMap<string, string>> {
-  const hashing: Hashing = { wall, signal, digests: new Map(), folders: 0, bytes: 0 };
+  const hashing: Hashing = { sandbox, signal, digests: new Map(), folders: 0, bytes: 0 };
   for (const path of paths) {
-    await refuseLinks(wall, path);
-    if (await isFolder(wall, path)) await addFolder(hashing, path);
+    await refuseLinks(sandbox, path);
+    if (await isFolder(sandbox, path)) await addFolder(hashing, path);
     else await addFile(hashing, path);
   }
   return hashing.digests;
 }
 
 /** A link that is made after the phase has begun would show an old file under a new name. */
-async function refuseLinks(wall: Wall, path: string): Promise<void> {
+async function refuseLinks(sandbox: Sandbox, path: string): Promise<void> {
   const names = path.split("/");
   for (const index of names.keys()) {
     const part = names.slice(0, index + 1).join("/");
-    if (await wall.isLink(part)) throw pathRefused(path, `${shownPath(part)} is a link to another place`);
+    if (await sandbox.isLink(part)) throw pathRefused(path, `${shownPath(part)} is a link to another place`);
   }
 }
 
-async function isFolder(wall: Wall, path: string): Promise<boolean> {
+async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
   try {
-    await wall.list(path);
+    await sandbox.list(path);
     return true;
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED")) return false;
@@ -145,9 +145,9 @@ const LEFT_OUT = new Set([".git", "node_modules"]);
 async function addFolder(hashing: Hashing, folder: string): Promise<void> {
   hashing.folders += 1;
   if (hashing.folders > FOLDERS_MAX) throw tooMuch(`more than ${FOLDERS_MAX} folders`, FOLDERS_MAX);
-  for (const { path, kind } of await hashing.wall.list(folder)) {
+  for (const { path, kind } of await hashing.sandbox.list(folder)) {
     if (kind === "refused" || LEFT_OUT.has(path.slice(path.lastIndexOf("/") + 1))) continue;
-    if (await hashing.wall.isLink(path)) continue;
+    if (await hashing.sandbox.isLink(path)) continue;
     if (kind === "folder") await addFolder(hashing, path);
     else await addFile(hashing, path);
   }
@@ -172,12 +172,12 @@ const DIGITS = 32;
 
 async function addFile(hashing: Hashing, path: string): Promise<void> {
   hashing.signal?.throwIfAborted();
-  const signature = await hashing.wall.signature(path);
+  const signature = await hashing.sandbox.signature(path);
   if (signature === undefined || signature.size === 0) return;
   hashing.bytes += signature.size;
   if (hashing.digests.size >= FILES_MAX) throw tooMuch(`more than ${FILES_MAX} files`, FILES_MAX);
   if (hashing.bytes > ALL_BYTES_MAX) throw tooMuch(`more than ${ALL_BYTES_MAX} bytes`, ALL_BYTES_MAX);
-  const { bytes } = await hashing.wall.readBytes(path, { maxBytes: FILE_BYTES_MAX });
+  const { bytes } = await hashing.sandbox.readBytes(path, { maxBytes: FILE_BYTES_MAX });
   if (bytes.every((byte) => byte === 0)) return;
   hashing.digests.set(path, sha256(bytes).slice(0, DIGITS));
 }
@@ -231,9 +231,9 @@ function isNewContent(kind: Change["kind"]): boolean {
 }
 
 /** Returns the signature of a file that is named; undefined if there is none, or a folder. */
-async function fileAt(wall: Wall, path: string): Promise<FileSignature | undefined> {
+async function fileAt(sandbox: Sandbox, path: string): Promise<FileSignature | undefined> {
   try {
-    return await wall.signature(path);
+    return await sandbox.signature(path);
   } catch (error) {
     if (isPhasegateError(error, "PATH_REFUSED")) return undefined;
     throw error;

@@ -14,7 +14,7 @@
 import { realpath } from "node:fs/promises";
 import { delimiter } from "node:path";
 import type { Verifier } from "../ports/verifier.js";
-import { openWall } from "../sandbox/open.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { withoutFolders } from "../sandbox/without-folder.js";
 import { changedSincePhaseStart } from "./changed-since-phase-start.js";
 import { type AllowedCommands, command, commandHost, findCommand, resolveCommands } from "./command.js";
@@ -85,7 +85,7 @@ export async function createVerifiers(options: VerifiersOptions): Promise<Readon
   const { projectRoot, commands = [], env = {}, hosts = [], limits = {} } = options;
   const { maxFileBytes = MIB, maxOutputBytes = MIB } = limits;
   const { commandTimeoutMs: timeoutMs = 60_000, maxCommandTimeoutMs = 600_000 } = limits;
-  const wall = await openWall(projectRoot);
+  const wall = await openSandbox(projectRoot);
   const root = await realpath(projectRoot);
   const path = process.env.PATH ?? "";
   const maxTimeoutMs = Math.max(timeoutMs, maxCommandTimeoutMs);

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { isPhasegateError } from "../errors.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { countParam, defineVerifier } from "./define-verifier.js";
 import { checkPattern, countMatches, isOftenEnough, patternParams } from "./lines.js";
@@ -36,7 +36,7 @@ const params = z.strictObject({
 });
 
 /** Checks whether regular files are there and not empty. Files of up to `maxBytes` are hashed. */
-export function fileExists(wall: Wall, maxBytes: number): Verifier {
+export function fileExists(sandbox: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: "file_exists",
     params,
@@ -47,8 +47,8 @@ export function fileExists(wall: Wall, maxBytes: number): Verifier {
       const found: Found[] = [];
       for (const path of paths) {
         refuseFolderPath(path);
-        await refuseLink(wall, path, given);
-        found.push(await look(wall, path, least, maxBytes, signal));
+        await refuseLink(sandbox, path, given);
+        found.push(await look(sandbox, path, least, maxBytes, signal));
       }
       refuseTwice("file", found);
       return resultOf(found, least);
@@ -63,7 +63,7 @@ const directoryParams = z.strictObject({
 });
 
 /** Checks whether folders are there. */
-export function directoryExists(wall: Wall): Verifier {
+export function directoryExists(sandbox: Sandbox): Verifier {
   return defineVerifier({
     name: "directory_exists",
     params: directoryParams,
@@ -73,14 +73,14 @@ export function directoryExists(wall: Wall): Verifier {
       const paths = subjectsOf(given, value);
       const wrong: string[] = [];
       for (const path of paths) {
-        await refuseLink(wall, path, given);
-        const count = await entries(wall, path);
+        await refuseLink(sandbox, path, given);
+        const count = await entries(sandbox, path);
         if (count === undefined) wrong.push(`there is no folder ${shownPath(path)}: make it, or mend the path`);
         else if (count < least) wrong.push(`${shownPath(path)} holds ${count} names, and at least ${least} are wanted`);
       }
       refuseTwice(
         "folder",
-        await Promise.all(paths.map(async (path) => ({ path, signature: await signatureOf(wall, path) }))),
+        await Promise.all(paths.map(async (path) => ({ path, signature: await signatureOf(sandbox, path) }))),
       );
       const ran = paths.map(shownPath).join(", ");
       return { ok: wrong.length === 0, message: wrong.length > 0 ? wrong.join("; ") : `${ran}: there`, ran };
@@ -93,7 +93,7 @@ const NAME = "file_matches";
 const matchParams = z.strictObject({ ...subjectParams, ...patternParams });
 
 /** Returns how many lines of a file match a pattern, in linear time. Files of up to `maxBytes` are read. */
-export function fileMatches(wall: Wall, maxBytes: number): Verifier {
+export function fileMatches(sandbox: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
     params: matchParams,
@@ -103,7 +103,7 @@ export function fileMatches(wall: Wall, maxBytes: number): Verifier {
       checkPattern(NAME, given);
     },
     async verify(given, { value }, signal) {
-      const { path, text, digest } = await readSubject(wall, given, value, maxBytes);
+      const { path, text, digest } = await readSubject(sandbox, given, value, maxBytes);
       const found = await countMatches(NAME, given, text, signal);
       const { ok, wanted } = isOftenEnough(found, given);
       const what = given.scope === "file" ? "matches of the whole file" : "matching lines";
@@ -119,18 +119,18 @@ const HOLES_MAX = 64 * 2 ** 20;
 /** How much is read at once of a file that is only counted. */
 const PART = 2 ** 20;
 
-async function look(wall: Wall, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
-  const signature = await wall.signature(path);
+async function look(sandbox: Sandbox, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
+  const signature = await sandbox.signature(path);
   if (signature === undefined) return { path, held: 0 };
   if (signature.size <= maxBytes) {
-    const { bytes } = await wall.readBytes(path, { maxBytes });
+    const { bytes } = await sandbox.readBytes(path, { maxBytes });
     return { path, signature, size: bytes.length, held: heldIn(bytes), digest: sha256(bytes) };
   }
   const { size } = signature;
   let held = 0;
   for (let offset = 0; size >= least && held < least && offset - held <= HOLES_MAX; offset += PART) {
     signal.throwIfAborted();
-    const { bytes } = await wall.readPart(path, { offset, length: PART });
+    const { bytes } = await sandbox.readPart(path, { offset, length: PART });
     if (bytes.length === 0) break;
     held += heldIn(bytes);
   }
@@ -166,9 +166,9 @@ function resultOf(found: readonly Found[], least: number): VerifyResult {
 }
 
 /** Returns how many names a folder holds that can be looked at; undefined if there is no such folder. */
-async function entries(wall: Wall, path: string): Promise<number | undefined> {
+async function entries(sandbox: Sandbox, path: string): Promise<number | undefined> {
   try {
-    return (await wall.list(path)).filter(({ kind }) => kind !== "refused").length;
+    return (await sandbox.list(path)).filter(({ kind }) => kind !== "refused").length;
   } catch (error) {
     if (isPhasegateError(error, "FILE_NOT_FOUND")) return undefined;
     throw error;
@@ -176,9 +176,9 @@ async function entries(wall: Wall, path: string): Promise<number | undefined> {
 }
 
 /** Returns a folder's signature, from the folder that it lies in; undefined if there is none, and for the root. */
-async function signatureOf(wall: Wall, path: string): Promise<FileSignature | undefined> {
+async function signatureOf(sandbox: Sandbox, path: string): Promise<FileSignature | undefined> {
   const plain = parseRelativePath(path);
-  if (plain === "." || (await entries(wall, plain)) === undefined) return undefined;
+  if (plain === "." || (await entries(sandbox, plain)) === undefined) return undefined;
   const above = plain.includes("/") ? plain.slice(0, plain.lastIndexOf("/")) : ".";
-  return (await wall.list(above)).find((entry) => entry.path === plain)?.signature;
+  return (await sandbox.list(above)).find((entry) => entry.path === plain)?.signature;
 }

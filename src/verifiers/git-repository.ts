@@ -3,7 +3,7 @@ import { lstat, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { devNull, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isPhasegateError } from "../errors.js";
-import { openWall } from "../sandbox/open.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { isMissing } from "../sandbox/refusals.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 
@@ -125,7 +125,7 @@ const SMALL = 4096;
 /** Returns a file's text; undefined if there is none, or nothing that could be read as one. */
 async function readSmall(folder: string, path: string, maxBytes = SMALL): Promise<string | undefined> {
   try {
-    return (await (await openWall(folder)).read(path, { maxBytes })).text;
+    return (await (await openSandbox(folder)).read(path, { maxBytes })).text;
   } catch (error) {
     if (isPhasegateError(error)) return undefined;
     throw error;

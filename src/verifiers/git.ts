@@ -6,7 +6,7 @@ import { join, relative, sep } from "node:path";
 import * as z from "zod";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier, VerifyResult } from "../ports/verifier.js";
-import { workingFolder } from "../sandbox/open.js";
+import { workingFolder } from "../sandbox/sandbox.js";
 import { parseRelativePath } from "../workflow/names.js";
 import {
   type CommittedFile,

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { Verifier, VerifyRequest } from "../ports/verifier.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import { isJsonObject, type JsonValue, storedValueSchema } from "../workflow/json.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { shown } from "../workflow/names.js";
@@ -29,7 +29,7 @@ const params = z.strictObject({
  * Returns what stands at a place of a JSON file: equal to `equals`, by a rule, or else what the evidence field
  * says. Files of up to `maxBytes` are read.
  */
-export function jsonValue(wall: Wall, maxBytes: number, rules: VerifierRules): Verifier {
+export function jsonValue(wall: Sandbox, maxBytes: number, rules: VerifierRules): Verifier {
   return defineVerifier({
     name: NAME,
     params,

@@ -3,7 +3,7 @@ import { toString as textOf } from "mdast-util-to-string";
 import * as z from "zod";
 import { PhasegateError } from "../errors.js";
 import type { Verifier } from "../ports/verifier.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import { visibleText } from "../workflow/field-types.js";
 import { codeParts, headingName, plainText } from "../workflow/from-markdown.js";
 import { blocksOf, endOfSection } from "../workflow/markdown-blocks.js";
@@ -27,7 +27,7 @@ const params = z.strictObject({
 const MARKDOWN_MAX = 256 * 1024;
 
 /** Returns how many headings a Markdown file has, and which. Files of up to `maxBytes`, and 256 KiB, are read. */
-export function markdownHeadings(wall: Wall, maxBytes: number): Verifier {
+export function markdownHeadings(sandbox: Sandbox, maxBytes: number): Verifier {
   return defineVerifier({
     name: NAME,
     params,
@@ -36,7 +36,7 @@ export function markdownHeadings(wall: Wall, maxBytes: number): Verifier {
       checkHowOften(NAME, given);
     },
     async verify(given, { value }) {
-      const { path, text, digest } = await readSubject(wall, given, value, Math.min(maxBytes, MARKDOWN_MAX));
+      const { path, text, digest } = await readSubject(sandbox, given, value, Math.min(maxBytes, MARKDOWN_MAX));
       const found = headingsBelow(headingsOf(text, path), given);
       const { ok, wanted } = isOftenEnough(found?.length ?? 0, given);
       const known = new Set(found?.map(({ text: name }) => headingName(name)));

@@ -8,7 +8,7 @@ import { PhasegateError } from "../errors.js";
 import { hasPlaceholder } from "../gate/fill-params.js";
 import { type FileSignature, identityOf } from "../sandbox/read.js";
 import { notText, pathRefused } from "../sandbox/refusals.js";
-import type { Wall } from "../sandbox/sandbox.js";
+import type { Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { escapeHidden, parseRelativePath, shown } from "../workflow/names.js";
 import { textParam } from "./define-verifier.js";
@@ -56,7 +56,7 @@ export function refuseFolderPath(path: string): void {
  * Throws `PATH_REFUSED` for a link, unless the author allows it: a file that is asked for can't be
  * another good one under a new name. Folders on the way may be links that stay inside.
  */
-export async function refuseLink(wall: Wall, path: string, { allow_link }: SubjectParams): Promise<void> {
+export async function refuseLink(wall: Sandbox, path: string, { allow_link }: SubjectParams): Promise<void> {
   if (allow_link === true || !(await wall.isLink(path))) return;
   throw pathRefused(path, "it is a link to another place");
 }
@@ -95,7 +95,7 @@ interface SubjectText {
 
 /** Reads the file that is to be looked into, as UTF-8 without its byte order mark. Throws as walls do. */
 export async function readSubject(
-  wall: Wall,
+  wall: Sandbox,
   params: SubjectParams,
   value: JsonValue | undefined,
   maxBytes: number,

@@ -38,7 +38,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   const opened = await openFolders(options);
   const project = options.projectRoot === undefined ? [] : await placesOf(options.projectRoot);
   const roots = new Roots({ roots: opened, project, variables });
-  const folders = new SessionFolders(roots.wall({ root: ROOT_NAMES.output, path: "." }), limits, clock);
+  const folders = new SessionFolders(roots.sandbox({ root: ROOT_NAMES.output, path: "." }), limits, clock);
   const recording = { clock, ...(hashKey === undefined ? {} : { hashKey }) };
   const recorder = storage === undefined ? undefined : new Recorder({ ...recording, storage });
   let violations = 0;

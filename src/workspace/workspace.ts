@@ -80,7 +80,7 @@ export interface WorkspaceMetrics {
 }
 
 /**
- * Files for workflows that a model leads: it reads what it needs, and saves what it makes, inside walls. The functions of a
+ * Files for workflows that a model leads: it reads what it needs, and saves what it makes, inside sandboxes. The functions of a
  * workspace itself are those of one connection, for hosts that have no more.
  */
 export interface Workspace extends WorkspaceConnection {

@@ -5,9 +5,9 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { FileContent, workflowNames } from "../../src/content/files.js";
 import { lookAtFolder, readFolder, WorkflowFolder } from "../../src/content/workflow-folder.js";
 import { isPhasegateError, PhasegateError } from "../../src/errors.js";
-import { openWall } from "../../src/sandbox/open.js";
 import { notFound, unreadable } from "../../src/sandbox/refusals.js";
-import type { Wall } from "../../src/sandbox/sandbox.js";
+import type { Sandbox } from "../../src/sandbox/sandbox.js";
+import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { revisionOf } from "../../src/workflow/json.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { gateFile, metadata, phase, texts } from "../workflow/workflow-texts.js";
@@ -285,40 +285,40 @@ describe("files that can't be read", () => {
     expect(await codesOf()).toEqual(["FOLDER_TOO_LARGE metadata.json"]);
   });
 
-  it("don't hide a fault of the wall's own", async () => {
-    const wall = await openWall(root);
-    const state = await lookAtFolder(wall, TYPE);
+  it("don't hide a fault of the sandbox's own", async () => {
+    const sandbox = await openSandbox(root);
+    const state = await lookAtFolder(sandbox, TYPE);
     if (state === undefined) return expect.fail("no folder");
     const fault = () => Promise.reject(new TypeError("a fault"));
-    await expect(readFolder({ ...wall, read: fault }, TYPE, state)).rejects.toThrow(TypeError);
-    await expect(lookAtFolder({ ...wall, walk: fault }, TYPE)).rejects.toThrow(TypeError);
-    await expect(lookAtFolder({ ...wall, list: fault }, TYPE)).rejects.toThrow(TypeError);
-    await expect(new WorkflowFolder({ ...wall, walk: fault }, TYPE).read()).rejects.toThrow(TypeError);
-    await expect(new WorkflowFolder({ ...wall, signature: fault }, TYPE).forTexts()).rejects.toThrow(TypeError);
+    await expect(readFolder({ ...sandbox, read: fault }, TYPE, state)).rejects.toThrow(TypeError);
+    await expect(lookAtFolder({ ...sandbox, walk: fault }, TYPE)).rejects.toThrow(TypeError);
+    await expect(lookAtFolder({ ...sandbox, list: fault }, TYPE)).rejects.toThrow(TypeError);
+    await expect(new WorkflowFolder({ ...sandbox, walk: fault }, TYPE).read()).rejects.toThrow(TypeError);
+    await expect(new WorkflowFolder({ ...sandbox, signature: fault }, TYPE).forTexts()).rejects.toThrow(TypeError);
     await symlink(base, join(root, "out"));
-    await expect(workflowNames({ ...wall, check: fault })).rejects.toThrow(TypeError);
+    await expect(workflowNames({ ...sandbox, check: fault })).rejects.toThrow(TypeError);
   });
 
   it("are no fault of the other workflows where the system refuses a whole folder", async () => {
-    const wall = await openWall(root);
+    const sandbox = await openSandbox(root);
     const walk = () => Promise.reject(unreadable(TYPE, Object.assign(new Error("no"), { code: "EACCES" })));
-    expect(await new WorkflowFolder({ ...wall, walk }, TYPE).read()).toMatchObject({
+    expect(await new WorkflowFolder({ ...sandbox, walk }, TYPE).read()).toMatchObject({
       diagnostics: [{ code: "FILE_UNREADABLE", severity: "error", hint: expect.stringContaining("may read the file") }],
     });
   });
 
   it("may have gone when gates are looked for", async () => {
-    const wall = await openWall(root);
+    const sandbox = await openSandbox(root);
     const list = async () => Promise.reject(notFound(TYPE));
-    expect((await lookAtFolder({ ...wall, list }, TYPE))?.entries).toHaveLength(5);
+    expect((await lookAtFolder({ ...sandbox, list }, TYPE))?.entries).toHaveLength(5);
   });
 
   it("may go while the folder is read", async () => {
-    const wall = await openWall(root);
-    const state = await lookAtFolder(wall, TYPE);
+    const sandbox = await openSandbox(root);
+    const state = await lookAtFolder(sandbox, TYPE);
     if (state === undefined) return expect.fail("no folder");
     await rm(join(root, TYPE, "phases/1/phase.md"));
-    const { files, unreadable } = await readFolder(wall, TYPE, state);
+    const { files, unreadable } = await readFolder(sandbox, TYPE, state);
     expect(files).toHaveLength(4);
     expect(unreadable).toEqual([]);
   });
@@ -411,14 +411,14 @@ it("tells a text that has just gone from a fault of its own", async () => {
   reading.mockRestore();
 });
 
-/** A wall that counts its reads, and may do something between two of them. */
-function watched(wall: Wall, between: () => Promise<void> = async () => {}): Wall & { reads: number } {
+/** A sandbox that counts its reads, and may do something between two of them. */
+function watched(sandbox: Sandbox, between: () => Promise<void> = async () => {}): Sandbox & { reads: number } {
   const counting = {
-    ...wall,
+    ...sandbox,
     reads: 0,
-    read: async (...call: Parameters<Wall["read"]>) => {
+    read: async (...call: Parameters<Sandbox["read"]>) => {
       counting.reads += 1;
-      const result = await wall.read(...call);
+      const result = await sandbox.read(...call);
       await between();
       return result;
     },
@@ -431,28 +431,28 @@ describe("what is kept", () => {
   const later = () => Date.now() + 60_000;
 
   it("is read once while nothing changes", async () => {
-    const wall = watched(await openWall(root));
-    const folder = new WorkflowFolder(wall, TYPE, later);
+    const sandbox = watched(await openSandbox(root));
+    const folder = new WorkflowFolder(sandbox, TYPE, later);
     const first = await folder.read();
     await folder.text("phases/1/phase.md");
-    const reads = wall.reads;
+    const reads = sandbox.reads;
     expect(await folder.read()).toBe(first);
     expect(await folder.text("phases/1/phase.md")).toBe("# Phase 1: Dig\n");
-    expect(wall.reads).toBe(reads);
+    expect(sandbox.reads).toBe(reads);
     await write(join(root, TYPE, "phases/1/phase.md"), "# Other");
     expect(await folder.text("phases/1/phase.md")).toBe("# Other");
     expect(await folder.read()).not.toBe(first);
   });
 
   it("is not what was changed a moment ago: its times can't tell a second change", async () => {
-    const wall = watched(await openWall(root));
-    const folder = new WorkflowFolder(wall, TYPE);
+    const sandbox = watched(await openSandbox(root));
+    const folder = new WorkflowFolder(sandbox, TYPE);
     await folder.read();
     await folder.text("phases/1/phase.md");
-    const reads = wall.reads;
+    const reads = sandbox.reads;
     await folder.read();
     await folder.text("phases/1/phase.md");
-    expect(wall.reads).toBe(reads * 2);
+    expect(sandbox.reads).toBe(reads * 2);
   });
 
   it("is no mixture of before and after: a folder that changes is read again, but not for ever", async () => {
@@ -461,10 +461,10 @@ describe("what is kept", () => {
       changes += 1;
       if (changes <= limit) await appendFile(join(root, TYPE, "phases/2/phase.md"), "x");
     };
-    const once = new WorkflowFolder(watched(await openWall(root), change(1)), TYPE, later);
+    const once = new WorkflowFolder(watched(await openSandbox(root), change(1)), TYPE, later);
     expect((await once.read())?.definition?.structure.phases[1]?.textRevision).toBe(revisionOf("# Phase 2: Sow\nx"));
     changes = 0;
-    const always = watched(await openWall(root), change(1000));
+    const always = watched(await openSandbox(root), change(1000));
     const restless = new WorkflowFolder(always, TYPE, later);
     const read = await restless.read();
     expect([read?.definition, read?.diagnostics[0]?.message]).toEqual([
@@ -478,7 +478,7 @@ describe("what is kept", () => {
 
   it("is nothing of a folder that goes while it is read", async () => {
     const remove = () => rm(join(root, TYPE), { recursive: true, force: true });
-    const folder = new WorkflowFolder(watched(await openWall(root), remove), TYPE, later);
+    const folder = new WorkflowFolder(watched(await openSandbox(root), remove), TYPE, later);
     expect(await folder.read()).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node
 import { readdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
-import { claimName, sweepBeside, temporaryName, whileClaimed } from "../../src/sandbox/replace.js";
+import { claimName, sweepTemporary, temporaryName, whileClaimed } from "../../src/sandbox/replace.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let file: string;
@@ -77,7 +77,7 @@ it("leaves it to the one that has the right to take it away", async () => {
   };
   expect(await whileClaimed(file, () => "done", wanted, 0)).toBeUndefined();
   expect(beside()).toHaveLength(2);
-  await sweepBeside(file, Date.now() + 3_600_000);
+  await sweepTemporary(file, Date.now() + 3_600_000);
   expect(await whileClaimed(file, () => "done", undefined, 0)).toBe("done");
 });
 

@@ -3,8 +3,8 @@ import { appendFile, lstat, mkdir, open, readdir, rename, rm, symlink, writeFile
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { openWall } from "../../src/sandbox/open.js";
 import { checkRegular, openChecked, openSame, readBounded } from "../../src/sandbox/read.js";
+import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let base: string;
@@ -96,7 +96,7 @@ describe("openChecked", () => {
   });
 
   it("never gives what lies outside while a folder is swapped all the time, and leaves no handle open", async () => {
-    const wall = await openWall(root);
+    const sandbox = await openSandbox(root);
     const inside = join(root, "dir");
     await rename(inside, join(root, "real"));
     await symlink("real", inside);
@@ -111,7 +111,7 @@ describe("openChecked", () => {
     const texts = new Set<string>();
     for (let round = 0; round < 1500; round += 1) {
       try {
-        texts.add((await wall.read("dir/file", { maxBytes: 100 })).text);
+        texts.add((await sandbox.read("dir/file", { maxBytes: 100 })).text);
       } catch (error) {
         if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
       }
@@ -123,7 +123,7 @@ describe("openChecked", () => {
   });
 
   it("reads a file that is replaced all the time, old or new, never torn", async () => {
-    const wall = await openWall(root);
+    const sandbox = await openSandbox(root);
     const versions = ["a".repeat(5000), "b".repeat(7000)];
     await writeFile(file, "a".repeat(5000));
     let running = true;
@@ -135,7 +135,7 @@ describe("openChecked", () => {
     })();
     for (let round = 0; round < 300; round += 1) {
       try {
-        expect(versions).toContain((await wall.read("dir/file", { maxBytes: 10_000 })).text);
+        expect(versions).toContain((await sandbox.read("dir/file", { maxBytes: 10_000 })).text);
       } catch (error) {
         if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
       }

@@ -2,7 +2,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { TargetGuard } from "../../src/ports/clock.js";
-import { createProjectRoot } from "../../src/sandbox/open.js";
+import { createProjectRoot } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 it("guards targets: those that need not exist yet pass, links that lead out don't", async () => {

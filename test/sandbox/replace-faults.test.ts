@@ -2,8 +2,8 @@ import type * as fs from "node:fs/promises";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { openWall } from "../../src/sandbox/open.js";
 import { sha256 } from "../../src/sandbox/replace.js";
+import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** What fails when a temporary file is opened. */
@@ -30,13 +30,13 @@ it.each([
 ] as const)("leaves everything as it was when %s", async (_, fault, cause) => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, "file"), "old");
-  const wall = await openWall(folder);
+  const sandbox = await openSandbox(folder);
   const replacement = { text: "new", hash: sha256(Buffer.from("old")), maxBytes: 100 };
   faults[fault] = true;
-  const call = wall.replace("file", replacement);
+  const call = sandbox.replace("file", replacement);
   await expect(call).rejects.toMatchObject({ code: "STORAGE_FAILED", details: { operation: "replace", cause } });
   faults[fault] = false;
   expect(await readdir(folder)).toEqual(["file"]);
   expect(await readFile(join(folder, "file"), "utf8")).toBe("old");
-  expect(await wall.replace("file", replacement)).toBe(true);
+  expect(await sandbox.replace("file", replacement)).toBe(true);
 });

@@ -16,16 +16,16 @@ import {
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { openWall } from "../../src/sandbox/open.js";
-import { claimName, renameIfSame, sha256, syncFolder, writeBeside } from "../../src/sandbox/replace.js";
-import type { Wall } from "../../src/sandbox/sandbox.js";
+import { claimName, renameIfSame, sha256, syncFolder, writeTemporary } from "../../src/sandbox/replace.js";
+import type { Sandbox } from "../../src/sandbox/sandbox.js";
+import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const LIMIT = 1000;
 let base: string;
 let root: string;
 let file: string;
-let wall: Wall;
+let sandbox: Sandbox;
 
 beforeEach(async () => {
   base = await temporaryFolder();
@@ -35,12 +35,12 @@ beforeEach(async () => {
   await mkdir(join(base, "out"));
   await writeFile(file, "old");
   await writeFile(join(base, "out", "file"), "old");
-  wall = await openWall(root);
+  sandbox = await openSandbox(root);
 });
 
 const OLD = sha256(Buffer.from("old"));
 const replace = (path: string, text = "new", hash = OLD, maxBytes = LIMIT) =>
-  wall.replace(path, { text, hash, maxBytes });
+  sandbox.replace(path, { text, hash, maxBytes });
 
 /** The code of a refusal, which never says where the root lies. */
 async function refusal(call: Promise<unknown>): Promise<string> {
@@ -159,12 +159,12 @@ describe("replace", () => {
   });
 });
 
-describe("writeBeside", () => {
+describe("writeTemporary", () => {
   it("refuses a folder that has become a link that leads out", async () => {
     const like = await stat(file, { bigint: true });
     await rename(join(root, "dir"), join(root, "real"));
     await symlink(join(base, "out"), join(root, "dir"));
-    const written = writeBeside(root, "dir/file", join(root, "dir", "t.tmp"), Buffer.from("new"), like);
+    const written = writeTemporary(root, "dir/file", join(root, "dir", "t.tmp"), Buffer.from("new"), like);
     expect(await refusal(written)).toBe("PATH_REFUSED");
     expect(await readFile(join(base, "out", "t.tmp"), "utf8")).toBe("");
   });

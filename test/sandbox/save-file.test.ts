@@ -19,16 +19,16 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { holdFolder, makeFolder } from "../../src/sandbox/folders.js";
-import { openWall } from "../../src/sandbox/open.js";
 import { fill } from "../../src/sandbox/read.js";
 import { sha256 } from "../../src/sandbox/replace.js";
-import type { Wall } from "../../src/sandbox/sandbox.js";
+import type { Sandbox } from "../../src/sandbox/sandbox.js";
+import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { renameChecked, saveFile } from "../../src/sandbox/save.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let base: string;
 let root: string;
-let wall: Wall;
+let sandbox: Sandbox;
 
 beforeEach(async () => {
   base = await temporaryFolder();
@@ -36,10 +36,10 @@ beforeEach(async () => {
   await mkdir(join(root, "dir"), { recursive: true });
   await mkdir(join(base, "out"));
   await writeFile(join(base, "out", "file"), "outside");
-  wall = await openWall(root);
+  sandbox = await openSandbox(root);
 });
 
-const save = (path: string, text = "new", maxBytes = 1000) => wall.save(path, { text, maxBytes });
+const save = (path: string, text = "new", maxBytes = 1000) => sandbox.save(path, { text, maxBytes });
 
 /** The code of a refusal, which never says where the root lies. */
 async function refusal(call: Promise<unknown>): Promise<string> {
@@ -129,8 +129,10 @@ describe("save", () => {
     expect(await readFile(target, "utf8")).toBe("new");
   });
 
-  it("makes nothing of what the wall keeps back", async () => {
-    const kept = await openWall(root, { refuse: (path) => (/(^|\/)kept/.test(path) ? "it is kept back" : undefined) });
+  it("makes nothing of what the sandbox keeps back", async () => {
+    const kept = await openSandbox(root, {
+      refuse: (path) => (/(^|\/)kept/.test(path) ? "it is kept back" : undefined),
+    });
     for (const path of ["kept/new", "kept", "dir/kept", "new/kept"]) {
       expect(await refusal(kept.save(path, { text: "x", maxBytes: 10 })), path).toBe("PATH_REFUSED");
     }
@@ -200,20 +202,20 @@ describe("holdFolder", () => {
 
 describe("makeFolder", () => {
   it("makes a folder and those on the way; of several that make one, one does", async () => {
-    expect(await wall.makeFolder("a/b")).toBe(true);
-    expect(await wall.makeFolder("a/b")).toBe(false);
-    expect(await wall.makeFolder(".")).toBe(false);
-    const made = await Promise.all([1, 2, 3, 4, 5].map(() => wall.makeFolder("one")));
+    expect(await sandbox.makeFolder("a/b")).toBe(true);
+    expect(await sandbox.makeFolder("a/b")).toBe(false);
+    expect(await sandbox.makeFolder(".")).toBe(false);
+    const made = await Promise.all([1, 2, 3, 4, 5].map(() => sandbox.makeFolder("one")));
     expect(made.filter(Boolean)).toHaveLength(1);
     expect(await makeFolder(root, "one")).toBe(false);
   });
 
   it("makes none behind a link, or in a root that has gone", async () => {
     await symlink(join(base, "out"), join(root, "leads-out"));
-    expect(await refusal(wall.makeFolder("leads-out/new"))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.makeFolder("leads-out/new"))).toBe("PATH_REFUSED");
     await expect(makeFolder(root, `dir/${"x".repeat(300)}`)).rejects.toThrow("ENAMETOOLONG");
     await rm(root, { recursive: true });
-    expect(await refusal(wall.makeFolder("new"))).toBe("FILE_NOT_FOUND");
+    expect(await refusal(sandbox.makeFolder("new"))).toBe("FILE_NOT_FOUND");
   });
 });
 
@@ -221,13 +223,13 @@ describe("readPart", () => {
   it("gives the bytes that there are, and never more than was asked for", async () => {
     await writeFile(join(root, "dir/file"), "0123456789");
     const part = async (offset: number, length: number) => {
-      const { bytes, signature } = await wall.readPart("dir/file", { offset, length });
+      const { bytes, signature } = await sandbox.readPart("dir/file", { offset, length });
       return [Buffer.from(bytes).toString(), signature.size];
     };
     expect(await part(0, 4)).toEqual(["0123", 10]);
     expect(await part(8, 4)).toEqual(["89", 10]);
     expect(await part(20, 4)).toEqual(["", 10]);
-    expect(await refusal(wall.readPart("dir", { offset: 0, length: 1 }))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.readPart("dir", { offset: 0, length: 1 }))).toBe("PATH_REFUSED");
   });
 
   it("ends where a file has become shorter since it was looked at", async () => {
@@ -238,9 +240,11 @@ describe("readPart", () => {
   });
 });
 
-describe("a wall that keeps something back", () => {
+describe("a sandbox that keeps something back", () => {
   it("does so under every name, and shows it as refused", async () => {
-    const kept = await openWall(root, { refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined) });
+    const kept = await openSandbox(root, {
+      refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined),
+    });
     await writeFile(join(root, "dir/secret"), "x");
     await writeFile(join(root, "dir/open"), "x");
     await symlink("secret", join(root, "dir/innocent"));

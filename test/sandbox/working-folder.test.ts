@@ -1,8 +1,8 @@
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { openWall, workingFolder } from "../../src/sandbox/open.js";
 import { isLink } from "../../src/sandbox/resolve.js";
+import { openSandbox, workingFolder } from "../../src/sandbox/sandbox.js";
 import { failure } from "../support/failure.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
@@ -45,17 +45,17 @@ describe("workingFolder", () => {
 
 describe("isLink", () => {
   it("says whether the last name is a link, wherever that leads", async () => {
-    const wall = await openWall(root);
+    const sandbox = await openSandbox(root);
     for (const path of ["inside", "./outside", "dangling"]) {
-      expect(await wall.isLink(path)).toBe(true);
+      expect(await sandbox.isLink(path)).toBe(true);
     }
     for (const path of [".", "a", "file", "none", "inside/b", "none/b", "file/below"]) {
-      expect(await wall.isLink(path)).toBe(false);
+      expect(await sandbox.isLink(path)).toBe(false);
     }
     // A failure that says neither yes nor no is not taken for one of them.
     await expect(isLink(root, "a\0")).rejects.toMatchObject({ code: "ERR_INVALID_ARG_VALUE" });
-    expect((await failure(wall.isLink("outside/x"))).code).toBe("PATH_REFUSED");
+    expect((await failure(sandbox.isLink("outside/x"))).code).toBe("PATH_REFUSED");
     await rm(root, { recursive: true });
-    expect((await failure(wall.isLink("a"))).code).toBe("FILE_NOT_FOUND");
+    expect((await failure(sandbox.isLink("a"))).code).toBe("FILE_NOT_FOUND");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openWall } from "../../src/sandbox/open.js";
+import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { checkedOutput } from "../../src/workspace/session/folders.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { write } from "./make-workspace.js";
@@ -10,9 +10,9 @@ const output = (path: string) => ({ path, bytes: 1, sha256: "", saved_at: "" });
 it("refuses the twin of a name also where the file system finds the one by the other", async () => {
   const folder = await temporaryFolder();
   await write(folder, { [`${ID}/Report.md`]: "x" });
-  const wall = await openWall(folder);
+  const sandbox = await openSandbox(folder);
   // As a Mac does: whatever the capitals, the file is found.
-  const folding = { ...wall, signature: () => wall.signature(`${ID}/Report.md`) };
+  const folding = { ...sandbox, signature: () => sandbox.signature(`${ID}/Report.md`) };
   const checked = (path: string) => checkedOutput(folding, ID, path, { outputs: [output("Report.md")] });
   await expect(checked("report.md")).rejects.toThrow("report.md is the same name as Report.md");
   expect(await checked("Report.md")).toBe("Report.md");

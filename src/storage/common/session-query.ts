@@ -1,6 +1,7 @@
 /**
- * What every adapter's `list` shares: the filters, the order, the cursor. A cursor is a position, not an offset,
- * so that it stays valid while sessions come and go. Without `node:`.
+ * What all storage adapters share: the filters, the order and the cursor of `list`, and the checks of a commit. A
+ * cursor is a position, not an offset, so it stays valid while sessions are added and removed. This file works
+ * without `node:` modules.
  */
 import { PhasegateError } from "../../errors.js";
 import {
@@ -11,37 +12,86 @@ import {
   type SessionSummary,
 } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId, shown } from "../../workflow/names.js";
-/** Where a session stands in a list. */
+
+/** A session's position in a list. */
 export interface ListPosition {
   readonly createdAt: string;
   readonly sessionId: string;
 }
 
+/** A session in a list whose summary is unreadable; its position comes from an index. */
+export interface DamagedSession {
+  readonly createdAt: string;
+  readonly sessionId: string;
+  readonly damaged: true;
+}
+
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
+const ISO_TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}\.\d{3}Z$/;
 
-/** The order of a list: by creation time, newest first, then by id. */
+/** Returns true if a session matches the filters of a query. */
+export function matchesQuery(summary: SessionSummary, query: SessionQuery): boolean {
+  const { status, workflowType, target, kind, idPrefix, updatedBefore } = query;
+  return (
+    (status === undefined || status.includes(summary.status)) &&
+    (workflowType === undefined || summary.workflowType === workflowType) &&
+    (target === undefined || summary.target === target) &&
+    (kind === undefined || summary.kind === kind) &&
+    (idPrefix === undefined || summary.sessionId.startsWith(idPrefix)) &&
+    (updatedBefore === undefined || summary.updatedAt < updatedBefore)
+  );
+}
+
+/** Compares two positions: newest first, then by id. */
 export function comparePositions(a: ListPosition, b: ListPosition): number {
   if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -1 : 1;
   return a.sessionId < b.sessionId ? -1 : a.sessionId > b.sessionId ? 1 : 0;
 }
 
-const ISO_TIME = /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3])(:[0-5]\d){2}\.\d{3}Z$/;
-
-/** Whether a text is a time as `Date.toISOString` writes it, in the years 0 to 9999. */
-export function isIsoTime(value: unknown): value is string {
-  if (typeof value !== "string" || !ISO_TIME.test(value)) return false;
-  // Every month has 28 days; whether there is a later one the calendar tells, which takes ten times as long.
-  return value.slice(8, 10) <= "28" || new Date(value).toISOString() === value;
+/** Returns the page size of a query. Throws `INVALID_INPUT` if it is not valid. */
+export function pageLimit(query: SessionQuery): number {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new PhasegateError("INVALID_INPUT", `limit is not valid: ${shown(limit)}`, {
+    remedy: `Ask for 1 to ${MAX_LIMIT} sessions a page.`,
+    details: { field: "limit", expected: `an integer from 1 to ${MAX_LIMIT}` },
+  });
 }
 
-/** A position as an opaque text that may stand in a URL. */
+/** Builds a page of at most `limit` sessions. One session beyond the limit means that there is a next page. */
+export function pageOf(found: readonly (SessionSummary | DamagedSession)[], limit: number): Page<SessionSummary> {
+  const here = found.slice(0, limit);
+  const items = here.filter((one): one is SessionSummary => !isDamaged(one));
+  const damaged = here.filter(isDamaged).map(({ sessionId }) => sessionId);
+  const last = here.at(-1);
+  const more = last !== undefined && found.length > limit ? { cursor: encodeCursor(last) } : {};
+  return { items, ...more, ...(damaged.length === 0 ? {} : { damaged }) };
+}
+
+function isDamaged(one: SessionSummary | DamagedSession): one is DamagedSession {
+  return "damaged" in one;
+}
+
+/** Yields all sessions that a list omits because they are damaged, page by page. */
+export async function* damagedIn(
+  list: (query: SessionQuery) => Page<SessionSummary> | Promise<Page<SessionSummary>>,
+): AsyncGenerator<SessionId> {
+  let cursor: string | undefined;
+  do {
+    const page = await list({ limit: MAX_LIMIT, ...(cursor === undefined ? {} : { cursor }) });
+    yield* (page.damaged ?? []).filter(isSessionId);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Encodes a position as an opaque text that is safe in URLs. */
 export function encodeCursor(position: Pick<ListPosition, "createdAt"> & { readonly sessionId: string }): string {
   const text = btoa(`${position.createdAt}~${position.sessionId}`);
   return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Reads what {@link encodeCursor} wrote; throws `CURSOR_INVALID` for anything else. */
+/** Decodes a cursor of {@link encodeCursor}. Throws `CURSOR_INVALID` for anything else. */
 export function decodeCursor(cursor: string): ListPosition {
   const [createdAt, sessionId, ...rest] = decodeText(cursor).split("~");
   if (isIsoTime(createdAt) && isSessionId(sessionId) && rest.length === 0) return { createdAt, sessionId };
@@ -59,63 +109,7 @@ function decodeText(cursor: string): string {
   }
 }
 
-/** How many items a page of this query holds; throws `INVALID_INPUT` for a limit that is none. */
-export function pageLimit(query: SessionQuery): number {
-  const limit = query.limit ?? DEFAULT_LIMIT;
-  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
-  throw new PhasegateError("INVALID_INPUT", `limit is not valid: ${shown(limit)}`, {
-    remedy: `Ask for 1 to ${MAX_LIMIT} sessions a page.`,
-    details: { field: "limit", expected: `an integer from 1 to ${MAX_LIMIT}` },
-  });
-}
-
-/** Whether a session passes the filters of a query. */
-export function matchesQuery(summary: SessionSummary, query: SessionQuery): boolean {
-  const { status, workflowType, target, kind, idPrefix, updatedBefore } = query;
-  return (
-    (status === undefined || status.includes(summary.status)) &&
-    (workflowType === undefined || summary.workflowType === workflowType) &&
-    (target === undefined || summary.target === target) &&
-    (kind === undefined || summary.kind === kind) &&
-    (idPrefix === undefined || summary.sessionId.startsWith(idPrefix)) &&
-    (updatedBefore === undefined || summary.updatedAt < updatedBefore)
-  );
-}
-
-/** A session in a list whose summary can't be read: where it stands is told by an index. */
-export interface DamagedSession {
-  readonly createdAt: string;
-  readonly sessionId: string;
-  readonly damaged: true;
-}
-
-/** A page of at most `limit` of the sessions found; one found beyond the limit says that there is a next page. */
-export function pageOf(found: readonly (SessionSummary | DamagedSession)[], limit: number): Page<SessionSummary> {
-  const here = found.slice(0, limit);
-  const items = here.filter((one): one is SessionSummary => !isDamaged(one));
-  const damaged = here.filter(isDamaged).map(({ sessionId }) => sessionId);
-  const last = here.at(-1);
-  const more = last !== undefined && found.length > limit ? { cursor: encodeCursor(last) } : {};
-  return { items, ...more, ...(damaged.length === 0 ? {} : { damaged }) };
-}
-
-function isDamaged(one: SessionSummary | DamagedSession): one is DamagedSession {
-  return "damaged" in one;
-}
-
-/** All sessions that a list leaves out, page by page. */
-export async function* damagedIn(
-  list: (query: SessionQuery) => Page<SessionSummary> | Promise<Page<SessionSummary>>,
-): AsyncGenerator<SessionId> {
-  let cursor: string | undefined;
-  do {
-    const page = await list({ limit: MAX_LIMIT, ...(cursor === undefined ? {} : { cursor }) });
-    yield* (page.damaged ?? []).filter(isSessionId);
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-}
-
-/** Whether a value out of a store is a summary, as far as lists go by it. */
+/** Returns true if a stored value has the fields of a summary that lists use. */
 export function isSummary(value: unknown): value is SessionSummary {
   if (typeof value !== "object" || value === null) return false;
   const summary: Record<string, unknown> = { ...value };
@@ -130,7 +124,17 @@ export function isSummary(value: unknown): value is SessionSummary {
   );
 }
 
-/** Refuses a commit that no engine makes, whose place in lists would be wrong, and one that is too large. */
+/** Returns true for a time in the format of `Date.toISOString`, in the years 0 to 9999. */
+export function isIsoTime(value: unknown): value is string {
+  if (typeof value !== "string" || !ISO_TIME.test(value)) return false;
+  // Every month has 28 days. Later days need the calendar, which takes ten times as long.
+  return value.slice(8, 10) <= "28" || new Date(value).toISOString() === value;
+}
+
+/**
+ * Refuses a commit that is too large, or that no engine writes and whose position in lists would be wrong. Throws
+ * `INVALID_INPUT` and `TOO_LARGE`.
+ */
 export function checkCommit(commit: Commit, maxBytes: number): void {
   const { sessionId, version, summary, payloads = [] } = commit;
   if (!isSessionId(sessionId) || summary.sessionId !== sessionId) throw invalidCommit("sessionId", sessionId);
@@ -141,16 +145,16 @@ export function checkCommit(commit: Commit, maxBytes: number): void {
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
 }
 
-/** A commit with a field that an adapter can't store as it is. */
+function isVersion(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1;
+}
+
+/** Builds the error for a commit with a field that an adapter cannot store. */
 export function invalidCommit(field: string, value: unknown): PhasegateError<"INVALID_INPUT"> {
   return new PhasegateError("INVALID_INPUT", `The commit's ${field} is not valid: ${shown(value)}`, {
     remedy: "Commits are made by the engine; an adapter or a host that makes its own must follow the port's types.",
     details: { field },
   });
-}
-
-function isVersion(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 1;
 }
 
 function tooLarge(bytes: number, limit: number): PhasegateError<"TOO_LARGE"> {

@@ -1,3 +1,9 @@
+/**
+ * Appends commits. The order makes it safe at every instant: first markers, payloads and the staged commit are
+ * synced; then one system call gives the commit its version and decides who is first; then the folder is synced, and
+ * the call returns. If this last sync fails, the outcome is unknown: a later read finds the commit complete or not at
+ * all.
+ */
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
@@ -12,12 +18,12 @@ import type { StoreParts } from "./parts.js";
 import { sweepTemporary } from "./tidy.js";
 
 /**
- * Every so many versions the writer looks for what crashes left in the session's folder; and whenever a session ends
- * or rests, as most have fewer versions than that.
+ * Versions after which the writer deletes what crashes left in the session's folder. It also does so when a session
+ * ends or pauses, since most sessions have fewer versions.
  */
 const SWEEP_EVERY = 64;
 
-/** What gets a version: a commit, or the first ones of a session as a pack. */
+/** The content of a version: one commit, or a session's first commits as a pack. */
 interface Written {
   readonly first: Commit;
   readonly last: Commit;
@@ -25,11 +31,7 @@ interface Written {
   readonly payloads: NonNullable<Commit["payloads"]>;
 }
 
-/**
- * Appends commits. The order makes it safe at every instant: markers and payloads, then the commit under a temporary
- * name, all on the disk; then its version, by the one call that decides who is first; then the folder to the disk,
- * and the answer. If that last sync fails the commit isn't acknowledged, and a later read finds it whole or not at all.
- */
+/** Appends commits and begins sessions. */
 export class CommitAppender {
   readonly #parts: StoreParts;
   readonly #compactor: SessionCompactor;
@@ -44,7 +46,7 @@ export class CommitAppender {
     await this.#write({ first: commit, last: commit, data: encodeCommit(commit), payloads });
   }
 
-  /** Begins a session with several commits: one file, and one sync of each folder, for all of them. */
+  /** Begins a session with several commits: one file and one sync per folder for all. */
   async begin(commits: readonly [Commit, ...Commit[]]): Promise<void> {
     const [first] = commits;
     const data = packOf(commits.map((commit) => Buffer.from(encodeCommit(commit))));
@@ -60,7 +62,7 @@ export class CommitAppender {
       if (first.version === 1) await beginSession(this.#parts, first, at);
       else await checkPrevious(this.#parts, first, at);
       const staged = await this.#prepare(written, at, markers);
-      // A watch that begins now may find the commit before it is told of it below, and take it for an old one.
+      // A watch that begins now may find the commit before the second call below and take it for an old one.
       this.#parts.watchers.tell(first);
       await this.#publish(first, at, staged);
       await orUnknown(markers.keep());
@@ -74,7 +76,7 @@ export class CommitAppender {
     }
   }
 
-  // The folder is opened first: once the commit has its version, nothing but the sync itself can fail.
+  // The folder is opened first: once the commit has its version, only the sync itself can fail.
   async #publish(commit: Commit, at: SessionPlace, staged: string): Promise<void> {
     const { disk, publisher } = this.#parts;
     const { sessionId: id, version } = commit;
@@ -88,12 +90,12 @@ export class CommitAppender {
         if (!(await publisher.publish(at.folder, staged, version)))
           throw conflict(id, version, "another writer was first");
         const [synced, checked] = await Promise.allSettled([names.sync(), checkPack(this.#parts, commit, at)]);
-        // Once it is known that the commit isn't in the log, it is no question any more whether it is on the disk.
+        // If the commit is not in the log, it no longer matters whether the sync failed.
         if (checked.status === "rejected")
           throw isPhasegateError(checked.reason) ? checked.reason : outcomeUnknown(checked.reason);
         if (synced.status === "rejected") throw outcomeUnknown(synced.reason);
       } finally {
-        // Nothing depends on it, and so nobody waits for it.
+        // Nothing depends on the close, so it is not awaited.
         void names.close().catch(ignore);
       }
     } catch (error) {
@@ -102,7 +104,7 @@ export class CommitAppender {
     }
   }
 
-  /** Brings all to the disk that has to be there before the commit, and the commit under a temporary name. */
+  /** Syncs everything that must be on the disk before the commit, and the staged commit. */
   async #prepare(written: Written, at: SessionPlace, markers: CommitMarkers): Promise<string> {
     const { disk, layout, payloads, publisher } = this.#parts;
     const { first: commit } = written;
@@ -110,7 +112,7 @@ export class CommitAppender {
     const evidence = orConflict(payloads.store(at, written.payloads), commit);
     const others = [evidence, ...markers.place()];
     if (commit.version === 1) others.push(disk.syncFolder(layout.shelf(commit.sessionId)));
-    // All of them, also if one fails: none may go on behind the caller's back.
+    // Wait for all, even if one fails: none may still be running after the call.
     await Promise.allSettled([staging, ...others]);
     try {
       await Promise.all(others);
@@ -123,7 +125,7 @@ export class CommitAppender {
 
   async #after({ summary, version }: Commit, at: SessionPlace, staged: string): Promise<void> {
     const { background, disk, heads, publisher, trees } = this.#parts;
-    if (summary.status !== "active") await trees.lift(activeMarker(summary));
+    if (summary.status !== "active") await trees.remove(activeMarker(summary));
     background.run(at.id, () => publisher.tidy(staged));
     heads.point(at, version);
     if (version % SWEEP_EVERY !== 0 && summary.status === "active") return;
@@ -132,17 +134,14 @@ export class CommitAppender {
   }
 }
 
-/** In a session's folder, a missing file means that the session was removed meanwhile. */
+/** Maps a missing file in a session's folder to a conflict: the session was removed meanwhile. */
 async function orConflict<T>(result: Promise<T>, { sessionId, version }: Commit) {
   return result.catch((error: unknown): never => {
     throw isMissing(error) ? conflict(sessionId, version, "the session was removed") : error;
   });
 }
 
-/**
- * The version has its name, but whether the name outlives a loss of power is not known: the call failed,
- * and the commit may be there.
- */
+/** Maps a failure to `outcomeUnknown`: the version has its name, but the name may not survive a power failure. */
 async function orUnknown(synced: Promise<void>): Promise<void> {
   try {
     await synced;
@@ -151,13 +150,13 @@ async function orUnknown(synced: Promise<void>): Promise<void> {
   }
 }
 
-/** Refuses a commit that can't be a file: what becomes part of a name is checked here, and the size. */
+/** Refuses a commit that cannot be stored as a file: checks the parts that become file names, and the size. */
 export function checkFileCommit(commit: Commit, maxBytes: number): void {
   for (const { hash } of commit.payloads ?? []) if (!isPayloadHash(hash)) throw invalidCommit("payloads", hash);
   checkCommit(commit, maxBytes);
 }
 
-/** Refuses commits that are not the first ones of a session, each following the one before. */
+/** Refuses commits that are not a session's first ones in order. */
 export function checkChain(commits: readonly [Commit, ...Commit[]]): void {
   const [{ sessionId }] = commits;
   for (const [index, commit] of commits.entries()) {
@@ -169,8 +168,8 @@ export function checkChain(commits: readonly [Commit, ...Commit[]]): void {
 }
 
 /**
- * Makes the folder of a new session. The folder first, then the look at the ids that are used up: a removal goes the
- * other way round, so one sees the other.
+ * Makes the folder of a new session. The folder is made before the removed ids are checked; a removal works in the
+ * opposite order, so one sees the other.
  */
 async function beginSession(parts: StoreParts, commit: Commit, { folder }: SessionPlace): Promise<void> {
   const { disk, folders, layout, reader } = parts;
@@ -184,12 +183,12 @@ async function beginSession(parts: StoreParts, commit: Commit, { folder }: Sessi
   if (!isNew && (await reader.has(id, version))) throw conflict(id, version, "the session exists");
 }
 
-/** Refuses a commit that doesn't follow the one before it. That this one is there is looked at later. */
+/** Refuses a commit that does not follow the previous one. `checkFolder` checks later that this one still exists. */
 async function checkPrevious(parts: StoreParts, commit: Commit, at: SessionPlace): Promise<void> {
   const { known, reader } = parts;
   const { sessionId: id, version, previousHash } = commit;
   const newer = known.get(id);
-  // A backup may have been put back: what isn't there any more is not what a commit can come too late for.
+  // A backup may have been restored: a version that no longer exists must not cause a conflict.
   if (newer !== undefined && newer.version >= version && !(await reader.has(id, newer.version, at))) known.forget(id);
   const seen = known.get(id);
   if (seen !== undefined && seen.version >= version) throw conflict(id, version, "another writer was first");
@@ -198,9 +197,9 @@ async function checkPrevious(parts: StoreParts, commit: Commit, at: SessionPlace
 }
 
 /**
- * Looks that the commit before is where this one is about to be. After staging: what was staged can only be published
- * out of the folder that it was staged in, so that folder is the session's own, and not one that a late beginning has
- * just made under its name.
+ * Checks that the previous commit exists in the folder. Called after staging: a staged file can only be published in
+ * the folder in which it was staged, so this proves that it is the session's folder, and not one that a delayed
+ * `begin` has just made under the same name.
  */
 async function checkFolder(parts: StoreParts, { sessionId: id, version }: Commit, at: SessionPlace): Promise<void> {
   if (version === 1 || (await parts.reader.has(id, version - 1, at))) return;
@@ -209,8 +208,9 @@ async function checkFolder(parts: StoreParts, { sessionId: id, version }: Commit
 }
 
 /**
- * Refuses a commit whose version is another one's in the pack: its writer slept while the file of that version was
- * packed, and deleted, so that the name was free. To be asked once it has its name: a file is deleted after it was packed.
+ * Refuses a commit whose version another commit has in the pack: its writer was suspended while that version's file
+ * was packed and deleted, so that the name was free. Called after publishing, since files are deleted only after they
+ * are packed.
  */
 async function checkPack(parts: StoreParts, { sessionId: id, version, hash }: Commit, at: SessionPlace) {
   const { known, publisher, reader } = parts;
@@ -221,28 +221,28 @@ async function checkPack(parts: StoreParts, { sessionId: id, version, hash }: Co
   throw conflict(id, version, "another writer was first");
 }
 
-/** The markers that have to be there before a commit is: made for it, kept for it, and taken back if it fails. */
+/** The markers that must exist before a commit: created for it, and removed if it fails. */
 class CommitMarkers {
   readonly #parts: StoreParts;
   readonly #id: SessionId;
   readonly #needed: readonly Marker[];
-  /** Those that this append made: any other may be another writer's. */
+  /** The markers that this append created. Others may belong to another writer. */
   readonly #made: Marker[] = [];
 
-  /** Of several commits that appear at once, the first and the last one. */
+  /** Takes the first and the last of the commits that are written at once. */
   constructor(parts: StoreParts, first: Commit, last: Commit) {
     this.#parts = parts;
     this.#id = first.sessionId;
     this.#needed = markersBefore(first, last);
   }
 
-  /** Brings them to the disk. */
+  /** Creates and syncs the markers. */
   place(): Promise<void>[] {
     const { trees } = this.#parts;
     return this.#needed.map((marker) => trees.place(marker, () => this.#made.push(marker)));
   }
 
-  /** A marker that was there already may be another writer's, who has just taken it back. */
+  /** Restores a marker that existed already but was another writer's, who has just removed it. */
   async keep(): Promise<void> {
     const { trees } = this.#parts;
     for (const marker of this.#needed) {
@@ -251,9 +251,9 @@ class CommitMarkers {
     }
   }
 
-  /** Takes back those that were made for a commit that isn't there, unless another writer's is and needs them. */
+  /** Removes the created markers of a commit that failed, unless another writer's commit needs them. */
   async takeBack(): Promise<void> {
-    for (const marker of this.#made) await this.#parts.tidy.lift(this.#id, marker);
+    for (const marker of this.#made) await this.#parts.tidy.remove(this.#id, marker);
   }
 }
 

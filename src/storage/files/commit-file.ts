@@ -1,3 +1,7 @@
+/**
+ * The file formats: a commit as two lines of JSON, payloads as compressed files, and the pack, which is several
+ * commits in one file with an index at the end.
+ */
 import { kMaxLength } from "node:buffer";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -8,14 +12,14 @@ import { isIsoTime } from "../common/session-query.js";
 import { type Disk, type ReadRange, temporaryName } from "./disk.js";
 import { asDamage, tampered } from "./failures.js";
 import type { Folders, SessionPlace, StoreLayout } from "./layout.js";
-/** A commit without its body: all that a list and a compare-and-set need. */
+/** A commit without its body: enough for lists and compare-and-set. */
 export type CommitHeader = Omit<Commit, "body" | "payloads">;
 
 const NEWLINE = 10;
 
 /**
- * A commit as a file: one JSON object in two lines, the body alone on the second. JSON escapes newlines, so the first
- * one in the file ends the header, and a list reads no more than that of a large commit.
+ * Encodes a commit as one JSON object in two lines, with the body on the second. JSON escapes newlines, so the first
+ * newline ends the header, and a list reads only the header of a large commit.
  */
 export function encodeCommit(commit: Commit): string {
   const { sessionId, version, at, schema, previousHash, hash, summary } = commit;
@@ -23,7 +27,7 @@ export function encodeCommit(commit: Commit): string {
   return `${header.slice(0, -1)},\n"body":${JSON.stringify(commit.body)}}\n`;
 }
 
-/** Reads a commit file; throws `TAMPERED` if it isn't one of this session and this version. */
+/** Parses a commit file. Throws `TAMPERED` if it is not this version of this session. */
 export function parseCommit(data: Buffer, id: SessionId, version: number): Commit {
   const value = parseJson(data.toString("utf8"), id, version);
   if (isHeader(value) && "body" in value && typeof value.body === "string") {
@@ -32,7 +36,10 @@ export function parseCommit(data: Buffer, id: SessionId, version: number): Commi
   throw tampered(id, version, "it is not a commit");
 }
 
-/** Reads the header out of the first bytes of a commit file; undefined if they don't hold all of it. */
+/**
+ * Parses the header from the first bytes of a commit file; undefined if they do not contain all of it. Throws
+ * `TAMPERED`.
+ */
 export function parseHeader(data: Buffer, id: SessionId, version: number): CommitHeader | undefined {
   const end = data.indexOf(NEWLINE);
   if (end < 1) return undefined;
@@ -65,7 +72,7 @@ function isHeader(value: unknown): value is CommitHeader {
   const texts = [value.sessionId, value.at, value.previousHash, value.hash, summary.updatedAt];
   return (
     texts.every((text) => typeof text === "string") &&
-    // Markers have their place by it: any other text could lead out of the store.
+    // It becomes part of a marker's path: any other text could lead out of the store.
     isIsoTime(summary.createdAt) &&
     Number.isSafeInteger(value.version) &&
     Number.isSafeInteger(value.schema) &&
@@ -84,19 +91,19 @@ const decompress = promisify(gunzip);
 const MAX_JSON_GROWTH = 6;
 const HASH = /^[0-9a-f]{64}$/;
 
-/** Whether a text may be a payload's hash, and so a file's name. */
+/** Returns true if a text is a valid payload hash, and so a safe file name. */
 export function isPayloadHash(hash: string): boolean {
   return HASH.test(hash);
 }
 
-/** Where a session's payloads are. */
+/** Returns the folder of a session's payloads. */
 export function payloadFolder({ folder }: Pick<SessionPlace, "folder">): string {
   return join(folder, "payloads");
 }
 
 /**
- * Large evidence, one compressed file for each content. The text is kept as a JSON string, as UTF-8 has no place for
- * a lone surrogate.
+ * Stores payloads (large evidence), one compressed file per content. The text is stored as a JSON string, since UTF-8
+ * cannot represent a lone surrogate.
  */
 export class PayloadFiles {
   readonly #disk: Disk;
@@ -111,13 +118,13 @@ export class PayloadFiles {
     this.#maxOutputLength = Math.min(MAX_JSON_GROWTH * maxCommitBytes + 2, kMaxLength);
   }
 
-  /** Brings payloads to the disk; before the commit that names them. */
+  /** Writes and syncs payloads. Called before the commit that references them is written. */
   async store(at: SessionPlace, payloads: readonly Payload[]): Promise<void> {
     if (payloads.length === 0) return;
     const folder = payloadFolder(at);
     await this.#folders.within(folder, async () => {
       for (const payload of payloads) await this.#storeOne(folder, payload);
-      // Also for those that were there: who wrote them may have died before this.
+      // Also for existing files: their writer may have died before its sync.
       await this.#disk.syncFolder(folder);
     });
   }
@@ -126,7 +133,7 @@ export class PayloadFiles {
     const path = join(folder, `${hash}.gz`);
     if (await this.#disk.exists(path)) return;
     const staged = join(folder, temporaryName());
-    // The caller waits: the fastest level costs a tenth of the best one, for a quarter more space.
+    // The caller waits: the fastest level takes a tenth of the time of the best one, for a quarter more space.
     await this.#disk.writeNew(staged, await compress(JSON.stringify(body), { level: constants.Z_BEST_SPEED }));
     try {
       await this.#disk.replace(staged, path);
@@ -136,7 +143,7 @@ export class PayloadFiles {
     }
   }
 
-  /** When the newest payload of a session was written, in milliseconds; undefined if it has none. */
+  /** Returns the time of the session's newest payload, in milliseconds; undefined if it has none. */
   async newest(at: SessionPlace): Promise<number | undefined> {
     const folder = payloadFolder(at);
     const names = await this.#disk.names(folder);
@@ -145,7 +152,7 @@ export class PayloadFiles {
     return times.length === 0 ? undefined : times.reduce((one, other) => Math.max(one, other));
   }
 
-  /** A payload's text; undefined if the session has none of that hash. */
+  /** Returns a payload's text; undefined if the session has none with this hash. Throws `TAMPERED`. */
   async read(id: SessionId, hash: string): Promise<string | undefined> {
     if (!isPayloadHash(hash)) return undefined;
     const path = join(payloadFolder(this.#layout.place(id)), `${hash}.gz`);
@@ -167,42 +174,42 @@ function parse(json: Buffer): unknown {
 function ignoreDamage(): void {}
 
 const DIGITS = 16;
-/** A line of the index: where a version begins, or where the last one ends. */
+/** An index line: the offset of a version, or the end of the last one. */
 const LINE_BYTES = DIGITS + 1;
 const TITLE = "phasegate-log";
 const END_BYTES = TITLE.length + 2 * (DIGITS + 1) + 1;
-/** No commit's file ends so: its last line is the end of a JSON object. */
+/** The last line of a pack. No commit file ends like this: its last line ends a JSON object. */
 const END = new RegExp(`^${TITLE} (\\d{${DIGITS}}) (\\d{${DIGITS}})\n$`);
 const MAX_KNOWN = 4096;
 
-/** What a file is: how many versions it packs (0 if it is a commit's own file), and where its index begins. */
+/** How many versions a file packs (0 for a single commit's file), and where its index begins. */
 interface Extent {
   readonly count: number;
   readonly indexAt: number;
-  /** Which file it was, in which state: a pack is replaced by a longer one. */
+  /** Identifies the file and its state: a pack is replaced by a longer one. */
   readonly identity: string;
   readonly mtimeMs: number;
 }
 
-/** A pack that is being put together: the versions' files as they were, then where each begins, then how many there are. */
+/** Builds the index of a pack: the versions' files unchanged, then the offset of each, then their number. */
 export class PackIndex {
   readonly #starts: number[] = [];
   #end = 0;
 
-  /** Notes the next version. */
+  /** Adds the next version. */
   add(data: Uint8Array): void {
     this.#starts.push(this.#end);
     this.#end += data.length;
   }
 
-  /** What comes after the versions. */
+  /** Returns the text after the versions. */
   text(): string {
     const index = [...this.#starts, this.#end].map((start) => `${digits(start)}\n`).join("");
     return `${index}${TITLE} ${digits(this.#starts.length)} ${digits(this.#end)}\n`;
   }
 }
 
-/** The versions' files as one. */
+/** Returns the versions' files as one pack. */
 export function packOf(files: readonly Buffer[]): Buffer {
   const index = new PackIndex();
   for (const file of files) index.add(file);
@@ -213,7 +220,7 @@ function digits(value: number): string {
   return String(value).padStart(DIGITS, "0");
 }
 
-/** Reads single versions out of packs. How long one is has to be read once only. */
+/** Reads single versions from packs, and caches each pack's extent. */
 export class PackedLogs {
   readonly #disk: Disk;
   readonly #known = new Map<string, Extent>();
@@ -222,29 +229,29 @@ export class PackedLogs {
     this.#disk = disk;
   }
 
-  /** How many versions a file packs; 0 if it is none, or no pack. */
+  /** Returns how many versions a file packs; 0 if it does not exist or is not a pack. */
   async count(path: string): Promise<number> {
     return (await this.extent(path))?.count ?? 0;
   }
 
-  /** Which pack is there now, and how long it is. */
+  /** Returns the extent of the current pack. */
   async extent(path: string): Promise<Extent | undefined> {
     const stat = await this.#disk.stat(path);
     if (stat === undefined) return undefined;
     const known = this.#known.get(path);
     if (known?.identity === identityOf(stat)) return known;
-    return this.#disk.readParts(path, (read, fileStat) => this.#look(path, read, fileStat));
+    return this.#disk.readParts(path, (read, fileStat) => this.#extentOf(path, read, fileStat));
   }
 
-  /** Whether a version was in the pack when it was looked at last. It will be, then: packs do not shrink. */
+  /** Returns true if the version was in the pack when it was last read. Packs never shrink. */
   isKnown(path: string, version: number): boolean {
     return version <= (this.#known.get(path)?.count ?? 0);
   }
 
-  /** The file of a version, or no more than its first bytes; undefined if it isn't in the pack. */
+  /** Reads the file of a version, or only its first bytes; undefined if it is not in the pack. */
   async read(path: string, version: number, most = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
     return this.#disk.readParts(path, async (read, stat) => {
-      const { count, indexAt } = await this.#look(path, read, stat);
+      const { count, indexAt } = await this.#extentOf(path, read, stat);
       if (version > count) return undefined;
       const lines = (await read(indexAt + (version - 1) * LINE_BYTES, 2 * LINE_BYTES)).toString("latin1");
       const [start, end] = [Number(lines.slice(0, DIGITS)), Number(lines.slice(LINE_BYTES, -1))];
@@ -252,10 +259,10 @@ export class PackedLogs {
     });
   }
 
-  /** The files of all versions in their order, with the pack opened once; gives how many there are. */
+  /** Passes the files of all versions to `use`, in order, with the pack opened once. Returns their number. */
   async each(path: string, use: (data: Buffer) => Promise<void>): Promise<number> {
     const read = await this.#disk.readParts(path, async (range, stat) => {
-      const { count, indexAt } = await this.#look(path, range, stat);
+      const { count, indexAt } = await this.#extentOf(path, range, stat);
       const index = (await range(indexAt, (count + 1) * LINE_BYTES)).toString("latin1").split("\n");
       for (let version = 1; version <= count; version++) {
         await use(await readPart(range, Number(index[version - 1]), Number(index[version]), indexAt));
@@ -265,7 +272,7 @@ export class PackedLogs {
     return read ?? 0;
   }
 
-  async #look(path: string, read: ReadRange, stat: FileState): Promise<Extent> {
+  async #extentOf(path: string, read: ReadRange, stat: FileState): Promise<Extent> {
     const identity = identityOf(stat);
     const known = this.#known.get(path);
     if (known?.identity === identity) return known;
@@ -276,7 +283,7 @@ export class PackedLogs {
   }
 }
 
-/** What tells one file, and one state of it, from another. */
+/** Identifies a file and one state of it. */
 interface FileState {
   readonly ino: number;
   readonly size: number;
@@ -287,7 +294,7 @@ function identityOf({ ino, size, mtimeMs }: FileState): string {
   return `${ino}:${size}:${mtimeMs}`;
 }
 
-/** What can't be a part gives an empty one, which its reader takes for damaged. */
+/** Reads a part. An impossible range gives an empty part, which its reader reports as damaged. */
 async function readPart(read: ReadRange, start: number, end: number, indexAt: number): Promise<Buffer> {
   return Number.isSafeInteger(start) && end > start && end <= indexAt ? read(start, end - start) : Buffer.alloc(0);
 }

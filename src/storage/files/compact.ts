@@ -1,3 +1,4 @@
+/** Compaction puts a session's versions into one file, the pack, and deletes their own files later. */
 import { dirname, join } from "node:path";
 import type { SessionId } from "../../workflow/names.js";
 import { PackIndex, parseCommit } from "./commit-file.js";
@@ -6,23 +7,24 @@ import { isMissing, tampered } from "./failures.js";
 import { type SessionPlace, sessionOf } from "./layout.js";
 import type { StoreParts } from "./parts.js";
 
-/** What the names of packs that are being written begin with. */
+/** Prefix of packs that are being written. */
 const STAGED = `${TEMPORARY}pack-`;
 
 /**
- * Puts a session's versions into one file, the pack, which takes the place of the first version's file by a rename. So
- * each version is in a file at every instant, and who copies the folder and has its names from before finds the pack under
- * a name that it has. The other files are deleted after the copy window: a tool that has copied the first version's file
- * before it was replaced by the pack finds the others. And a commit is packed only when the payloads of its time are as
- * old as that: a tool that has looked for payloads before would copy the pack without them.
+ * Puts a session's versions into the pack, which replaces the first version's file by a rename. So each version
+ * exists at every instant, and a tool that copies the folder from an older listing finds the pack under a name in
+ * that listing. The other files are deleted after the copy window: a tool that copied the first version's file before
+ * it was replaced still finds them. A commit is packed only when the payloads are older than the window: a tool that
+ * copied the payloads earlier would otherwise copy the pack without them.
  *
- * That they are deleted must not lose anything to a compaction that slept, and wakes up with a shorter pack:
+ * The deletion must lose nothing to a suspended compaction that resumes with a shorter pack:
  *
- * 1. A compaction makes its file before it looks at what is packed already.
- * 2. Before files are deleted, all packs that are being written are; their compactions begin anew.
- * 3. Files are deleted only if the pack is the same before and after that. So what is begun later has these versions.
+ * 1. A compaction creates its file before it reads what is already packed. 2. Before files are deleted, all packs
+ * that are being written are deleted; their compactions start again. 3. Files are deleted only if the pack is the
+ * same before and after that. A later compaction then contains these versions.
  *
- * Nor to a writer that slept, and finds the name of its version free again: it looks at the pack afterwards.
+ * Nor may it lose anything to a suspended writer that finds the name of its version free again: the writer checks the
+ * pack afterwards.
  */
 export class SessionCompactor {
   readonly #parts: StoreParts;
@@ -33,7 +35,7 @@ export class SessionCompactor {
     this.#copyWindowMs = copyWindowMs;
   }
 
-  /** Packs what is not packed yet, and deletes what was packed long ago. */
+  /** Packs new versions and deletes files that were packed long ago. */
   async compact(id: SessionId): Promise<void> {
     const { layout, newest, reader } = this.#parts;
     const at = layout.place(id);
@@ -47,7 +49,7 @@ export class SessionCompactor {
     }
   }
 
-  /** The last version that may be packed now: all, or those that are older than the copy window. */
+  /** Returns the last version that may be packed now: all, or those older than the copy window. */
   async #packable(at: SessionPlace, packed: number, newest: number): Promise<number> {
     const { disk, payloads, reader } = this.#parts;
     const last = await payloads.newest(at);
@@ -63,7 +65,7 @@ export class SessionCompactor {
     return newest;
   }
 
-  /** Deletes the files of packed versions, if the pack is old enough; says whether none are left. */
+  /** Deletes the files of packed versions if the pack is old enough. Returns true if none are left. */
   async tidy(at: SessionPlace): Promise<boolean> {
     const { disk, publisher, reader } = this.#parts;
     const pack = await reader.packState(at);
@@ -76,14 +78,14 @@ export class SessionCompactor {
       if (name.startsWith(STAGED)) await orMissing(disk.fs.unlink(join(at.folder, name)));
     }
     if ((await reader.packState(at))?.identity !== pack.identity) return false;
-    // Who packed them may have died before the pack had its name on the disk.
-    await this.#settle(at);
-    // In their order: those that are left have no gaps.
+    // The process that packed them may have died before it synced the pack's name.
+    await this.#sync(at);
+    // In order, so that the remaining ones have no gaps.
     for (const version of packed) await publisher.remove(at.folder, version);
     return true;
   }
 
-  /** Does that in all sessions that were packed. */
+  /** Does the same for all packed sessions. */
   async tidyAll(): Promise<void> {
     const { disk, layout } = this.#parts;
     for (const name of await disk.names(layout.top("packed"))) {
@@ -92,7 +94,7 @@ export class SessionCompactor {
     }
   }
 
-  /** False if another one was faster, or the session was removed. */
+  /** Writes the pack. Returns false if another compaction was faster, or the session was removed. */
   async #pack(at: SessionPlace, version: number): Promise<boolean> {
     const { disk, layout, reader } = this.#parts;
     const staged = join(at.folder, temporaryName(STAGED));
@@ -102,7 +104,7 @@ export class SessionCompactor {
         try {
           await this.#write(write, at, version);
         } catch (error) {
-          // The compaction that deletes versions deletes what others have staged before.
+          // A compaction that deletes versions first deletes the staged packs of others.
           isGone = !(await disk.exists(staged));
           throw error;
         }
@@ -110,13 +112,13 @@ export class SessionCompactor {
       await disk.touch(layout.packed(at.id));
       await disk.replace(staged, reader.pack(at));
     } catch (error) {
-      // What was staged is not there any more: deleted by another compaction, or moved away with the session's folder.
+      // The staged pack was deleted by another compaction, or moved to the trash with the session's folder.
       if (isGone || (isMissing(error) && !(await disk.exists(staged)))) return false;
       throw error;
     } finally {
       await disk.drop(staged);
     }
-    await this.#settle(at);
+    await this.#sync(at);
     return true;
   }
 
@@ -140,10 +142,10 @@ export class SessionCompactor {
     await write(index.text());
   }
 
-  async #settle(at: SessionPlace): Promise<void> {
+  async #sync(at: SessionPlace): Promise<void> {
     const { disk, reader } = this.#parts;
     const around = new Set([dirname(reader.pack(at)), at.folder]);
-    // If they are not there any more, the session was removed.
+    // If they no longer exist, the session was removed.
     for (const folder of around) await orMissing(disk.syncFolder(folder));
   }
 }

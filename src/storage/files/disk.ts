@@ -1,3 +1,7 @@
+/**
+ * The file system calls of the store. A missing file is returned as undefined, not as an error; everything that a
+ * commit depends on is synced to the disk.
+ */
 import { constants as bufferConstants } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
@@ -5,56 +9,56 @@ import * as nodeFs from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { asStorageFailure, errnoOf, isMissing, OddFile } from "./failures.js";
-/** What temporary names begin with; anything of that name that is old was left by a crash. */
+/** Prefix of temp files. Old files with it were left by a crash. */
 export const TEMPORARY = "tmp-";
 
-/** A fresh temporary name. */
+/** Returns a new unique name for a temp file. */
 export function temporaryName(prefix = TEMPORARY): string {
   return `${prefix}${randomUUID()}`;
 }
 
 /**
- * How a commit appears under its version: whole, on the disk, and only if nobody was first. A staged commit lies in
- * the session's own folder, so a writer that was overtaken by a removal finds its folder gone.
+ * Gives a commit its version: complete, synced, and only if the version is free. A commit is staged in the session's
+ * own folder, so a writer that was overtaken by a removal finds its folder gone.
  */
 export interface Publisher {
-  /** Which system call does it. */
+  /** The system call that publishes. */
   readonly way: "link" | "rename";
-  /** Where a version is. */
+  /** Returns the path of a version. */
   path(folder: string, version: number): string;
-  /** Which version a name in a session's folder is; 0 if it is none. */
+  /** Returns the version to which a name in a session's folder belongs; 0 if it is not a version's. */
   versionOf(name: string): number;
-  /** Writes a commit under a temporary name, which it gives back. */
+  /** Writes a commit to a temp file and returns its path. */
   stage(folder: string, data: string | Uint8Array): Promise<string>;
   /**
-   * Gives a staged commit its version; false if that is taken, or the folder is gone. Any error but `outcomeUnknown`
-   * means that it didn't get it.
+   * Gives a staged commit its version. Returns false if the version is taken or the folder is gone. Any error except
+   * `outcomeUnknown` means that the commit was not published.
    */
   publish(folder: string, staged: string, version: number): Promise<boolean>;
-  /** Clears away what staging leaves of a commit that was published. */
+  /** Removes the temp file of a published commit. */
   tidy(staged: string): Promise<void>;
-  /** Deletes a version's file: one that the pack has, or that came too late. */
+  /** Deletes a version's file because the version is in the pack or lost a race. */
   remove(folder: string, version: number): Promise<void>;
-  /** Clears a staged commit away. */
+  /** Deletes a staged commit. */
   discard(staged: string): Promise<void>;
 }
 
-/** The part of `node:fs/promises` that the store uses; a test may give one that fails. */
+/** The part of `node:fs/promises` that the store uses. Tests can pass one whose calls fail. */
 export type FileSystem = Pick<
   typeof nodeFs,
   "link" | "mkdir" | "open" | "readdir" | "readFile" | "realpath" | "rename" | "rm" | "rmdir" | "stat" | "unlink"
 >;
 
-/** Reads so many bytes from a place in a file; fewer at its end. */
+/** Reads a range of bytes from a file; fewer at its end. */
 export type ReadRange = (position: number, bytes: number) => Promise<Buffer>;
 
 /** Most commits are shorter, in bytes. */
 const SHORT = 8192;
 
-/** No text is longer, and all that is read whole becomes a text. */
+/** The maximum length of a string: every file that is read completely becomes one. */
 const LONGEST = bufferConstants.MAX_STRING_LENGTH;
 
-/** What the store asks the file system. What isn't there is undefined, and no error. */
+/** The reading calls. */
 class ReadingDisk {
   readonly fs: FileSystem;
 
@@ -62,18 +66,18 @@ class ReadingDisk {
     this.fs = fs;
   }
 
-  /** What a file or folder is; undefined if it isn't there. */
+  /** Returns the stats of a file or folder; undefined if it does not exist. */
   async stat(path: string): Promise<Stats | undefined> {
     return orMissing(this.fs.stat(path));
   }
 
-  /** Which file a name stands for; undefined if there is none. */
+  /** Returns device and inode of a path; undefined if it does not exist. */
   async identity(path: string): Promise<string | undefined> {
     const stat = await orMissing(this.fs.stat(path, { bigint: true }));
     return stat && `${stat.dev}:${stat.ino}`;
   }
 
-  /** The number that the file system gives a file or a folder: a copy has another one. */
+  /** Returns the inode of a file or folder: a copy has another one. */
   async fileNumber(path: string): Promise<string | undefined> {
     const stat = await orMissing(this.fs.stat(path, { bigint: true }));
     return stat && String(stat.ino);
@@ -84,9 +88,9 @@ class ReadingDisk {
   }
 
   /**
-   * A whole file; undefined if it isn't there. A short one is asked for with its length, and not waited for while it is
-   * closed: each step costs more on its way to another thread and back than in the file system. `onceOpen` is done
-   * beside the reading, and begun when the file is open.
+   * Reads a whole file; undefined if it does not exist. For a short file, stat and read run in parallel, and the
+   * close is not awaited: each round trip to the thread pool costs more than the call itself. `onceOpen` runs in
+   * parallel too, once the file is open.
    */
   async read(path: string, onceOpen: () => Promise<unknown> = async () => {}): Promise<Buffer | undefined> {
     const handle = await orMissing(this.fs.open(path, "r"));
@@ -94,7 +98,7 @@ class ReadingDisk {
     try {
       const start = Buffer.allocUnsafe(SHORT);
       const reading = [handle.stat(), handle.read(start, 0, SHORT, 0), onceOpen()] as const;
-      // All of them, also if one fails: the file is closed afterwards.
+      // Wait for all, even if one fails: the file is closed afterwards.
       await Promise.allSettled(reading);
       const [stat, { bytesRead }] = await Promise.all(reading);
       requireFile(stat);
@@ -106,7 +110,7 @@ class ReadingDisk {
     }
   }
 
-  /** The first bytes of a file; undefined if it isn't there. */
+  /** Reads the first bytes of a file; undefined if it does not exist. */
   async readStart(path: string, bytes: number): Promise<Buffer | undefined> {
     return this.#opened(path, async (handle) => {
       const [stat, start] = await Promise.all([handle.stat(), rangesOf(handle)(0, bytes)]);
@@ -115,7 +119,7 @@ class ReadingDisk {
     });
   }
 
-  /** Reads some parts of a file, all of the same one, also if its name stands for another one meanwhile. */
+  /** Reads several parts of one file, even if its name points to another file meanwhile. */
   async readParts<T>(path: string, use: (read: ReadRange, stat: Stats) => Promise<T>): Promise<T | undefined> {
     return this.#opened(path, async (handle) => {
       const stat = await handle.stat();
@@ -129,7 +133,7 @@ class ReadingDisk {
     return handle && closing(handle, () => use(handle));
   }
 
-  /** The names in a folder; none if it isn't there. All names are ASCII, and latin1 is read faster. */
+  /** Returns the names in a folder; empty if it does not exist. All names are ASCII, and latin1 decodes faster. */
   async names(path: string): Promise<readonly string[]> {
     return (await orMissing(this.fs.readdir(path, { encoding: "latin1" }))) ?? [];
   }
@@ -137,14 +141,14 @@ class ReadingDisk {
 
 function rangesOf(handle: nodeFs.FileHandle): ReadRange {
   return async (position, bytes) => {
-    // Where to read, and how much, is taken from the file, which may be damaged; Node ends the process for 2 GiB.
+    // The range comes from the file, which may be damaged, and Node aborts the process for 2 GiB.
     if (bytes > LONGEST) throw tooLong();
     const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(bytes), 0, bytes, position);
     return buffer.subarray(0, bytesRead);
   };
 }
 
-/** A link may lead to a device, which has no end. */
+/** Refuses everything but a regular file: a link may lead to a device, which has no end. */
 function requireFile(stat: Stats): void {
   if (!stat.isFile()) throw new OddFile("it is not a regular file");
 }
@@ -159,7 +163,7 @@ const NO_FOLDER_SYNC: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCE
 const OPEN_ELSEWHERE: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 const RENAME_ATTEMPTS = 6;
 
-/** What the flags stand for, and that nothing is waited for. */
+/** The numeric open flags, with O_NONBLOCK. */
 const FLAGS: Readonly<Record<string, number>> = {
   r: constants.O_RDONLY | constants.O_NONBLOCK,
   a: constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NONBLOCK,
@@ -167,15 +171,15 @@ const FLAGS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Opening a FIFO that somebody has put in the place of a file would wait for its other end, for ever, and hold one of the
- * few threads that all files share. Opened like this, using it fails.
+ * Opens files without blocking. Opening a FIFO in the place of a file would otherwise block one of the few pool
+ * threads forever. With O_NONBLOCK, the open or the use of it fails.
  */
 const WITHOUT_WAITING: FileSystem = {
   ...nodeFs,
   open: (path, flags = "r", mode) => nodeFs.open(path, FLAGS[flags] ?? flags, mode),
 };
 
-/** The few things that the store does with files, and what differs between systems in doing them. */
+/** The reading and writing calls, and the differences between operating systems. */
 export class Disk extends ReadingDisk {
   readonly #windows: boolean;
   #ahead = 0;
@@ -185,12 +189,12 @@ export class Disk extends ReadingDisk {
     this.#windows = platform === "win32";
   }
 
-  /** Writes a new file and brings it to the disk; leaves none behind if that fails. */
+  /** Writes a new file and syncs it. Leaves no file behind on failure. */
   async writeNew(path: string, data: string | Uint8Array): Promise<void> {
     await this.fill(path, (write) => write(data));
   }
 
-  /** Writes a new file part by part, brings it to the disk, and leaves none behind if that fails. */
+  /** Writes a new file in parts and syncs it. Leaves no file behind on failure. */
   async fill(path: string, use: (write: (data: string | Uint8Array) => Promise<void>) => Promise<void>): Promise<void> {
     const handle = await this.fs.open(path, "wx", FILE_MODE);
     try {
@@ -204,15 +208,15 @@ export class Disk extends ReadingDisk {
     }
   }
 
-  /** Writes a file that need not outlive a loss of power. */
+  /** Writes a file that may be lost in a power failure. */
   async write(path: string, data: string): Promise<void> {
     const handle = await this.fs.open(path, "w", FILE_MODE);
     await closing(handle, () => handle.writeFile(data));
   }
 
   /**
-   * What time it is by the file system's clock, in milliseconds: that of a file which is made in a folder for it. Only
-   * this one says how old other files are, as this process's clock may be another one's, or be wrong.
+   * Returns the file system's current time in milliseconds, by creating a file in the folder. Only this clock tells
+   * how old other files are: this process's clock may differ or be wrong.
    */
   async now(folder: string): Promise<number> {
     const probe = join(folder, temporaryName());
@@ -226,12 +230,12 @@ export class Disk extends ReadingDisk {
     }
   }
 
-  /** The same without asking: by this process's clock, and how far from the other one it was at the last time. */
+  /** Estimates the file system's current time from this process's clock and the offset measured last. */
   about(): number {
     return Date.now() + this.#ahead;
   }
 
-  /** Makes an empty file; false if it is there already. */
+  /** Creates an empty file; returns false if it exists already. */
   async create(path: string): Promise<boolean> {
     try {
       const handle = await this.fs.open(path, "wx", FILE_MODE);
@@ -243,24 +247,24 @@ export class Disk extends ReadingDisk {
     }
   }
 
-  /** Makes an empty file; no error if it is there. */
+  /** Creates an empty file unless it exists. */
   async touch(path: string): Promise<void> {
     const handle = await this.fs.open(path, "a", FILE_MODE);
     await handle.close();
   }
 
-  /** Makes a file, or gives it the time of now. */
+  /** Creates a file or updates its modification time. */
   async stamp(path: string): Promise<void> {
     await this.write(path, ".");
   }
 
-  /** Brings a folder's entries to the disk. Windows can't, and does it by itself. */
+  /** Syncs a folder's entries to the disk. Windows has no call for it and does it by itself. */
   async syncFolder(path: string): Promise<void> {
     const folder = await this.openFolder(path);
     await closing(folder, () => folder.sync());
   }
 
-  /** Opens a folder for a sync that is to come: so that only the sync itself can fail then. */
+  /** Opens a folder for a later sync, so that only the sync itself can fail then. */
   async openFolder(path: string): Promise<OpenFolder> {
     try {
       const handle = await this.fs.open(path, "r");
@@ -279,7 +283,7 @@ export class Disk extends ReadingDisk {
     }
   }
 
-  /** Makes a folder; false if it is there already. */
+  /** Makes a folder; returns false if it exists already. */
   async makeFolder(path: string): Promise<boolean> {
     try {
       await this.fs.mkdir(path, { mode: FOLDER_MODE });
@@ -290,14 +294,14 @@ export class Disk extends ReadingDisk {
     }
   }
 
-  /** Makes a folder and those above it, and brings each new entry to the disk. */
+  /** Makes a folder and its parents, and syncs each new entry. */
   async makeFolders(path: string): Promise<void> {
     const first = await this.fs.mkdir(path, { recursive: true, mode: FOLDER_MODE });
     if (first === undefined) return;
     for (let made = path; made.length >= first.length; made = dirname(made)) await this.syncFolder(dirname(made));
   }
 
-  /** Renames over what is there. On Windows that fails while somebody reads the old file, so try again. */
+  /** Renames over an existing file. On Windows this fails while somebody reads the old file, so it is retried. */
   async replace(from: string, to: string): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -309,12 +313,12 @@ export class Disk extends ReadingDisk {
     }
   }
 
-  /** Unlinks a file whose being there does no harm. */
+  /** Deletes a file if possible: a file that remains does no harm. */
   async drop(path: string): Promise<void> {
     await this.fs.unlink(path).catch(ignore);
   }
 
-  /** Deletes a folder whose being there does no harm. */
+  /** Deletes a folder if possible: a folder that remains does no harm. */
   async dropFolder(path: string): Promise<void> {
     await this.fs.rm(path, { recursive: true, force: true }).catch(ignore);
   }
@@ -326,7 +330,7 @@ interface OpenFolder {
   close(): Promise<void>;
 }
 
-/** Uses something that is open, and closes it whatever comes. */
+/** Uses an open handle and closes it in any case. */
 async function closing<T>(handle: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {
   try {
     return await use();
@@ -335,7 +339,7 @@ async function closing<T>(handle: { close(): Promise<void> }, use: () => Promise
   }
 }
 
-/** What a call gives; undefined if the file or the folder isn't there. */
+/** Returns a call's result; undefined if the file or folder does not exist. */
 export async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
   try {
     return await result;
@@ -345,10 +349,10 @@ export async function orMissing<T>(result: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** For failures that do no harm. */
+/** Ignores failures that do no harm. */
 export function ignore(): void {}
 
-/** Does something whose failures are told as those of an operation. */
+/** Runs an action and reports its failures as those of an operation. */
 export async function guarded<T>(operation: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -357,7 +361,7 @@ export async function guarded<T>(operation: string, action: () => Promise<T>): P
   }
 }
 
-/** The same for each step of an iteration. */
+/** Does the same for each step of an iteration. */
 export async function* guardedEach<T>(operation: string, items: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     for (;;) {

@@ -1,3 +1,4 @@
+/** The errors of the file store, and the mapping of system errors to them. */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { SessionId } from "../../workflow/names.js";
 
@@ -13,7 +14,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 const OTHER = "Check that the session folder is there and writable, then repeat the call.";
 
-/** What the system says of a name under which no file or folder can be opened, as a link that leads to itself. */
+/** System errors of a path at which no file or folder can be opened, such as a link to itself. */
 const ODD: Readonly<Record<string, string>> = {
   EISDIR: "a folder is in its place",
   ELOOP: "a link in its place leads to itself",
@@ -22,28 +23,28 @@ const ODD: Readonly<Record<string, string>> = {
   ENXIO: "it is not a regular file",
 };
 
-/** Thrown for what lies in the place of a file of the store, and is none that can be read. */
+/** Thrown when the path of a store's file contains something that cannot be read as one. */
 export class OddFile extends Error {
   override readonly name = "OddFile";
 }
 
-/** Says why something that was to be read is no file of the store; undefined if the failure says nothing of that. */
+/** Returns why a path is not a readable file of the store; undefined for other failures. */
 export function oddityOf(error: unknown): string | undefined {
   return error instanceof OddFile ? error.message : ODD[errnoOf(error) ?? ""];
 }
 
-/** The code of a failed system call, as `ENOENT`; undefined if the failure was none. */
+/** Returns the code of a failed system call, such as `ENOENT`; undefined for other errors. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether a call failed because a file or a folder isn't there. */
+/** Returns true if a call failed because a file or folder does not exist. */
 export function isMissing(error: unknown): boolean {
   return errnoOf(error) === "ENOENT";
 }
 
-/** Passes a `PhasegateError` on, and makes `STORAGE_FAILED` of anything else. Paths stay in the `cause`. */
+/** Returns a `PhasegateError` unchanged and maps everything else to `STORAGE_FAILED`. Paths appear in `cause` only. */
 export function asStorageFailure(operation: string, error: unknown): unknown {
   if (error instanceof PhasegateError) return error;
   const code = errnoOf(error);
@@ -52,7 +53,7 @@ export function asStorageFailure(operation: string, error: unknown): unknown {
   return storageFailed(operation, cause, (code && REMEDIES[code]) ?? OTHER, error);
 }
 
-/** `STORAGE_FAILED`, with a remedy of its own. */
+/** Builds `STORAGE_FAILED` with a specific remedy. */
 export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
   return new PhasegateError("STORAGE_FAILED", `The session storage failed to ${operation}: ${cause}`, {
     remedy,
@@ -61,7 +62,7 @@ export function storageFailed(operation: string, cause: string, remedy: string, 
   });
 }
 
-/** `STORAGE_FAILED` after a commit had got its version: it may be there, whole, or not. */
+/** Builds `STORAGE_FAILED` for a failure after a commit got its version: it may exist, complete, or not. */
 export function outcomeUnknown(error: unknown): PhasegateError {
   const cause = errnoOf(error) ?? "unknown";
   return new PhasegateError(
@@ -75,12 +76,12 @@ export function outcomeUnknown(error: unknown): PhasegateError {
   );
 }
 
-/** Whether a commit may be there although its append failed. */
+/** Returns true if a commit may exist although its append failed. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return isPhasegateError(error, "STORAGE_FAILED") && error.details.outcome === "unknown";
 }
 
-/** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */
+/** Builds `CONFLICT`: another writer has written this version, or the session is gone. */
 export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError {
   return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
     remedy: "Read the session again and repeat the command on its newest version.",
@@ -88,7 +89,7 @@ export function conflict(sessionId: SessionId, version: number, reason: string):
   });
 }
 
-/** Gives what a file of a session holds; throws `TAMPERED` where something else lies in its place. */
+/** Returns the content of a session's file. Throws `TAMPERED` if its path is not a readable file. */
 export async function asDamage<T>(reading: Promise<T>, sessionId: SessionId, version: number): Promise<T> {
   try {
     return await reading;
@@ -98,12 +99,12 @@ export async function asDamage<T>(reading: Promise<T>, sessionId: SessionId, ver
   }
 }
 
-/** Takes a damaged file for one that isn't there; throws any other failure on. */
+/** Treats a damaged file as missing; rethrows any other failure. */
 export function orDamaged(error: unknown): undefined {
   if (!isPhasegateError(error, "TAMPERED")) throw error;
 }
 
-/** `TAMPERED`: a file isn't what was written. */
+/** Builds `TAMPERED`: a file is not what was written. */
 export function tampered(sessionId: SessionId, version: number, reason: string): PhasegateError {
   return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {
     remedy: "Restore the session's folder from a backup, or remove the session.",

@@ -1,42 +1,46 @@
+/**
+ * The paths of a file store, and small helpers for folders: change detection, cached folder listings, folders made on
+ * first use, ordered marker names, background work.
+ */
 import { hash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { isSessionId, parseSessionId, type SessionId } from "../../workflow/names.js";
 import type { Disk } from "./disk.js";
 import { isMissing, oddityOf } from "./failures.js";
 
-/** The names that Windows keeps for devices. An id never begins with `_`, so the escaped name is free. */
+/** Device names that Windows reserves. A session id never begins with `_`, so the escaped name is free. */
 const DEVICES = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
-/** The folders right under the root. */
+/** The folders directly below the root. */
 export const TOP_FOLDERS = ["sessions", "all", "active", "removed", "packed", "trash", "watching"] as const;
 
-/** Where a session's files are; for a removed session, in the trash. */
+/** A session and its folder; for a removed session, its folder in the trash. */
 export interface SessionPlace {
   readonly id: SessionId;
   readonly folder: string;
 }
 
 /**
- * Where things are:
+ * The paths of a store:
  *
  * ```
- * format.json                                what this store is
- * sessions/<2 hex>/<id>/<version>.json       one commit each, never changed; 1.json may be a pack of the first commits
- * sessions/<2 hex>/<id>/head                 a hint: most of the time the newest version's number
+ * format.json                                format version and publishing method
+ * sessions/<2 hex>/<id>/<version>.json       one commit each, immutable; 1.json may be a pack of the first commits
+ * sessions/<2 hex>/<id>/head                 a hint: usually the newest version's number
  * sessions/<2 hex>/<id>/payloads/<hash>.gz
- * all/<day>/<time>~<id>                      markers, by the time of creation
- * active/<day>/<time>~<id>~<version>         markers of the active ones
+ * all/<day>/<time>~<id>                      markers of all sessions, by creation time
+ * active/<day>/<time>~<id>~<version>         markers of active sessions
  * removed/<2 hex>/<id>                       ids that are never used again
- * packed/<id>                                sessions that may have files of versions that are in the pack, too
- * trash/<why>~<id>~<time>~<unique>/          what was removed, until it is deleted
- * watching/<unique>                          who watches: these read removed sessions out of the trash
+ * packed/<id>                                sessions that may still have files of packed versions
+ * trash/<why>~<id>~<time>~<unique>/          removed folders, until they are deleted
+ * watching/<unique>                          heartbeats of watchers, which read removed sessions from the trash
  * ```
  *
- * The two hexadecimal digits are the first of the id's SHA-256, so that no folder holds too many.
+ * The two hexadecimal digits are the first of the id's SHA-256, so that no folder gets too many entries.
  *
- * A tool that copies the tree file by file, in any order and over any time, must find each session whole. So a session
- * has one folder for its whole life, files in it never change, what takes a file's place has the same name, and a file
- * whose content is elsewhere by now is deleted only after a delay.
+ * A tool that copies the tree file by file, in any order and over any time, must get each session complete. Therefore
+ * a session keeps one folder for its whole life, its files never change, a replacement has the same name as the file
+ * it replaces, and a file whose content has moved is deleted only after a delay.
  */
 export class StoreLayout {
   readonly root: string;
@@ -45,7 +49,7 @@ export class StoreLayout {
     this.root = root;
   }
 
-  /** The folder that holds a session's own. */
+  /** Returns the folder that contains the session's folder. */
   shelf(id: SessionId): string {
     return join(this.root, "sessions", spread(id));
   }
@@ -66,7 +70,7 @@ export class StoreLayout {
     return join(this.removedShelf(id), folderName(id));
   }
 
-  /** The note that a session was packed, and has files that are to be deleted. */
+  /** Returns the note that a session was packed and has files to delete. */
   packed(id: SessionId): string {
     return join(this.root, "packed", folderName(id));
   }
@@ -80,7 +84,7 @@ export class StoreLayout {
   }
 }
 
-/** Which session a folder's name stands for; undefined if it stands for none. */
+/** Returns the session to which a folder's name belongs; undefined if it is not a session's. */
 export function sessionOf(name: string): SessionId | undefined {
   const id = name.startsWith("_") && DEVICES.test(name.slice(1)) ? name.slice(1) : name;
   return isSessionId(id) ? id : undefined;
@@ -90,23 +94,26 @@ function spread(id: SessionId): string {
   return hash("sha256", id, "hex").slice(0, 2);
 }
 
-// The id was checked at the door; a path is made of it here, so a caller without types is stopped here too.
+// The id was checked by the caller. It is checked again because it becomes a path, and callers may be untyped.
 function folderName(id: SessionId): string {
   return DEVICES.test(parseSessionId(id)) ? `_${id}` : id;
 }
 
-/** What changed just now may change again within the same tick of the file system's clock, unseen. */
+/**
+ * A folder that changed less than this ago may change again within the same tick of the file system's clock,
+ * unnoticed.
+ */
 const SETTLED_MS = 100;
-/** Some file systems keep whole seconds only, or every second one. */
+/** The same for file systems with a resolution of one or two seconds. */
 const SETTLED_COARSE_MS = 2500;
 
-/** Which state a folder is in: `settled` changes with its names. Undefined if there is no such folder. */
+/** The state of a folder. `settled` changes whenever its entries change. */
 interface FolderState {
-  /** Undefined if a second change could not be told from the last one yet. */
+  /** Undefined while a further change could not yet be told from the last one. */
   readonly settled: string | undefined;
 }
 
-/** Asks for the state of a folder. Ask before you look into it. */
+/** Returns the state of a folder; undefined if there is none. Call it before reading the folder. */
 export async function folderState(disk: Disk, path: string): Promise<FolderState | undefined> {
   const stat = await disk.stat(path).catch(orNone);
   if (stat === undefined) return undefined;
@@ -115,24 +122,25 @@ export async function folderState(disk: Disk, path: string): Promise<FolderState
   return { settled: isSettled ? `${stat.ino}:${stat.mtimeMs}` : undefined };
 }
 
-/** What is no folder is told of by those who look into it. */
+/** Ignores paths that are not folders: reading them reports the error. */
 function orNone(error: unknown): undefined {
   if (oddityOf(error) === undefined) throw error;
 }
 
-/** Smaller folders are read as fast as their time of change is. */
+/** Smaller folders are not cached: reading them is as fast as reading their state. */
 const MIN_NAMES = 256;
 const MAX_FOLDERS = 16;
-/** Against clocks that are set back, and servers whose clock differs. */
+/** Limits the effect of clocks that are set back, and of file servers with another clock. */
 const MAX_AGE_MS = 10_000;
 
+/** A cached listing. */
 interface Seen {
   readonly stamp: string;
   readonly at: number;
   readonly names: readonly string[];
 }
 
-/** The names in folders, kept for large folders as long as these don't change. */
+/** Reads the names in folders and caches large folders until they change. */
 export class FolderNames {
   readonly #disk: Disk;
   readonly #seen = new Map<string, Seen>();
@@ -162,9 +170,7 @@ export class FolderNames {
 const MAX_KNOWN = 4096;
 const ATTEMPTS = 3;
 
-/**
- * Folders that are made when first used. Those known to be there, and on the disk, cost nothing afterwards.
- */
+/** Makes folders on first use. Folders known to exist on the disk cost nothing afterwards. */
 export class Folders {
   readonly #disk: Disk;
   readonly #known = new Set<string>();
@@ -174,9 +180,9 @@ export class Folders {
   }
 
   /**
-   * Does something in a folder, which is made if need be, and brings the folder itself to the disk. `transient` is a
-   * folder that others may delete while it is empty: it is never taken for known, and is synced after the action, as
-   * it can't be deleted with something in it.
+   * Runs an action in a folder. Makes the folder if necessary and syncs it to the disk. `transient` marks a folder
+   * that others may delete while it is empty: it is never cached, and is synced after the action, when it can no
+   * longer be deleted.
    */
   async within<T>(folder: string, action: () => Promise<T>, transient = false): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -201,12 +207,12 @@ export class Folders {
   }
 }
 
-/** A time in a marker's name, `HHMMSSmmm`. */
+/** Length of the time in a marker's name, `HHMMSSmmm`. */
 const TIME_LENGTH = 9;
 
 /**
- * Gives the names of a day, newest first, then by id, that come after `after`. The first `count` are found in one pass;
- * who wants more has all of them sorted, once: with a pass for each page the time would grow with the square of their number.
+ * Yields the names of a day that come after `after`, newest first, then by id. The first `count` are found in one
+ * pass. For more, all are sorted once: one pass per page would take quadratic time.
  */
 export function* inOrder(names: readonly string[], after: string | undefined, count: number): Generator<string> {
   const first = firstNames(names, after, count);
@@ -217,13 +223,13 @@ export function* inOrder(names: readonly string[], after: string | undefined, co
 }
 
 /**
- * The first names of a day, newest first, then by id, that come after `after`. One pass and no sort of the whole: a
- * page is fifty of what may be ten thousand.
+ * Returns the first `count` names of a day that come after `after`, newest first, then by id. One pass without a full
+ * sort: a page is 50 of maybe 10,000 names.
  */
 export function firstNames(names: readonly string[], after: string | undefined, count: number): string[] {
   let first: string[] = [];
   let last: string | undefined;
-  // Folders mostly come sorted: from the end, the newest come first and little is thrown away again.
+  // Folder listings are mostly sorted, so the newest names are at the end, and few candidates are discarded.
   for (const name of names.toReversed()) {
     if (after !== undefined && compareNames(name, after) <= 0) continue;
     if (last !== undefined && compareNames(name, last) > 0) continue;
@@ -249,9 +255,7 @@ function idIn(name: string): string {
   return name.slice(TIME_LENGTH + 1, end < 0 ? undefined : end);
 }
 
-/**
- * Work that nobody waits for and whose failure does no harm: in order for each key, and waited for at the end.
- */
+/** Runs tasks that no caller waits for and that may fail: in order for each key. `idle` waits for all. */
 export class Background {
   readonly #tails = new Map<string, Promise<void>>();
 
@@ -265,7 +269,7 @@ export class Background {
     });
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no task is running. */
   async idle(): Promise<void> {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());
   }

@@ -1,3 +1,4 @@
+/** Lists sessions, reads a session's log and measures its size. */
 import { join } from "node:path";
 import type { Commit, Page, SessionQuery, SessionSize, SessionSummary } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
@@ -17,10 +18,10 @@ import { allMarker, type MarkerEntry, type MarkerTidy, type MarkerTrees, type Tr
 import type { StoreParts } from "./parts.js";
 import type { CommitReader, NewestVersion } from "./read.js";
 
-/** So many sessions are read at once, at most. */
+/** Sessions read in parallel. */
 const BATCH = 64;
 
-/** Lists sessions: the markers say in which order, each session's newest header what it shows. */
+/** Lists sessions: markers give the order, each session's newest header the content. */
 export class SessionLister {
   readonly #trees: MarkerTrees;
   readonly #tidy: MarkerTidy;
@@ -35,10 +36,10 @@ export class SessionLister {
     if (query.status?.length === 0) return { items: [] };
     const after = query.cursor === undefined ? undefined : allMarker(decodeCursor(query.cursor));
     const found: (SessionSummary | DamagedSession)[] = [];
-    // One more than the page: whether there is another page shows in the same pass.
+    // One more than the page tells whether there is a next page.
     for await (const batch of this.#trees.walk(treeOf(query), after, Math.min(limit + 1, BATCH))) {
-      const named = places(batch).filter(([{ sessionId }]) => sessionId.startsWith(query.idPrefix ?? ""));
-      const summaries = await Promise.all(named.map((place) => this.#look(place)));
+      const named = byPosition(batch).filter(([{ sessionId }]) => sessionId.startsWith(query.idPrefix ?? ""));
+      const summaries = await Promise.all(named.map((position) => this.#summaryAt(position)));
       const there = summaries.filter((one) => one !== undefined);
       found.push(...there.filter((one) => "damaged" in one || matchesQuery(one, query)));
       if (found.length > limit) break;
@@ -46,18 +47,18 @@ export class SessionLister {
     return pageOf(found, limit);
   }
 
-  /** The sessions that lists go on without. */
+  /** Yields the sessions that lists omit because they are damaged. */
   async *damaged(): AsyncGenerator<SessionId> {
     for await (const batch of this.#trees.walk("all", undefined, BATCH)) {
-      const ids = places(batch).map(([{ sessionId }]) => sessionId);
+      const ids = byPosition(batch).map(([{ sessionId }]) => sessionId);
       const headers = await Promise.all(ids.map((id) => this.#tidy.header(id)));
       yield* ids.filter((_, index) => headers[index] === "damaged");
     }
   }
 
-  // Two markers can stand in one place: left by a crash, or since the session was made active again just now. So the
-  // place decides and not the version in the marker, and each place is looked at once.
-  async #look([entry, ...others]: Place): Promise<SessionSummary | DamagedSession | undefined> {
+  // Two markers can have the same position, after a crash or when a session has just become active again. Each position
+  // is checked once, and the version in the marker is ignored.
+  async #summaryAt([entry, ...others]: Position): Promise<SessionSummary | DamagedSession | undefined> {
     const { sessionId, createdAt } = entry;
     const newest = await this.#tidy.header(sessionId);
     if (newest === "damaged") return { sessionId, createdAt, damaged: true };
@@ -66,10 +67,10 @@ export class SessionLister {
   }
 }
 
-type Place = [MarkerEntry, ...MarkerEntry[]];
+type Position = [MarkerEntry, ...MarkerEntry[]];
 
-function places(batch: readonly MarkerEntry[]): Place[] {
-  const result: Place[] = [];
+function byPosition(batch: readonly MarkerEntry[]): Position[] {
+  const result: Position[] = [];
   for (const entry of batch) {
     const last = result.at(-1);
     if (last !== undefined && comparePositions(last[0], entry) === 0) last.push(entry);
@@ -98,7 +99,7 @@ export class SessionLog {
     for (let next = after + 1; next <= after + limit; ) {
       const count = Math.min(READ_AHEAD, after + limit + 1 - next);
       const versions = Array.from({ length: count }, (_, index) => next + index);
-      // What can't be read fails when it is its turn: those before it are given first.
+      // An unreadable commit fails in its turn, after the commits before it were yielded.
       for (const read of await Promise.allSettled(versions.map((version) => this.#reader.commit(id, version)))) {
         if (read.status === "rejected") throw read.reason;
         if (read.value === undefined) {
@@ -111,7 +112,7 @@ export class SessionLog {
     }
   }
 
-  // A version that isn't there is the log's end, unless it came in the meantime, or was taken away by hand.
+  // A missing version is the end of the log, unless it has just been written, or was deleted by hand.
   async #endsBefore(id: SessionId, version: number): Promise<boolean> {
     const newest = await this.#newest.header(id);
     if (newest === undefined || newest.version < version) return true;
@@ -123,7 +124,7 @@ export class SessionLog {
 
 const AT_ONCE = 64;
 
-/** How much a session's files take, without those that are about to be deleted. Only the newest commit's header is read. */
+/** Measures a session's files, except those that are about to be deleted. Reads only the newest commit's header. */
 export async function sizeOf(parts: StoreParts, id: SessionId): Promise<SessionSize | undefined> {
   const newest = await parts.newest.header(id);
   if (newest === undefined) return undefined;

@@ -1,3 +1,8 @@
+/**
+ * Markers: empty files whose names are the index for lists and counts, so that no session is read to find it. A
+ * marker is written before the commit that needs it, so an index may contain false markers but never lacks one.
+ * Readers compare each marker with the session and remove false ones.
+ */
 import { join } from "node:path";
 import { isPhasegateError } from "../../errors.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
@@ -7,44 +12,44 @@ import type { CommitHeader } from "./commit-file.js";
 import type { Disk } from "./disk.js";
 import { type Background, FolderNames, type Folders, inOrder, type StoreLayout } from "./layout.js";
 import type { CommitReader, NewestVersion } from "./read.js";
-/** The two indexes: of all sessions, and of those that are active. */
+/** The two indexes: all sessions, and the active ones. */
 export type Tree = "all" | "active";
 
-/** An empty file whose name says where in a list a session stands. */
+/** An empty file whose name holds a session's position in a list. */
 export interface Marker {
   readonly tree: Tree;
   /** The folder: the day of creation. */
   readonly day: string;
-  /** `<HHMMSSmmm>~<id>`, and `~<activeSince>` in the tree of the active ones. */
+  /** `<HHMMSSmmm>~<id>`, followed by `~<activeSince>` in the index of active sessions. */
   readonly name: string;
 }
 
-/** What a marker says. */
+/** The parsed name of a marker. */
 export interface MarkerEntry extends ListPosition {
   readonly sessionId: SessionId;
   readonly marker: Marker;
-  /** The version that made the session active; 1 in the tree of all. */
+  /** The version that made the session active; 1 in the index of all sessions. */
   readonly version: number;
 }
 
-/** The marker of a session among all. */
+/** Returns the marker of a session in the index of all sessions. */
 export function allMarker({ createdAt, sessionId }: ListPosition): Marker {
   const time = createdAt.slice(11, 23).replace(/[:.]/g, "");
   return { tree: "all", day: createdAt.slice(0, 10), name: `${time}~${sessionId}` };
 }
 
-/** The marker of a session among the active ones. */
+/** Returns the marker of a session in the index of active sessions. */
 export function activeMarker(summary: Pick<SessionSummary, "createdAt" | "sessionId" | "activeSince">): Marker {
   const { day, name } = allMarker(summary);
   return { tree: "active", day, name: `${name}~${summary.activeSince}` };
 }
 
-/** Whether a name may be a day's folder. */
+/** Returns true if a name is a valid day. */
 function isDay(name: string): boolean {
   return isIsoTime(`${name}T00:00:00.000Z`);
 }
 
-/** Reads a marker; undefined if something else lies in its place. */
+/** Parses a marker's name; undefined if it is not a marker. */
 export function parseMarker(tree: Tree, day: string, name: string): MarkerEntry | undefined {
   const [time = "", sessionId, version = "1"] = name.split("~");
   const createdAt = `${day}T${time.replace(/^(..)(..)(..)(...)$/, "$1:$2:$3.$4")}Z`;
@@ -53,17 +58,17 @@ export function parseMarker(tree: Tree, day: string, name: string): MarkerEntry 
 }
 
 const DAY_MS = 86_400_000;
-/** Empty days older than this are deleted, so that a list needn't look into years of them. */
+/** Empty days older than this are deleted, so that lists do not read years of empty folders. */
 const KEEP_EMPTY_MS = 30 * DAY_MS;
 
-/** The two trees of markers: who is in which list, found without reading sessions. */
+/** The two indexes on the disk. */
 export class MarkerTrees {
   readonly #disk: Disk;
   readonly #layout: StoreLayout;
   readonly #folders: Folders;
   readonly #background: Background;
   readonly #names: FolderNames;
-  /** What names say, for those of large folders, which are the same until something changes. */
+  /** Parsed names of large folders, whose cached listing is the same array until something changes. */
   readonly #parsed = new WeakMap<readonly string[], readonly MarkerEntry[]>();
 
   constructor(disk: Disk, layout: StoreLayout, folders: Folders, background: Background) {
@@ -74,7 +79,7 @@ export class MarkerTrees {
     this.#names = new FolderNames(disk);
   }
 
-  /** Makes a marker and brings it to the disk; says as soon as it is made, which it isn't if it was there already. */
+  /** Creates a marker and syncs it. Calls `onMade` as soon as it is created, but not if it existed already. */
   async place(marker: Marker, onMade: () => void = () => {}): Promise<void> {
     const folder = this.#day(marker.tree, marker.day);
     const place = async () => {
@@ -84,7 +89,7 @@ export class MarkerTrees {
     await this.#folders.within(folder, place, isOld(marker.day));
   }
 
-  /** Makes those of some markers that are not there, and brings them to the disk with one sync for each day. */
+  /** Creates the missing ones of several markers, with one sync per day. */
   async placeAll(markers: readonly Marker[]): Promise<void> {
     const days = new Map<string, Marker[]>();
     for (const marker of markers) {
@@ -104,8 +109,8 @@ export class MarkerTrees {
     }
   }
 
-  /** Takes a marker away. It does no harm if that fails: a list looks at the session too. */
-  async lift(marker: Marker): Promise<void> {
+  /** Removes a marker. A failure does no harm, since lists compare with the session. */
+  async remove(marker: Marker): Promise<void> {
     await this.#disk.drop(this.path(marker));
   }
 
@@ -117,7 +122,7 @@ export class MarkerTrees {
     return join(this.#day(marker.tree, marker.day), marker.name);
   }
 
-  /** How many markers of active sessions there are, counted no further than `upTo`. */
+  /** Counts the markers of active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     let count = 0;
     for (const day of await this.#days("active")) {
@@ -129,7 +134,7 @@ export class MarkerTrees {
     return count;
   }
 
-  /** The markers that come after another one (or all), newest first, then by id, some at a time. */
+  /** Yields the markers after `after` (or all), newest first, then by id, in batches. */
   async *walk(tree: Tree, after: Marker | undefined, size: number): AsyncGenerator<readonly MarkerEntry[]> {
     let batch: MarkerEntry[] = [];
     for (const day of await this.#days(tree)) {
@@ -147,12 +152,12 @@ export class MarkerTrees {
     yield batch;
   }
 
-  /** All markers of a tree, in no order. */
+  /** Returns all markers of an index, unordered. */
   async all(tree: Tree): Promise<MarkerEntry[]> {
     return this.#entries(tree, await this.#days(tree));
   }
 
-  /** The markers of the newest days, and of one of the others: each is looked at once in as many turns as there are. */
+  /** Returns the markers of the newest days and of one older day. The older days take turns. */
   async someDays(tree: Tree, newest: number, turn: number): Promise<MarkerEntry[]> {
     const days = await this.#days(tree);
     const [one] = days.length > newest ? days.slice(newest + (turn % (days.length - newest))) : [];
@@ -187,7 +192,7 @@ export class MarkerTrees {
   }
 }
 
-// Only what is old is deleted when empty, and only what isn't is taken for known by those who place markers.
+// Only old days are deleted when empty, so writers may cache the folders of newer days only.
 function isOld(day: string): boolean {
   return Date.now() - Date.parse(day) > KEEP_EMPTY_MS;
 }
@@ -196,15 +201,17 @@ function isPresent(entry: MarkerEntry | undefined): entry is MarkerEntry {
   return entry !== undefined;
 }
 
-/** A writer makes its marker right before its commit; one that has none after so long was left by a crash. */
+/**
+ * A writer creates its marker right before its commit. A marker without a commit after this time was left by a crash.
+ */
 const ORPHAN_MS = 3_600_000;
-/** So many sessions are read at once. */
+/** Sessions read in parallel. */
 const BATCH = 64;
 
-/** What a session's newest commit is, where that can be told. */
+/** The header of a session's newest commit, if it can be read. */
 type FoundHeader = CommitHeader | "damaged" | undefined;
 
-/** Compares markers with sessions, and takes those away that say nothing true. */
+/** Compares markers with sessions and removes false markers. */
 export class MarkerTidy {
   readonly #disk: Disk;
   readonly #layout: StoreLayout;
@@ -227,7 +234,10 @@ export class MarkerTidy {
     this.#background = background;
   }
 
-  /** A session's newest commit. Lists go on without a session that is damaged; reading that one tells. */
+  /**
+   * Returns the header of a session's newest commit. Lists skip a damaged session; reading that session reports the
+   * damage.
+   */
   async header(id: SessionId): Promise<FoundHeader> {
     try {
       return await this.#newest.header(id);
@@ -237,16 +247,16 @@ export class MarkerTidy {
     }
   }
 
-  /** Compares a marker with the session's newest commit, and takes it away later if it says nothing true. */
+  /** Compares a marker with the session's newest commit, and removes it in the background if it is false. */
   check(entry: MarkerEntry, newest: CommitHeader | undefined): void {
     const { marker, sessionId: id } = entry;
-    if (newest === undefined) this.#background.run(id, () => this.#liftOrphan(entry));
-    else if (isFalse(entry, newest)) this.#background.run(id, () => this.lift(id, marker));
+    if (newest === undefined) this.#background.run(id, () => this.#removeOrphan(entry));
+    else if (isFalse(entry, newest)) this.#background.run(id, () => this.remove(id, marker));
   }
 
   /**
-   * Counts the active sessions, as their newest commits say, no further than `upTo`. What a crash or a pause of a process
-   * left among the markers is not counted, and taken away.
+   * Counts the sessions whose newest commit is active, up to `upTo`. False markers, left by a crash or a suspended
+   * process, are not counted and are removed.
    */
   async countActive(upTo: number): Promise<number> {
     const active = new Set<SessionId>();
@@ -262,22 +272,25 @@ export class MarkerTidy {
     return active.size;
   }
 
-  /** Takes a marker away, unless the session's newest commit needs it. */
-  async lift(id: SessionId, marker: Marker): Promise<void> {
+  /** Removes a marker unless the session's newest commit needs it. */
+  async remove(id: SessionId, marker: Marker): Promise<void> {
     if (await this.#isNeeded(id, marker)) return;
-    // What made the marker false may not be on the disk yet, and must not be lost after the marker is.
-    await this.#reader.settle(id);
-    await this.#trees.lift(marker);
+    // Sync the commit that made the marker false: it must not be lost once the marker is gone.
+    await this.#reader.sync(id);
+    await this.#trees.remove(marker);
     // The commit that needs it may have been published just now.
     if (await this.#isNeeded(id, marker)) await this.restore(id, marker);
   }
 
-  /** Makes a marker that a commit needs; the session may have gone on since, and who ended it have looked for none. */
+  /**
+   * Creates a marker that a commit needs. Checks again afterwards: the session may have ended meanwhile, and its
+   * writer found no marker to remove.
+   */
   async restore(id: SessionId, marker: Marker): Promise<void> {
     await this.#trees.place(marker);
     if (await this.#isNeeded(id, marker)) return;
-    await this.#reader.settle(id);
-    await this.#trees.lift(marker);
+    await this.#reader.sync(id);
+    await this.#trees.remove(marker);
   }
 
   async #isNeeded(id: SessionId, marker: Marker): Promise<boolean> {
@@ -285,19 +298,19 @@ export class MarkerTidy {
     return newest !== undefined && isTrue(marker, newest);
   }
 
-  async #liftOrphan({ sessionId: id, marker }: MarkerEntry): Promise<void> {
+  async #removeOrphan({ sessionId: id, marker }: MarkerEntry): Promise<void> {
     const stat = await this.#disk.stat(this.#trees.path(marker));
     if (stat === undefined || Date.now() - stat.mtimeMs < ORPHAN_MS) return;
-    if ((await this.#disk.now(this.#layout.top("trash"))) - stat.mtimeMs >= ORPHAN_MS) await this.lift(id, marker);
+    if ((await this.#disk.now(this.#layout.top("trash"))) - stat.mtimeMs >= ORPHAN_MS) await this.remove(id, marker);
   }
 }
 
-// A marker of a version yet to come is that of a commit under way.
+// A marker of a later version belongs to a commit that is being written.
 function isFalse({ marker, version }: MarkerEntry, newest: CommitHeader): boolean {
   return version <= newest.version && !isTrue(marker, newest);
 }
 
-/** Whether a marker is one that a session's newest commit needs. */
+/** Returns true if the session's newest commit needs the marker. */
 function isTrue(marker: Marker, { summary }: Pick<CommitHeader, "summary">): boolean {
   if (marker.tree === "active" && summary.status !== "active") return false;
   const { day, name } = marker.tree === "active" ? activeMarker(summary) : allMarker(summary);

@@ -1,3 +1,4 @@
+/** The objects that the operations of one store share, and the heartbeats of its watchers. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Commit } from "../../ports/storage-adapter.js";
@@ -9,19 +10,19 @@ import { MarkerTidy, MarkerTrees } from "./markers.js";
 import { CommitReader, Heads, KnownVersions, NewestVersion } from "./read.js";
 import { Trash } from "./tidy.js";
 
-/** How often a watcher says that it is still there, and how long it is believed. */
-const SIGN_MS = 10_000;
-const BELIEVED_MS = 60_000;
+/** Interval of a watcher's heartbeat, and the age from which it counts as dead. */
+const HEARTBEAT_MS = 10_000;
+const DEAD_AFTER_MS = 60_000;
 
-/** The names of signs. Whatever else lies in the folder is somebody else's. */
-const SIGN = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Names of heartbeat files. Other files in the folder are not touched. */
+const HEARTBEAT_NAME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Is told of each version that this process may have written. */
+/** Called with each version that this process may have written. */
 type AppendListener = (id: SessionId, version: number) => void;
 
 /**
- * Who watches this store. Those in this process are told of what it appends; those anywhere leave a sign of life, so
- * that a removed session is kept until they have read its end.
+ * The watchers of this store. Those in this process are told of its appends. All of them keep a heartbeat file, so
+ * that a removed session stays in the trash until they have read its last commits.
  */
 class Watchers {
   readonly #disk: Disk;
@@ -33,18 +34,18 @@ class Watchers {
     this.#layout = layout;
   }
 
-  /** Takes a watcher in, at once; gives what lets it go. `isIn` resolves when other processes can see it. */
+  /** Registers a watcher immediately. `isIn` resolves when other processes can see it; `leave` unregisters it. */
   enter(listener: AppendListener): { readonly isIn: Promise<void>; leave(): Promise<void> } {
     const path = join(this.#layout.top("watching"), randomUUID());
     this.#listeners.add(listener);
-    const sign = setInterval(() => void this.#disk.stamp(path).catch(ignore), SIGN_MS);
-    // A watch that nobody ends keeps no process alive.
-    sign.unref();
+    const heartbeat = setInterval(() => void this.#disk.stamp(path).catch(ignore), HEARTBEAT_MS);
+    // A watch that is never ended must not keep the process alive.
+    heartbeat.unref();
     const isIn = this.#disk.stamp(path);
     return {
       isIn,
       leave: async () => {
-        clearInterval(sign);
+        clearInterval(heartbeat);
         this.#listeners.delete(listener);
         await isIn.catch(ignore);
         await this.#disk.drop(path);
@@ -56,11 +57,11 @@ class Watchers {
     for (const listener of this.#listeners) listener(sessionId, version);
   }
 
-  /** Whether anybody watches. Signs of the dead are cleared away. */
+  /** Returns true if anybody watches. Deletes the heartbeats of dead processes. */
   async any(): Promise<boolean> {
     if (this.#listeners.size > 0) return true;
     const folder = this.#layout.top("watching");
-    const names = (await this.#disk.names(folder)).filter((name) => SIGN.test(name));
+    const names = (await this.#disk.names(folder)).filter((name) => HEARTBEAT_NAME.test(name));
     if (names.length === 0) return false;
     const now = await this.#disk.now(this.#layout.top("trash"));
     const alive = await Promise.all(names.map((name) => this.#isAlive(join(folder, name), now)));
@@ -70,16 +71,16 @@ class Watchers {
   async #isAlive(path: string, now: number): Promise<boolean> {
     const stat = await this.#disk.stat(path);
     if (stat === undefined) return false;
-    if (now - stat.mtimeMs < BELIEVED_MS) return true;
+    if (now - stat.mtimeMs < DEAD_AFTER_MS) return true;
     await this.#disk.drop(path);
     return false;
   }
 }
 
-/** What the operations of one store share. */
+/** The shared objects of a store. */
 export type StoreParts = ReturnType<typeof createStoreParts>;
 
-/** Puts the parts of a store together. */
+/** Creates the shared objects of a store. */
 export function createStoreParts(disk: Disk, layout: StoreLayout, publisher: Publisher, maxCommitBytes: number) {
   const background = new Background();
   const folders = new Folders(disk);

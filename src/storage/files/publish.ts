@@ -1,11 +1,15 @@
+/**
+ * Publishing gives a staged commit its version, by a hard link or, on file systems without them, by a folder rename.
+ * `format.json` records the method, because it decides the path of a version.
+ */
 import { join } from "node:path";
 import { PhasegateError } from "../../errors.js";
 import { type Disk, type Publisher, temporaryName } from "./disk.js";
 import { errnoOf, isMissing, oddityOf, outcomeUnknown, storageFailed } from "./failures.js";
 import type { StoreLayout } from "./layout.js";
 /**
- * A staged file is linked to its version; then the temporary name goes away. A file with two names is not for long:
- * tools that keep hard links would take what one of them stands for later for what the other one stands for.
+ * Links a staged file to its version, then deletes the temp name. The two names exist only briefly: backup tools that
+ * preserve hard links would otherwise confuse later contents of the two names.
  */
 export class LinkPublisher implements Publisher {
   readonly way = "link";
@@ -41,8 +45,8 @@ export class LinkPublisher implements Publisher {
     }
   }
 
-  // On a network file system the answer to a link can be lost: the call fails, or is repeated and finds its own. What
-  // lies there tells, and not how many links there are: someone else may make a copy by links.
+  // On a network file system the answer to a link can be lost: the call fails, or its retry finds its own link. The inode
+  // tells. The link count does not: a copy made by hard links changes it.
   async #isSame(staged: string, published: string): Promise<boolean> {
     try {
       const [own, taken] = await Promise.all([staged, published].map((path) => this.#disk.identity(path)));
@@ -66,8 +70,8 @@ export class LinkPublisher implements Publisher {
 }
 
 /**
- * For file systems without hard links: a staged folder that holds the commit is renamed to its version, which fails
- * if there is one, as a folder that isn't empty can't be replaced.
+ * For file systems without hard links: a staged folder that contains the commit is renamed to its version. The rename
+ * fails if the version exists, since a folder that is not empty cannot be replaced.
  */
 class RenamePublisher implements Publisher {
   readonly way = "rename";
@@ -103,7 +107,7 @@ class RenamePublisher implements Publisher {
       await this.#disk.fs.rename(staged, join(folder, String(version)));
       return true;
     } catch (error) {
-      // Which error it is for a folder that is taken differs; what is there doesn't.
+      // The error for an existing folder depends on the system, so check for the file.
       if (isMissing(error) || (await this.#disk.exists(this.path(folder, version)))) return false;
       throw error;
     }
@@ -130,16 +134,16 @@ const NO_LINKS: ReadonlySet<string | undefined> = new Set([
   "EOPNOTSUPP",
 ]);
 
-/** What is known of a store when it is opened. */
+/** What `format.json` says about a store. */
 interface OpenedFormat {
   readonly publisher: Publisher;
-  /** Whether the folder is another one than that which `format.json` was written in: the store was copied. */
+  /** True if the folder is not the one in which `format.json` was written: the store was copied. */
   readonly isCopy: boolean;
 }
 
 /**
- * Finds out how commits are published in this store: as its `format.json` says, or, in a new store, by hard links if
- * the file system has them. What was chosen once stays, as it decides where a version is.
+ * Returns how commits are published in this store: as `format.json` says or, in a new store, by hard links if the
+ * file system has them. The choice is permanent, since it decides the path of a version.
  */
 export async function openFormat(disk: Disk, layout: StoreLayout): Promise<OpenedFormat> {
   const format = await readFormat(disk, layout);
@@ -157,7 +161,7 @@ async function choosePublisher(disk: Disk, layout: StoreLayout, chosen: Publishe
   return links ? new LinkPublisher(disk) : new RenamePublisher(disk);
 }
 
-/** What `format.json` says: how commits are published, and the number of the folder that it was written in. */
+/** The content of `format.json`: the publishing method, and the inode of the folder in which it was written. */
 interface Format {
   readonly publish: Publisher["way"];
   readonly folder: unknown;
@@ -172,7 +176,7 @@ async function readFormat(disk: Disk, layout: StoreLayout): Promise<Format | und
   throw damaged();
 }
 
-/** Something else may lie in its place, as a link to a device. */
+/** Reports a path that is not a readable file, such as a link to a device, as damage. */
 function orDamaged(error: unknown): never {
   throw oddityOf(error) === undefined ? error : damaged();
 }
@@ -190,7 +194,7 @@ function parse(text: string): { format: number; publish: unknown; folder: unknow
   }
 }
 
-/** Writes down what this store is, in which folder. Processes that start at once write the same. */
+/** Writes `format.json`. Processes that start at the same time write the same content. */
 export async function writeFormat(disk: Disk, layout: StoreLayout, { way }: Publisher): Promise<void> {
   const staged = join(layout.root, temporaryName());
   const folder = await disk.fileNumber(layout.root);
@@ -199,7 +203,10 @@ export async function writeFormat(disk: Disk, layout: StoreLayout, { way }: Publ
   await disk.syncFolder(layout.root);
 }
 
-/** Sessions that were compacted before 0.1.0 lie in a folder of their own, which this version does not read. */
+/**
+ * Refuses a store with sessions that versions before 0.1.0 compacted into a folder of their own, which this version
+ * does not read.
+ */
 export async function refuseOldLayout(disk: Disk, layout: StoreLayout): Promise<void> {
   if ((await disk.names(join(layout.root, "compacted"))).length === 0) return;
   const remedy = "Export the sessions with the version that has compacted them, and import them into another folder.";
@@ -221,7 +228,7 @@ async function hasLinks(disk: Disk, folder: string): Promise<boolean> {
   }
 }
 
-/** Whether a rename leaves alone a folder that isn't empty: that is what the other way rests on. */
+/** Checks that a rename does not replace a folder that is not empty: RenamePublisher depends on it. */
 async function checkRename(disk: Disk, folder: string): Promise<void> {
   const [from, to] = [join(folder, temporaryName()), join(folder, temporaryName())];
   for (const path of [from, to]) {

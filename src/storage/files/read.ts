@@ -1,3 +1,7 @@
+/**
+ * Reads commits and finds the newest version of a session. A version is in the pack or in a file of its own. `head`
+ * and this process's memory are hints only; the newest version is the last one that exists.
+ */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Commit } from "../../ports/storage-adapter.js";
@@ -7,7 +11,7 @@ import { type Disk, ignore, orMissing, type Publisher, temporaryName } from "./d
 import { asDamage } from "./failures.js";
 import type { Background, SessionPlace, StoreLayout } from "./layout.js";
 
-/** A version that was seen on the disk. Versions never change, so what is known of one stays true. */
+/** A version that was seen on the disk. Versions never change, so this stays true. */
 interface KnownVersion {
   readonly version: number;
   readonly hash: string;
@@ -15,7 +19,7 @@ interface KnownVersion {
 
 const MAX_KNOWN = 1024;
 
-/** The newest version that this process has seen of each session that it used lately. */
+/** The newest version that this process has seen of each recently used session. */
 export class KnownVersions {
   readonly #known = new Map<SessionId, KnownVersion>();
 
@@ -23,7 +27,7 @@ export class KnownVersions {
     return this.#known.get(id);
   }
 
-  /** Notes a version, unless a newer one is known. */
+  /** Records a version unless a newer one is known. */
   note(id: SessionId, { version, hash }: KnownVersion): void {
     const before = this.#known.get(id);
     this.#known.delete(id);
@@ -37,31 +41,31 @@ export class KnownVersions {
   }
 }
 
-/** Most headers are shorter than this; one that isn't costs a second read. */
+/** Most headers are shorter. A longer one costs a second read. */
 const HEADER_BYTES = 2048;
 
-/** All of a hint is within these. */
+/** The maximum size of a hint. */
 const HINT_BYTES = 256;
-/** Stores of the time before the hint was a file of its own have a commit there, which begins in the same way. */
+/** Older stores have a hard link to the newest commit in the place of the hint. It begins in the same way. */
 const HINT = /^\{"sessionId":"([^"]+)","version":([1-9]\d{0,14})(?:,"folder":"(\d+)")?[,}]/;
 
-/** What `head` says. */
+/** The content of `head`. */
 interface Hint {
-  /** The newest version when it was written; 0 if it says none. */
+  /** The newest version at the time of writing; 0 if there is none. */
   readonly version: number;
-  /** The number of the folder that it was written in: in a copy of that folder, it may be ahead of the log. */
+  /** Inode of the folder in which it was written: in a copy of that folder, the hint may be ahead of the log. */
   readonly folder: string | undefined;
 }
 
-/** Reads one version of a session, where it is now if no place is given. */
+/** Reads one version of a session, in its current folder unless a place is given. */
 type ReadVersion<T> = (id: SessionId, version: number, at?: SessionPlace) => Promise<T | undefined>;
 
 /**
- * Reads single commits. What isn't there is undefined; what is damaged throws `TAMPERED`.
+ * Reads single commits. A missing one is undefined; a damaged one throws `TAMPERED`.
  *
- * A version is in the pack, or in a file of its own. Where it is in both, the pack counts: once the file is deleted, a
- * writer that slept can make another one of that name, before it finds that it came too late. So that a file of its own
- * counts it is enough that the pack did not have the version when the file had been opened.
+ * If a version is both in the pack and in a file, the pack counts: after the file is deleted, a suspended writer can
+ * create another file with that name, before it finds that it is too late. A file counts only if the pack did not
+ * contain the version after the file had been opened.
  */
 export class CommitReader {
   readonly #disk: Disk;
@@ -81,7 +85,7 @@ export class CommitReader {
     return data && parseCommit(data, id, version);
   };
 
-  /** A commit's file as it is. */
+  /** Returns a commit's file unparsed. */
   readonly file: ReadVersion<Buffer> = (id, version, at = this.#layout.place(id)) =>
     asDamage(this.#file(version, at), id, version);
 
@@ -92,15 +96,15 @@ export class CommitReader {
       if (data !== undefined) return data;
     }
     let packed = 0;
-    const look = async () => {
+    const countPacked = async () => {
       packed = await this.#packed.count(pack);
     };
-    const data = await this.#disk.read(this.path(at, version), look);
-    if (data === undefined) await look();
+    const data = await this.#disk.read(this.path(at, version), countPacked);
+    if (data === undefined) await countPacked();
     return version <= packed ? ((await this.#packed.read(pack, version)) ?? data) : data;
   }
 
-  /** A commit without its body, of which no more is read than need be. */
+  /** Returns a commit without its body, reading no more than necessary. */
   readonly header: ReadVersion<CommitHeader> = async (id, version, at = this.#layout.place(id)) => {
     const data = await asDamage(this.#start(version, at), id, version);
     return data && (parseHeader(data, id, version) ?? this.commit(id, version, at));
@@ -119,42 +123,42 @@ export class CommitReader {
     return data;
   }
 
-  /** What `head` says. Nothing else that it holds is believed. */
+  /** Reads `head`. Nothing else in the file is used. */
   async hint({ id, folder }: SessionPlace): Promise<Hint> {
     const start = await asDamage(this.#disk.readStart(join(folder, "head"), HINT_BYTES), id, 0);
     const [, owner, version, place] = HINT.exec(start?.toString("latin1") ?? "") ?? [];
     return { version: owner === id ? Number(version) : 0, folder: place };
   }
 
-  /** The highest version that lies in a session's folder; 0 if there is none. Versions are not looked into. */
+  /** Returns the highest version in a session's folder without reading it; 0 if there is none. */
   async highest(at: SessionPlace): Promise<number> {
     const versions = await this.versions(at);
     return Math.max(await this.packed(at), ...versions.slice(-1));
   }
 
-  /** The versions that have a file of their own, in their order. The first one is there, or the pack. */
+  /** Returns the versions that have a file of their own, in order. Version 1 is the first commit or the pack. */
   async versions({ id, folder }: SessionPlace): Promise<number[]> {
     const versions = (await asDamage(this.#disk.names(folder), id, 0)).map((name) => this.#publisher.versionOf(name));
     return versions.filter((version) => version > 0).sort((one, other) => one - other);
   }
 
-  /** The files of a session's packed versions, in their order; gives how many there are. */
+  /** Passes the files of a session's packed versions to `use`, in order. Returns their number. */
   async eachPacked(at: SessionPlace, use: (data: Buffer) => Promise<void>): Promise<number> {
     return asDamage(this.#packed.each(this.pack(at), use), at.id, 1);
   }
 
-  /** How many versions of a session lie in one file. */
+  /** Returns how many versions of a session are in the pack. */
   async packed(at: SessionPlace): Promise<number> {
     return asDamage(this.#packed.count(this.pack(at)), at.id, 1);
   }
 
-  /** Which pack is there, by what tells it from any other. */
+  /** Returns the extent and identity of the current pack. */
   async packState(at: SessionPlace) {
     return asDamage(this.#packed.extent(this.pack(at)), at.id, 1);
   }
 
-  /** Brings the versions in a session's folder to the disk; false if there is no such folder. */
-  async settle(id: SessionId): Promise<boolean> {
+  /** Syncs the versions in a session's folder; returns false if there is no such folder. */
+  async sync(id: SessionId): Promise<boolean> {
     return (await orMissing(this.#disk.syncFolder(this.#layout.session(id)).then(() => true))) ?? false;
   }
 
@@ -162,12 +166,12 @@ export class CommitReader {
     return (await this.hasFile(at, version)) || version <= (await this.packed(at));
   }
 
-  /** Whether a version has a file of its own. */
+  /** Returns true if a version has a file of its own. */
   async hasFile(at: SessionPlace, version: number): Promise<boolean> {
     return asDamage(this.#disk.exists(this.path(at, version)), at.id, version);
   }
 
-  /** Whether there is anything of a session. */
+  /** Returns true if the session has a folder. */
   async hasFolder(id: SessionId): Promise<boolean> {
     return this.#disk.exists(this.#layout.session(id));
   }
@@ -176,22 +180,24 @@ export class CommitReader {
     return this.#publisher.path(folder, version);
   }
 
-  /** Where the pack is, if there is one: in the place of the first version, so that no copy of the folder lacks it. */
+  /**
+   * Returns the path of the pack: it replaces the file of the first version, so that no copy of the folder lacks it.
+   */
   pack(at: SessionPlace): string {
     return this.path(at, 1);
   }
 }
 
-/** So many sessions' versions are kept in mind from lists, until all are forgotten. */
+/** Sessions whose versions are remembered from lists; beyond it, all are forgotten. */
 const MAX_LISTED = 4096;
 
-/** Finds the newest version of a session, from the best hint that there is. */
+/** Finds the newest version of a session from the best available hint. */
 export class NewestVersion {
   readonly #reader: CommitReader;
   readonly #known: KnownVersions;
   readonly #disk: Disk;
   readonly #layout: StoreLayout;
-  /** Which version a list found last. */
+  /** The version that a list found last. */
   readonly #listed = new Map<SessionId, number>();
 
   constructor(disk: Disk, layout: StoreLayout, reader: CommitReader, known: KnownVersions) {
@@ -202,13 +208,13 @@ export class NewestVersion {
   }
 
   /**
-   * The newest commit, which is on the disk: who wrote it may have died before it was, and what was read once must not
-   * be gone after a loss of power.
+   * Returns the newest commit, synced to the disk: its writer may have died before its own sync, and a commit that
+   * was read must survive a power failure.
    */
   async commit(id: SessionId): Promise<Commit | undefined> {
     const commit = await this.#find(id, this.#reader.commit);
     const isKnown = commit !== undefined && (this.#known.get(id)?.version ?? 0) >= commit.version;
-    if (commit === undefined || !(isKnown || (await this.#reader.settle(id)))) {
+    if (commit === undefined || !(isKnown || (await this.#reader.sync(id)))) {
       this.#known.forget(id);
       return undefined;
     }
@@ -216,7 +222,10 @@ export class NewestVersion {
     return commit;
   }
 
-  /** Without the body; and not noted as known, as a list would flush out what is in use, and it may not be settled. */
+  /**
+   * Returns the newest header. It is not recorded as known: a list would evict the sessions in use, and the commit
+   * may not be synced.
+   */
   async header(id: SessionId): Promise<CommitHeader | undefined> {
     const header = await this.#find(id, this.#reader.header);
     if (this.#listed.size >= MAX_LISTED) this.#listed.clear();
@@ -225,8 +234,8 @@ export class NewestVersion {
   }
 
   /**
-   * The version that `head` names, where the folder is the one that it was written in. In a copy, `head` may be from
-   * after the time at which the names in the folder were read: then it says nothing of commits that are gone.
+   * Returns the version in `head` if it was written in this folder. In a copy, `head` may have been copied later than
+   * the folder's names, so a higher version does not mean that commits are missing.
    */
   async hint(id: SessionId): Promise<number> {
     const at = this.#layout.place(id);
@@ -234,8 +243,8 @@ export class NewestVersion {
     return folder === undefined || folder === (await this.#disk.fileNumber(at.folder)) ? version : 0;
   }
 
-  // What this process saw last is a better hint than `head`, which is written after the answer. Neither is more than a
-  // hint: a backup may have been put back, and anything may have happened to `head`.
+  // This process's memory is a better hint than `head`, which is written after the answer. Both are only hints: a backup
+  // may have been restored, and `head` may be wrong.
   async #find<T extends CommitHeader>(id: SessionId, read: ReadVersion<T>): Promise<T | undefined> {
     const at = this.#layout.place(id);
     const seen = Math.max(this.#known.get(id)?.version ?? 0, this.#listed.get(id) ?? 0);
@@ -247,21 +256,21 @@ export class NewestVersion {
     return hinted ?? this.#from(at, await this.#reader.highest(at), read);
   }
 
-  /** The newest version, if one that is given, or one after it, is there. */
+  /** Returns the newest version, if the given version or a later one exists. */
   async #from<T>(at: SessionPlace, version: number, read: ReadVersion<T>): Promise<T | undefined> {
     if (version === 0) return undefined;
     const { id } = at;
-    // Nearly always the version that is given is the newest one: it is read while the next one is looked for.
+    // The given version is nearly always the newest: read it while checking for the next one.
     const reading = read(id, version, at);
     reading.catch(ignore);
     const last = (await this.#reader.hasFile(at, version + 1)) ? await this.#gallop(at, version + 1) : version;
-    // The pack last: what has no file any more was in it before.
+    // Check the pack last: a version whose file is gone was packed before.
     const packed = await this.#reader.packed(at);
     if (packed > last) return this.#from(at, packed, read);
     return last === version ? reading : read(id, last, at);
   }
 
-  // Behind the pack versions have no gaps: from one that is there, double the step until one isn't, then halve it.
+  // After the pack, versions have no gaps: search with doubling steps, then by bisection.
   async #gallop(at: SessionPlace, from: number): Promise<number> {
     let [low, step] = [from, 1];
     for (; await this.#reader.hasFile(at, low + step); step *= 2) low += step;
@@ -275,24 +284,23 @@ export class NewestVersion {
 }
 
 const MAX_HEADS = 4096;
-/** Of commits that follow each other faster than this, one head is written. */
+/** Minimum time between two writes of a head, in milliseconds. */
 const PAUSE_MS = 25;
 
 /**
- * Writes each session's `head`, a small file that names the newest version. It is written soon after the answer and not
- * brought to the disk: a reader takes it for a hint, and looks at the versions after the one that it names.
+ * Writes each session's `head`, a small file with the newest version. It is written soon after the answer and not
+ * synced: readers treat it as a hint and check the versions after it.
  *
- * It is a file of its own, and no second name of the commit: tools that keep hard links would store under one name what
- * the other one stands for later. And it names the folder that it was written in, which is another one in a copy: there
- * it may be ahead of the log.
+ * It is not a hard link to the commit: backup tools that preserve hard links would confuse later contents of the two
+ * names. It contains the inode of its folder, which differs in a copy: there it may be ahead of the log.
  */
 export class Heads {
   readonly #disk: Disk;
   readonly #background: Background;
-  /** What is to be written of each session. */
+  /** The versions to be written. */
   readonly #next = new Map<SessionId, number>();
   readonly #folders = new Map<string, string>();
-  /** When the head in a folder was written last. */
+  /** The time at which the head in a folder was last written. */
   readonly #written = new Map<string, number>();
 
   constructor(disk: Disk, background: Background) {
@@ -300,7 +308,7 @@ export class Heads {
     this.#background = background;
   }
 
-  /** Names a version as the newest one; nobody waits for it, and of several only the last one is written. */
+  /** Records a version as the newest in the background. Of several, only the last one is written. */
   point(at: SessionPlace, version: number): void {
     const isPlanned = this.#next.has(at.id);
     this.#next.set(at.id, version);

@@ -1,12 +1,13 @@
+/**
+ * Removes sessions: the id is marked as used, the folder is moved to the trash in one step, then it is deleted. The
+ * next removal completes one that died in between; lists remove its markers.
+ */
 import { isPhasegateError } from "../../errors.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { activeMarker, allMarker } from "./markers.js";
 import type { StoreParts } from "./parts.js";
-/**
- * Removes sessions: first the id is marked as used up, then the folder goes away in one step, then its parts. A
- * removal that dies in between is done by the next one; markers that it leaves are tidied by lists.
- */
+/** Removes sessions. */
 export class SessionRemover {
   readonly #parts: StoreParts;
 
@@ -21,13 +22,13 @@ export class SessionRemover {
     await markUsed(this.#parts, id);
     const folder = await trash.put(id, layout.session(id));
     known.forget(id);
-    await this.#liftMarkers(summary);
-    // Who watches reads the last commits out of the trash.
+    await this.#removeMarkers(summary);
+    // Watchers read the last commits from the trash.
     if (await watchers.any()) return;
     if (folder !== undefined) background.run(id, () => disk.dropFolder(folder));
   }
 
-  // A damaged session must be removable too; lists will tidy its markers.
+  // A damaged session must be removable too. Lists remove its markers later.
   async #summary(id: SessionId): Promise<SessionSummary | undefined> {
     try {
       return (await this.#parts.newest.header(id))?.summary;
@@ -37,14 +38,14 @@ export class SessionRemover {
     }
   }
 
-  async #liftMarkers(summary: SessionSummary | undefined): Promise<void> {
+  async #removeMarkers(summary: SessionSummary | undefined): Promise<void> {
     if (summary === undefined) return;
     const { trees } = this.#parts;
-    await Promise.all([trees.lift(allMarker(summary)), trees.lift(activeMarker(summary))]);
+    await Promise.all([trees.remove(allMarker(summary)), trees.remove(activeMarker(summary))]);
   }
 }
 
-/** Marks an id, on the disk, as one that no session begins under any more: its first folder is about to go away. */
+/** Marks an id as used, synced, before its folder disappears: no session can begin under it again. */
 async function markUsed(parts: Pick<StoreParts, "disk" | "folders" | "layout">, id: SessionId): Promise<void> {
   const { disk, folders, layout } = parts;
   await folders.within(layout.removedShelf(id), async () => {

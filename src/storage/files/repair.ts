@@ -1,3 +1,7 @@
+/**
+ * Rebuilds what can be derived from the sessions: the markers for lists, and the heads. Commits never change, and
+ * others may use the store meanwhile.
+ */
 import { join } from "node:path";
 import { isPhasegateError } from "../../errors.js";
 import type { RepairReport, SessionSummary } from "../../ports/storage-adapter.js";
@@ -7,10 +11,10 @@ import { type SessionPlace, sessionOf } from "./layout.js";
 import { activeMarker, allMarker, type Marker } from "./markers.js";
 import type { StoreParts } from "./parts.js";
 
-/** So many sessions are looked at at once. */
+/** Sessions read in parallel. */
 const BATCH = 64;
 
-/** What was put right in all sessions. */
+/** The repairs over all sessions. */
 interface Repaired {
   sessions: number;
   removed: number;
@@ -20,11 +24,8 @@ interface Repaired {
 }
 
 /**
- * Makes anew what can be told from the sessions themselves: the markers that lists go by, and the heads. Commits are
- * never touched. Others may use the store meanwhile.
- *
- * A copy that was made while the store was in use needs it, as its parts are from different times: a session can be
- * without markers, or be there although its removal was copied, too.
+ * Rebuilds markers and heads. A copy that was made while the store was in use needs it, since its parts are from
+ * different times: a session may lack markers, or exist although its removal was copied too.
  */
 export class StoreRepair {
   readonly #parts: StoreParts;
@@ -35,21 +36,21 @@ export class StoreRepair {
     this.#compactor = compactor;
   }
 
-  /** Makes the markers that are missing, and finishes removals. */
+  /** Creates missing markers and completes removals. */
   async rebuild(): Promise<Repaired> {
     const { trees, tidy } = this.#parts;
     const sum: Repaired = { sessions: 0, removed: 0, heads: 0, missing: [], damaged: [] };
-    for await (const ids of this.#sessions()) await Promise.all(ids.map((id) => this.#look(id, sum)));
+    for await (const ids of this.#sessions()) await Promise.all(ids.map((id) => this.#repairOne(id, sum)));
     await trees.placeAll(sum.missing.map(({ marker }) => marker));
     // A session may have ended since its newest commit was read.
-    for (const { id, marker } of sum.missing) if (marker.tree === "active") await tidy.lift(id, marker);
+    for (const { id, marker } of sum.missing) if (marker.tree === "active") await tidy.remove(id, marker);
     return sum;
   }
 
-  /** The same, and takes away what is superfluous, and says what is damaged. */
+  /** Does the same, removes superfluous markers, and reports damage. */
   async repair(): Promise<RepairReport> {
     const { background, trees } = this.#parts;
-    // Heads that are about to be written lack nothing.
+    // Wait for heads that are about to be written.
     await background.idle();
     const { sessions, removed, heads, missing, damaged } = await this.rebuild();
     const before = await this.#count();
@@ -79,7 +80,7 @@ export class StoreRepair {
     return (await trees.all("all")).length + (await trees.all("active")).length;
   }
 
-  async #look(id: SessionId, sum: Repaired): Promise<void> {
+  async #repairOne(id: SessionId, sum: Repaired): Promise<void> {
     const { disk, heads, layout, newest, trash } = this.#parts;
     const at = layout.place(id);
     if (await disk.exists(layout.removed(id))) {
@@ -89,7 +90,7 @@ export class StoreRepair {
       return;
     }
     const found = await this.#newest(at);
-    // A folder without a commit is that of a session which is about to begin, or never did.
+    // A folder without a commit belongs to a session that is about to begin, or never did.
     if (found === undefined) return;
     sum.sessions += 1;
     if (found.damage !== undefined) sum.damaged.push({ sessionId: id, reason: found.damage });
@@ -98,7 +99,7 @@ export class StoreRepair {
     }
     if (found.damage !== undefined) return;
     const hinted = await newest.hint(id);
-    // The head of a copy may be ahead; this one was written in this folder, and stays as the sign that commits are gone.
+    // This head was written in this folder (a copy's may be ahead), so commits are missing. It stays as the evidence.
     if (hinted > found.version) {
       const reason = `Commits are gone: there was a version ${hinted}, and the newest one is ${found.version}`;
       sum.damaged.push({ sessionId: id, reason });
@@ -108,7 +109,7 @@ export class StoreRepair {
     sum.heads += 1;
   }
 
-  /** The newest commit, or, if that can't be read, what its list shows of the first one. */
+  /** Returns the newest commit or, if it is unreadable, the first commit's summary. */
   async #newest(at: SessionPlace) {
     const { newest, reader } = this.#parts;
     try {
@@ -117,12 +118,12 @@ export class StoreRepair {
       return { summary: header.summary, version: header.version, damage: await this.#gap(at, header.version) };
     } catch (error) {
       if (!isPhasegateError(error, "TAMPERED")) throw error;
-      const first = await reader.header(at.id, 1, at).catch(() => undefined); // one damage of it is told already
+      const first = await reader.header(at.id, 1, at).catch(() => undefined); // the damage of this session is reported already
       return { summary: first?.summary, version: 0, damage: error.message };
     }
   }
 
-  /** What is said of a log that lacks a version. */
+  /** Returns the damage of a log that lacks a version. */
   async #gap(at: SessionPlace, newest: number): Promise<string | undefined> {
     const { reader } = this.#parts;
     const packed = await reader.packed(at);
@@ -133,7 +134,7 @@ export class StoreRepair {
     return undefined;
   }
 
-  /** The ids of all sessions that have a folder, some at a time. */
+  /** Yields the ids of all sessions that have a folder, in batches. */
   async *#sessions(): AsyncGenerator<SessionId[]> {
     const { disk, layout } = this.#parts;
     const top = layout.top("sessions");

@@ -1,3 +1,21 @@
+/**
+ * FileStorage: sessions in a folder, one immutable file per commit, without locks. This class opens the folder and
+ * delegates to one file per operation.
+ *
+ * Rules of this folder:
+ * - layout.ts: the paths of a store, and why a plain file copy of it is consistent.
+ * - publish.ts: a version is claimed by a hard link, or by a rename where there are none.
+ * - append.ts: markers and payloads are on the disk before the commit, and the commit before the answer.
+ * - commit-file.ts: a commit is two lines of JSON; a pack is several commits with an index at the end.
+ * - read.ts: `head` is a hint only; the newest version is the last one that exists.
+ * - markers.ts: lists are ordered by file names; a marker may be false but is never missing.
+ * - compact.ts: packed versions are deleted only after the copy window.
+ * - remove.ts: an id is marked as used before its folder goes to the trash.
+ * - tidy.ts: temp files and trash are deleted by age, measured by the file system's clock.
+ * - watch.ts: watching is polling, with a wake-up for this process's own commits.
+ * - repair.ts: markers and heads are rebuilt from the commits.
+ * - failures.ts: which system errors become which error codes.
+ */
 import { basename, resolve } from "node:path";
 import type {
   Commit,
@@ -20,21 +38,21 @@ import { openFormat, refuseOldLayout, writeFormat } from "./publish.js";
 import { SessionRemover } from "./remove.js";
 import { StoreRepair } from "./repair.js";
 import { SessionWatch } from "./watch.js";
-/** How to open a {@link FileStorage}. */
+/** Options of {@link FileStorage.open}. */
 export interface FileStorageOptions {
-  /** The largest commit, in bytes, payloads included; 64 MiB if not given. */
+  /** Maximum size of a commit with its payloads, in bytes. Default: 64 MiB. */
   readonly maxCommitBytes?: number;
-  /** How often `watch` looks for what other processes have appended, in milliseconds; 200 if not given. */
+  /** Polling interval of `watch` for commits of other processes, in milliseconds. Default: 200. */
   readonly watchIntervalMs?: number;
   /**
-   * How long a tool such as `rsync` may take to copy one session's folder and still copy the session whole, in
-   * milliseconds; an hour if not given. What was compacted is kept so long, and commits with payloads are not compacted
-   * before.
+   * The longest time a tool such as `rsync` may take to copy one session's folder, in milliseconds. Default: one
+   * hour. Files of compacted versions are kept for this time, and commits with payloads are not compacted earlier, so
+   * that such a copy is complete.
    */
   readonly copyWindowMs?: number;
-  /** In place of `node:fs/promises`, for tests that let calls fail. */
+  /** Replaces `node:fs/promises`, for tests with failing calls. */
   readonly fs?: FileSystem;
-  /** In place of `process.platform`, for tests. */
+  /** Replaces `process.platform`, for tests. */
   readonly platform?: string;
 }
 
@@ -43,14 +61,16 @@ const WATCH_INTERVAL_MS = 200;
 const COPY_WINDOW_MS = 3_600_000;
 
 /**
- * Sessions in a folder, one file for each commit. An acknowledged commit survives a loss of power, any number of
- * processes may use the folder at once, and no lock is held, so none can be left behind.
+ * Stores sessions in a folder, one file per commit. An acknowledged commit survives a power failure. Any number of
+ * processes may use the folder at once. No lock is held, so none can be left behind.
  *
- * A commit whose `append` failed after it got its version (the disk refused the last sync) may be there or not
- * afterwards, but whole. What `read` has given is on the disk, whoever wrote it.
+ * If `append` fails with outcome `unknown` (the last sync failed after the commit got its version), the commit may
+ * exist, but only complete. A commit returned by `read` is on the disk, whoever wrote it.
  *
- * A session whose newest commit is damaged is left out of lists, so that they go on without it; reading it throws
- * `TAMPERED`. `countActive` looks into sessions only where the markers alone reach `upTo`, and counts it. Files have mode 0600 and folders 0700.
+ * Lists omit a session whose newest commit is damaged; reading it throws `TAMPERED`. `countActive` counts such a
+ * session, and reads sessions only if their markers reach `upTo`. Files have mode 0600 and folders 0700.
+ *
+ * Every method throws {@link PhasegateError} `STORAGE_FAILED` when the file system fails.
  */
 export class FileStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
@@ -77,9 +97,11 @@ export class FileStorage implements StorageAdapter {
   }
 
   /**
-   * Opens the sessions in a folder, which is made if it isn't there. Throws `STORAGE_FAILED` if the folder can't be
-   * used, `FORMAT_TOO_NEW` if a newer phasegate made it. Where the folder is a copy of another one, what lists go by is
-   * made anew first, as by `repair`.
+   * Opens the sessions in a folder and makes the folder if necessary. If the folder is a copy of another store, the
+   * list index is rebuilt first, as by `repair`.
+   *
+   * @throws {PhasegateError} `STORAGE_FAILED` when the folder cannot be used.
+   * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version of phasegate made it.
    */
   static async open(root: string, options: FileStorageOptions = {}): Promise<FileStorage> {
     const disk = new Disk(options.fs, options.platform);
@@ -104,10 +126,23 @@ export class FileStorage implements StorageAdapter {
     });
   }
 
+  /**
+   * Returns the newest commit of a session; undefined if there is none.
+   *
+   * @throws {PhasegateError} `TAMPERED` when the commit is damaged.
+   */
   async read(id: SessionId): Promise<Commit | undefined> {
     return guarded("read", () => this.#parts.newest.commit(id));
   }
 
+  /**
+   * Appends a commit.
+   *
+   * @throws {PhasegateError} `CONFLICT` when the version is taken, does not follow the newest one, or the session was
+   * removed.
+   * @throws {PhasegateError} `INVALID_INPUT` when the commit is malformed.
+   * @throws {PhasegateError} `TOO_LARGE` when it exceeds `maxCommitBytes`.
+   */
   async append(commit: Commit): Promise<void> {
     await guarded("append", async () => {
       const own = ownCopy(commit);
@@ -116,7 +151,7 @@ export class FileStorage implements StorageAdapter {
     });
   }
 
-  /** Begins a session with several commits at once: one file for all of them, which is there whole or not at all. */
+  /** Begins a session with several commits in one file, all or none. Throws as `append` does. */
   async begin(commits: readonly Commit[]): Promise<void> {
     await guarded("append", async () => {
       const [first, ...others] = commits.map(ownCopy);
@@ -127,29 +162,44 @@ export class FileStorage implements StorageAdapter {
     });
   }
 
-  /** What the session's `head` names, which is written after each commit and never before. */
+  /**
+   * Returns the version in the session's `head`, which is written after each commit and never before; 0 if there is
+   * none.
+   */
   async hint(id: SessionId): Promise<number> {
     return guarded("read", () => this.#parts.newest.hint(id));
   }
 
+  /**
+   * Yields a session's commits in order, starting after version `after`.
+   *
+   * @throws {PhasegateError} `TAMPERED` when a commit is damaged or missing.
+   */
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     const commits = this.#log.read(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
     yield* guardedEach("read", commits);
   }
 
+  /**
+   * Returns a payload's text; undefined if the session has none with this hash.
+   *
+   * @throws {PhasegateError} `TAMPERED` when it is damaged.
+   */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
     return guarded("read", () => this.#parts.payloads.read(id, hash));
   }
 
+  /** Lists sessions, newest first. */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     return guarded("list", () => this.#lister.list(query));
   }
 
-  /** Those whose newest commit is cut short, or something else. Looks at every session. */
+  /** Yields the sessions whose newest commit is damaged. Reads every session. */
   async *damaged(): AsyncGenerator<SessionId> {
     yield* guardedEach("list", this.#lister.damaged());
   }
 
+  /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     return guarded("count", async () => {
       const { trees, tidy } = this.#parts;
@@ -158,50 +208,56 @@ export class FileStorage implements StorageAdapter {
     });
   }
 
+  /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     await guarded("remove", () => this.#remover.remove(id));
   }
 
   /**
-   * Looks again and again, as often as `watchIntervalMs` says, and at once for what this adapter appends. Sessions that
-   * rest are looked at in turn: a commit that leaves one resting is seen within some rounds, where another process wrote
-   * it. A session that is damaged is passed over. A failure of the file system ends it with `STORAGE_FAILED`.
+   * Yields commits as they are appended. Polls every `watchIntervalMs`, and immediately for commits of this adapter.
+   * Inactive sessions are polled in turns, so another process's commit that ends a session may be seen some rounds
+   * later. Damaged sessions are skipped.
+   *
+   * @throws {PhasegateError} `STORAGE_FAILED` when the file system fails; this ends the watch.
    */
   watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     const watch = new SessionWatch(this.#parts, query, signal, this.#watchIntervalMs);
     return guardedEach("watch", watch.commits());
   }
 
+  /** Returns the size of a session's files; undefined if there is none. */
   async size(id: SessionId): Promise<SessionSize | undefined> {
     return guarded("measure", () => sizeOf(this.#parts, id));
   }
 
   /**
-   * Puts a session's commits into one file, where every process finds them: some ten milliseconds for a thousand. Does
-   * nothing where there is one commit outside of that file, or none. The files that the commits were in are deleted an
-   * hour later, by whoever uses the store then, so that a tool that copies the folder meanwhile misses nothing.
+   * Moves a session's commits into one file; about ten milliseconds per thousand commits. Does nothing if fewer than
+   * two commits are outside of it. The old files are deleted after `copyWindowMs`, by any process that uses the store
+   * then, so that a copy made meanwhile is complete.
+   *
+   * @throws {PhasegateError} `TAMPERED` when a commit is damaged or missing.
    */
   async compact(id: SessionId): Promise<void> {
     await guarded("compact", () => this.#compactor.compact(id));
   }
 
   /**
-   * Makes anew what lists go by, from the sessions themselves, and says which sessions are damaged. Commits are not
-   * touched, and others may use the folder meanwhile.
+   * Rebuilds the list index from the sessions and reports damaged sessions. Commits do not change, and others may use
+   * the folder meanwhile.
    */
   async repair(): Promise<RepairReport> {
     return guarded("repair", () => this.#repair.repair());
   }
 
-  /** Waits for the hints and sweeps that follow an answer. */
+  /** Waits for background work, such as writing hints and deleting old files. */
   async close(): Promise<void> {
     await this.#parts.background.idle();
   }
 }
 
 /**
- * Makes one of the top folders. A link in its place is refused: what is deleted in it, as by age in the trash, would be
- * deleted wherever it leads.
+ * Makes one of the top folders. Refuses a link in its place: whatever is deleted in it, such as old trash, would be
+ * deleted at the link's target.
  */
 async function makeTop(disk: Disk, path: string): Promise<void> {
   if (await disk.makeFolder(path)) return;
@@ -211,7 +267,7 @@ async function makeTop(disk: Disk, path: string): Promise<void> {
   throw storageFailed("open", cause, `Look where ${basename(path)} in the session folder leads, then delete it.`);
 }
 
-/** What the caller may change while it waits must not change what is stored. */
+/** Copies a commit, so that changes by the caller during the call do not reach the store. */
 function ownCopy({ payloads, ...commit }: Commit): Commit {
   const copies = payloads?.map((payload) => ({ ...payload }));
   return { ...commit, summary: { ...commit.summary }, ...(copies === undefined ? {} : { payloads: copies }) };

@@ -1,27 +1,28 @@
+/** Deletes temp files that crashes left, and the folders of removed sessions. */
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
 import { type Disk, orMissing, TEMPORARY } from "./disk.js";
 import type { StoreLayout } from "./layout.js";
 
-/** No call takes so long: what is older was left by one that never ended. */
+/** No call takes this long: older temp files were left by a crash. */
 const LEFT_MS = 3_600_000;
 
-/** Deletes what crashes left under temporary names in a session's folder, and among its payloads. */
+/** Deletes temp files that crashes left in a session's folder and among its payloads. */
 export async function sweepTemporary(disk: Disk, folder: string): Promise<void> {
   for (const place of [folder, join(folder, "payloads")]) await sweepOld(disk, place);
 }
 
 /**
- * Deletes what is old of the temporary names in a folder. How old is told by the file system's own clock, which has
- * stamped the files: this process's may be hours ahead, and others' calls are under way.
+ * Deletes the old temp files in a folder. Their age is measured by the file system's clock, which stamped them: this
+ * process's clock may be hours ahead, and calls of others may be running.
  */
 async function sweepOld(disk: Disk, folder: string): Promise<void> {
   const paths = (await disk.names(folder))
     .filter((name) => name.startsWith(TEMPORARY))
     .map((name) => join(folder, name));
   const times = await Promise.all(paths.map(async (path) => (await disk.stat(path))?.mtimeMs));
-  // Where nothing is old by this process's clock, no file is made to ask for the other one.
+  // If nothing is old by this process's clock, skip the file that asks for the other clock.
   if (!times.some((time) => time !== undefined && isOld(time, Date.now()))) return;
   const now = await disk.now(folder);
   for (const [index, path] of paths.entries()) {
@@ -34,22 +35,22 @@ function isOld(time: number, now: number): boolean {
   return now - time > LEFT_MS;
 }
 
-/** What is in the trash. */
+/** A removed session's folder in the trash. */
 export interface TrashEntry {
   readonly name: string;
   readonly path: string;
   readonly id: SessionId;
-  /** When it went there, in milliseconds, by the file system's clock. */
+  /** The time of removal in milliseconds, by the file system's clock. */
   readonly at: number;
 }
 
-/** The names that are given here. Whatever else lies in the folder is somebody else's. */
+/** Names of trash folders. Other files there are not touched. */
 const NAME = /^removed~([^~]+)~(\d{1,15})~[0-9a-f-]{36}$/;
 
-/** So long a removed session is kept for those who watch, to read its last commits. */
+/** A removed session is kept this long for watchers to read its last commits. */
 const GRACE_MS = 60_000;
 
-/** Folders of removed sessions on their way out: they go away whole, by a rename, and are deleted afterwards. */
+/** The folders of removed sessions: moved here by one rename, deleted afterwards. */
 export class Trash {
   readonly #disk: Disk;
   readonly #layout: StoreLayout;
@@ -59,18 +60,18 @@ export class Trash {
     this.#layout = layout;
   }
 
-  /** Moves a session's folder away; gives where it is now, undefined if somebody else was faster. */
+  /** Moves a session's folder here and returns its new path; undefined if another process was faster. */
   async put(id: SessionId, folder: string): Promise<string | undefined> {
     const trash = this.#layout.top("trash");
     const now = Math.floor(await this.#disk.now(trash));
     const to = join(trash, `removed~${id}~${now}~${randomUUID()}`);
     if (!(await orMissing(this.#disk.replace(folder, to).then(() => true)))) return undefined;
-    // Were the folder back after a loss of power, but what was deleted in it not, half a session would be there.
+    // Without the sync, a power failure could bring the folder back with some of its files deleted.
     await orMissing(this.#disk.syncFolder(dirname(folder)));
     return to;
   }
 
-  /** What went away of sessions. */
+  /** Returns the removed sessions. */
   async entries(): Promise<TrashEntry[]> {
     const folder = this.#layout.top("trash");
     return (await this.#disk.names(folder)).flatMap((name) => {
@@ -79,14 +80,14 @@ export class Trash {
     });
   }
 
-  /** Deletes what dead processes left, and what watchers have had time to read. */
+  /** Deletes what dead processes left and what watchers have had time to read. */
   async empty(isWatched: boolean): Promise<void> {
     const folder = this.#layout.top("trash");
     const entries = await this.entries();
     const now = isWatched && entries.length > 0 ? await this.#disk.now(folder) : 0;
     for (const { path, id, at } of entries) {
       if (isWatched && now - at < GRACE_MS) continue;
-      // Who moved a folder may have died before that was on the disk.
+      // The process that moved a folder may have died before its sync.
       await orMissing(this.#disk.syncFolder(this.#layout.shelf(id)));
       await this.#disk.dropFolder(path);
     }

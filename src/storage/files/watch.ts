@@ -1,3 +1,7 @@
+/**
+ * Watches sessions by polling. Sessions that can change are polled in every round, the others in turns; commits of
+ * this process wake the watch immediately.
+ */
 import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
@@ -10,22 +14,22 @@ import type { MarkerEntry } from "./markers.js";
 import type { StoreParts } from "./parts.js";
 import type { TrashEntry } from "./tidy.js";
 
-/** So many sessions are read at once, and so many of those that rest are looked at in one round. */
+/** Sessions read in parallel, and inactive sessions polled per round. */
 const BATCH = 64;
-/** The newest days, where sessions begin, are looked at in every round; of the others one. */
+/** Days in which sessions begin, polled in every round; of the older days, one per round. */
 const NEWEST_DAYS = 2;
 
+/** The last known state of a session. */
 interface Watched {
-  /** The version that was given last, or that there was at the beginning. */
+  /** The last version that was yielded, or the newest one when the watch began. */
   version: number;
-  /** The state in which its folder was when there was nothing new in it. */
+  /** The state of its folder when it contained nothing new. */
   settled: string | undefined;
 }
 
 /**
- * What a watch knows of each session, and which ones it looks at in a round: those with a marker among the active ones,
- * or with one in the round before, as only they change as a rule; those that begin; those that this process appended
- * to; and some of the others, all of them in turn.
+ * The watched sessions, and which of them to poll in a round: those that have, or had in the last round, a marker of
+ * an active session; those that begin; those to which this process appended; and some of the others, in turns.
  */
 class WatchedSessions {
   readonly #parts: StoreParts;
@@ -44,7 +48,7 @@ class WatchedSessions {
     return this.#sessions.get(id);
   }
 
-  /** A session from a version on; from its first one if none is given. */
+  /** Adds a session from a version on; from its first one if none is given. */
   add(id: SessionId, version = 0): Watched {
     const watched = { version, settled: undefined };
     this.#sessions.set(id, watched);
@@ -55,14 +59,14 @@ class WatchedSessions {
     this.#sessions.delete(id);
   }
 
-  /** Takes down where all sessions stand. */
+  /** Records the newest version of all sessions. */
   async begin(): Promise<void> {
     for await (const batch of this.#parts.trees.walk("all", undefined, BATCH)) {
       await Promise.all(this.#own(batch).map(async (id) => this.add(id, await this.#newest(id))));
     }
   }
 
-  /** The sessions to look at now, with what was heard of in this process. */
+  /** Returns the sessions to poll now. `heard` are those to which this process appended. */
   async round(heard: Iterable<SessionId>): Promise<SessionId[]> {
     const { trees } = this.#parts;
     const active = new Set(this.#own(await trees.all("active")));
@@ -71,11 +75,11 @@ class WatchedSessions {
     );
     const changing = new Set([...heard, ...active, ...this.#active, ...begun]);
     this.#active = active;
-    const all = [...(await this.#changed(changing)), ...this.#resting()];
+    const all = [...(await this.#changed(changing)), ...this.#nextInTurn()];
     return [...new Set(all)].filter((id) => id.startsWith(this.#idPrefix));
   }
 
-  /** Those of which the folder has changed, or gone: one system call for each. */
+  /** Returns the sessions whose folder has changed or is gone, with one system call each. */
   async #changed(ids: Iterable<SessionId>): Promise<SessionId[]> {
     const { disk, layout } = this.#parts;
     const found = await Promise.all(
@@ -90,8 +94,8 @@ class WatchedSessions {
     return found.flat();
   }
 
-  /** The next ones in turn, whatever their folders' times say. */
-  #resting(): SessionId[] {
+  /** Returns the next sessions in turn, whatever their folders' times are. */
+  #nextInTurn(): SessionId[] {
     const from = this.#turn >= this.#sessions.size ? 0 : this.#turn;
     this.#turn = from + BATCH;
     return [...this.#sessions.keys()].slice(from, this.#turn);
@@ -106,14 +110,14 @@ class WatchedSessions {
     try {
       return (await newest.header(id).catch(orDamaged))?.version ?? (await reader.highest(layout.place(id)));
     } catch (error) {
-      // What lies in its folder's place is no folder.
+      // The path of its folder is not a folder.
       orDamaged(error);
       return 0;
     }
   }
 }
 
-/** The last commits of sessions that are removed while somebody watches, read out of the trash. */
+/** Yields the last commits of sessions that are removed during the watch, from the trash. */
 class RemovedSessions {
   readonly #parts: StoreParts;
   readonly #sessions: WatchedSessions;
@@ -126,12 +130,12 @@ class RemovedSessions {
     this.#idPrefix = idPrefix;
   }
 
-  /** What is there now was removed before. */
+  /** Ignores what was removed before the watch. */
   async begin(): Promise<void> {
     for (const { name } of await this.#parts.trash.entries()) this.#seen.add(name);
   }
 
-  /** What was removed since the last round. */
+  /** Yields the commits of sessions removed since the last round. */
   async *round(): AsyncGenerator<Commit> {
     const entries = await this.#parts.trash.entries();
     for (const entry of entries) if (!this.#seen.has(entry.name)) yield* this.#last(entry);
@@ -159,10 +163,10 @@ class RemovedSessions {
   }
 }
 
-/** The trash is emptied every so many rounds. */
+/** Rounds after which the trash is emptied. */
 const EMPTY_EVERY = 50;
 
-/** Commits as they come, found by looking again and again. */
+/** Yields commits as they are appended, found by polling. */
 export class SessionWatch {
   readonly #parts: StoreParts;
   readonly #query: SessionQuery;
@@ -170,7 +174,7 @@ export class SessionWatch {
   readonly #intervalMs: number;
   readonly #log: SessionLog;
   readonly #sessions: WatchedSessions;
-  /** What this process has appended since the last round: the first version of each session. */
+  /** The first version that this process appended to each session since the last round. */
   #heard = new Map<SessionId, number>();
   #wake: () => void = ignore;
   readonly #leave: () => Promise<void>;
@@ -178,7 +182,7 @@ export class SessionWatch {
   readonly #ready: Promise<void>;
   #ended: Promise<void> | undefined;
 
-  /** Begins to watch at once: what this process appends from now on is seen. */
+  /** Begins to watch immediately: all later appends of this process are seen. */
   constructor(parts: StoreParts, query: SessionQuery, signal: AbortSignal, intervalMs: number) {
     this.#parts = parts;
     this.#query = query;
@@ -193,7 +197,7 @@ export class SessionWatch {
     });
     this.#leave = leave;
     this.#ready = this.#begin(isIn);
-    // Told by the first call of the iterator, if there ever is one.
+    // The iterator's first call reports the failure, if there ever is one.
     this.#ready.catch(ignore);
     if (signal.aborted) void this.#end();
     signal.addEventListener("abort", () => void this.#end(), { once: true });
@@ -219,7 +223,7 @@ export class SessionWatch {
     await isIn;
     await this.#removed.begin();
     await this.#sessions.begin();
-    // Some of these may be behind the version that was just taken down.
+    // Some of these may be older than the version just recorded.
     for (const [id, version] of this.#heard) {
       const watched = this.#sessions.get(id) ?? this.#sessions.add(id);
       watched.version = Math.min(watched.version, version - 1);
@@ -229,19 +233,19 @@ export class SessionWatch {
   async *#round(): AsyncGenerator<Commit> {
     const heard = [...this.#heard.keys()];
     this.#heard = new Map();
-    for (const id of await this.#sessions.round(heard)) yield* this.#look(id);
+    for (const id of await this.#sessions.round(heard)) yield* this.#newCommits(id);
     yield* this.#removed.round();
   }
 
-  // One that is damaged is passed over, as in a list, and looked at again later.
-  async *#look(id: SessionId): AsyncGenerator<Commit> {
+  // A damaged session is skipped, as in a list, and polled again later.
+  async *#newCommits(id: SessionId): AsyncGenerator<Commit> {
     const { reader } = this.#parts;
     const watched = this.#sessions.get(id);
     if (watched === undefined) return;
     try {
       if (!(await this.#parts.reader.has(id, watched.version + 1))) return;
-      // What a watch has shown must not be gone after a loss of power.
-      if (!(await reader.settle(id))) return;
+      // A commit that a watch has yielded must survive a power failure.
+      if (!(await reader.sync(id))) return;
       for await (const commit of this.#log.read(id, watched.version, Number.POSITIVE_INFINITY)) {
         watched.version = commit.version;
         yield commit;

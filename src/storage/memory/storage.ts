@@ -1,3 +1,4 @@
+/** MemoryStorage: sessions in this process's memory. A watcher is told of appends directly, without polling. */
 import { PhasegateError } from "../../errors.js";
 import {
   type Commit,
@@ -16,8 +17,8 @@ interface StoredSession {
 }
 
 /**
- * Sessions in this process's memory: for tests, and for hosts that keep nothing. Reading and appending cost the same
- * however many sessions and commits there are; what is given back is frozen.
+ * Stores sessions in memory, for tests and for hosts that keep nothing. Reads and appends take constant time.
+ * Returned commits are frozen.
  */
 export class MemoryStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"] = {
@@ -28,15 +29,22 @@ export class MemoryStorage implements StorageAdapter {
   readonly #sessions = new Map<SessionId, StoredSession>();
   readonly #removed = new Set<SessionId>();
   readonly #watchers = new MemoryWatchers();
-  /** How many sessions stand how, in all and of each kind. */
+  /** The number of sessions by status, and by status and kind. */
   readonly #counts = new Map<string, number>();
-  /** The first summaries of all sessions, in the order of a list backwards, so that a new one goes to the end. */
+  /** The first summaries of all sessions in reverse list order, so that a new session goes to the end. */
   readonly #order: SessionSummary[] = [];
 
+  /** Returns the newest commit of a session; undefined if there is none. */
   async read(id: SessionId): Promise<Commit | undefined> {
     return this.#sessions.get(id)?.commits.at(-1);
   }
 
+  /**
+   * Appends a commit.
+   *
+   * @throws {PhasegateError} `CONFLICT` when it does not follow the newest version, or the session was removed.
+   * @throws {PhasegateError} `INVALID_INPUT` when its summary is not valid.
+   */
   async append(commit: Commit): Promise<void> {
     const { payloads = [], ...rest } = commit;
     const { sessionId: id, version } = rest;
@@ -53,9 +61,10 @@ export class MemoryStorage implements StorageAdapter {
     commits.push(Object.freeze({ ...rest, summary }));
     if (newest !== undefined) this.#count(newest.summary, -1);
     this.#count(summary, 1);
-    this.#watchers.tell(commits);
+    this.#watchers.notify(commits);
   }
 
+  /** Yields a session's commits in order, starting after version `after`. */
   async *log(id: SessionId, options: { after?: number; limit?: number } = {}): AsyncGenerator<Commit> {
     const { after = 0, limit = Number.POSITIVE_INFINITY } = options;
     const commits = this.#sessions.get(id)?.commits ?? [];
@@ -66,10 +75,17 @@ export class MemoryStorage implements StorageAdapter {
     }
   }
 
+  /** Returns a payload's text; undefined if the session has none with this hash. */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
     return this.#sessions.get(id)?.payloads.get(hash);
   }
 
+  /**
+   * Lists sessions, newest first.
+   *
+   * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not one of a page.
+   * @throws {PhasegateError} `INVALID_INPUT` when the limit is not valid.
+   */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
     const limit = pageLimit(query);
     const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
@@ -83,10 +99,12 @@ export class MemoryStorage implements StorageAdapter {
     return { ...pageOf(found, limit), ...(total === undefined ? {} : { total }) };
   }
 
+  /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
     return Math.min(this.#counts.get("active") ?? 0, upTo);
   }
 
+  /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     const commits = this.#sessions.get(id)?.commits ?? [];
     const [first, newest] = [commits[0], commits.at(-1)];
@@ -94,10 +112,13 @@ export class MemoryStorage implements StorageAdapter {
     this.#sessions.delete(id);
     this.#count(newest.summary, -1);
     this.#removed.add(id);
-    this.#order.splice(this.#place(first.summary), 1);
+    this.#order.splice(this.#positionOf(first.summary), 1);
   }
 
-  /** At once and without polling. A slow consumer holds no commits back: what it has not had yet lies in the log. */
+  /**
+   * Yields commits as they are appended, without polling. A slow consumer does not block writers: pending commits
+   * stay in the log.
+   */
   watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterableIterator<Commit> {
     return this.#watchers.begin(query, signal);
   }
@@ -105,7 +126,7 @@ export class MemoryStorage implements StorageAdapter {
   #begin(id: SessionId, summary: SessionSummary): StoredSession {
     const session: StoredSession = { commits: [], payloads: new Map() };
     this.#sessions.set(id, session);
-    this.#order.splice(this.#place(summary), 0, summary);
+    this.#order.splice(this.#positionOf(summary), 0, summary);
     return session;
   }
 
@@ -113,7 +134,7 @@ export class MemoryStorage implements StorageAdapter {
     for (const key of [status, `${status} ${kind}`]) this.#counts.set(key, (this.#counts.get(key) ?? 0) + difference);
   }
 
-  /** How many sessions a query finds, where the counts tell. */
+  /** Returns the total number of results, if the counts can notify. */
   #total({ status, workflowType, target, kind, idPrefix, updatedBefore }: SessionQuery): number | undefined {
     if ((workflowType ?? target ?? idPrefix ?? updatedBefore) !== undefined) return undefined;
     const keys = [...new Set(status ?? SESSION_STATUSES)].map((one) => (kind === undefined ? one : `${one} ${kind}`));
@@ -125,8 +146,8 @@ export class MemoryStorage implements StorageAdapter {
     return first && this.#sessions.get(first.sessionId)?.commits.at(-1)?.summary;
   }
 
-  /** Where a session is in the order, or would be. */
-  #place(summary: SessionSummary): number {
+  /** Returns the index of a session in the order, or where it belongs. */
+  #positionOf(summary: SessionSummary): number {
     let [low, high] = [0, this.#order.length];
     if (isBefore(this.#order.at(-1), summary)) return high;
     while (low < high) {
@@ -142,7 +163,7 @@ function isBefore(one: SessionSummary | undefined, other: SessionSummary): boole
   return one !== undefined && comparePositions(one, other) > 0;
 }
 
-/** What lists go by must be what they can go by. */
+/** Checks the fields of the summary that lists use. */
 function checkSummary({ sessionId, summary }: Commit): void {
   if (summary.sessionId === sessionId && isIsoTime(summary.createdAt)) return;
   throw new PhasegateError("INVALID_INPUT", `The summary of a commit of session ${sessionId} is not valid`, {
@@ -159,23 +180,23 @@ function conflict({ sessionId, version }: Commit, reason: string): PhasegateErro
 }
 
 /**
- * Who is told of commits in memory. A watcher that is slow holds no commits of its own: it remembers for each session the
- * first one that it has not given, and they lie in the session's log. So it costs as many entries as there are sessions
- * with news, however many commits there are; and a removed session's last ones are still given.
+ * The watchers of a memory store. A slow watcher stores no commits: for each session it remembers the index of the
+ * first commit that it has not yielded, so its memory grows with the sessions, not with the commits. The last commits
+ * of a removed session are still yielded.
  */
 class MemoryWatchers {
   readonly #watchers = new Set<MemoryWatcher>();
 
-  /** A watcher that sees what is told from now on. */
+  /** Starts a watcher that sees all later commits. */
   begin(query: SessionQuery, signal: AbortSignal): AsyncIterableIterator<Commit> {
     const watcher = new MemoryWatcher(query, signal, () => this.#watchers.delete(watcher));
     if (!signal.aborted) this.#watchers.add(watcher);
     return watcher;
   }
 
-  /** Tells of the newest of a session's commits. */
-  tell(commits: readonly Commit[]): void {
-    for (const watcher of this.#watchers) watcher.tell(commits);
+  /** Notifies the watchers of a session's newest commit. */
+  notify(commits: readonly Commit[]): void {
+    for (const watcher of this.#watchers) watcher.notify(commits);
   }
 }
 
@@ -183,10 +204,10 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
   readonly #query: SessionQuery;
   readonly #signal: AbortSignal;
   readonly #release: () => void;
-  /** By a session's log, the place of the first commit in it that has not been given. */
+  /** For each session's log, the index of the first commit that has not been yielded. */
   readonly #news = new Map<readonly Commit[], number>();
-  /** Those who wait for a commit, in the order in which they have asked. */
-  readonly #waiting: ((result: IteratorResult<Commit>) => void)[] = [];
+  /** Pending calls of `next`, in order. */
+  readonly #pending: ((result: IteratorResult<Commit>) => void)[] = [];
   readonly #end = () => void this.return();
   #ended: boolean;
 
@@ -198,10 +219,10 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
     signal.addEventListener("abort", this.#end, { once: true });
   }
 
-  tell(commits: readonly Commit[]): void {
+  notify(commits: readonly Commit[]): void {
     const newest = commits.at(-1);
     if (newest === undefined || !matchesQuery(newest.summary, this.#query)) return;
-    const first = this.#waiting.shift();
+    const first = this.#pending.shift();
     if (first !== undefined) first({ done: false, value: newest });
     else if (!this.#news.has(commits)) this.#news.set(commits, commits.length - 1);
   }
@@ -210,7 +231,7 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
     const commit = this.#ended ? undefined : this.#take();
     if (commit !== undefined) return { done: false, value: commit };
     if (this.#ended) return { done: true, value: undefined };
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return new Promise((resolve) => this.#pending.push(resolve));
   }
 
   async return(): Promise<IteratorResult<Commit>> {
@@ -218,7 +239,7 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
     this.#release();
     this.#signal.removeEventListener("abort", this.#end);
     this.#news.clear();
-    for (const resolve of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
+    for (const resolve of this.#pending.splice(0)) resolve({ done: true, value: undefined });
     return { done: true, value: undefined };
   }
 
@@ -226,7 +247,10 @@ class MemoryWatcher implements AsyncIterableIterator<Commit> {
     return this;
   }
 
-  /** The next commit that was not given yet; the session goes to the end, so that a busy one keeps no other one back. */
+  /**
+   * Returns the next commit that was not yielded. Its session goes to the end of the queue, so that a busy session
+   * does not block the others.
+   */
   #take(): Commit | undefined {
     for (const [commits, place] of this.#news) {
       this.#news.delete(commits);

@@ -1,7 +1,13 @@
+/**
+ * Appends commits: compare-and-set in one round trip. A commit whose answer was lost is sent again; the previous hash
+ * admits it at most once. If it is refused then, a write that succeeds only if the commit exists tells whether the
+ * first attempt succeeded. It must be a write: a read may find data that exists on this server only, while the server
+ * acknowledges a write when its standbys have it, and everything before it.
+ */
 import { isPhasegateError } from "../../errors.js";
 import type { Commit } from "../../ports/storage-adapter.js";
 import { checkCommit, invalidCommit, isIsoTime } from "../common/session-query.js";
-import { type Asking, type Connections, withStandby } from "./connections.js";
+import { type Connections, type Retrier, withStandby } from "./connections.js";
 import {
   asStorageFailure,
   conflict,
@@ -16,34 +22,29 @@ import {
 import type { PgQuery } from "./options.js";
 import { decodeText, encodeText, type Statements, valuesOf } from "./rows.js";
 
-/** What came of a commit that was sent: `unconfirmed` where the server did not wait for its standbys. */
+/** The result of a sent commit; `unconfirmed` if the server did not wait for its standbys. */
 type Sent = "written" | "unconfirmed" | "refused";
 
-/**
- * Compare-and-set in one round trip. A commit that was sent and not answered is sent again: the hash that it follows lets
- * it in once at most. If it is refused then, a write that succeeds only where the commit is there tells whether the first
- * one was done. It must be a write: what a read finds may stand on this server alone, and be lost with it, while the server
- * answers a write once its standbys have it, and with it all that was written before.
- */
+/** Appends commits. */
 export class CommitAppender {
   readonly #connections: Connections;
-  readonly #asking: Asking;
+  readonly #retrier: Retrier;
   readonly #statements: Statements;
   #isCounting: boolean;
 
-  /** `isCounting`: whether the tables have triggers of somebody else's, which can drop rows. */
-  constructor(connections: Connections, asking: Asking, statements: Statements, isCounting: boolean) {
+  /** `isCounting` is true if the tables have foreign triggers, which can drop rows. */
+  constructor(connections: Connections, retrier: Retrier, statements: Statements, isCounting: boolean) {
     this.#connections = connections;
-    this.#asking = asking;
+    this.#retrier = retrier;
     this.#statements = statements;
     this.#isCounting = isCounting;
   }
 
-  /** Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may be there. */
+  /** Appends a commit. Throws `CONFLICT`, or `STORAGE_FAILED`, with `outcome: "unknown"` if it may exist. */
   async append(commit: Commit): Promise<void> {
     const { sessionId, version } = commit;
     if ((commit.previousHash === "") !== (version === 1)) throw conflict(sessionId, version);
-    const patience = this.#asking.patience();
+    const backoff = this.#retrier.backoff();
     let unanswered = false;
     for (;;) {
       try {
@@ -55,8 +56,8 @@ export class CommitAppender {
         throw conflict(sessionId, version);
       } catch (error) {
         unanswered ||= isLost(error) && !(error instanceof NotConnected);
-        if (this.#asking.mayRepeat(error) && (await patience.another())) continue;
-        // An error of ours is one that knows what became of the commit.
+        if (this.#retrier.mayRepeat(error) && (await backoff.wait())) continue;
+        // A PhasegateError comes from code that knows the outcome.
         throw unanswered && !isPhasegateError(error) ? outcomeUnknown(error) : asStorageFailure("append", error);
       }
     }
@@ -77,7 +78,7 @@ export class CommitAppender {
     }
   }
 
-  /** Whether the commit is there, and as durable as an append that was answered. */
+  /** Returns true if the commit exists and is as durable as an acknowledged append. */
   async #confirm({ sessionId, version, hash }: Commit): Promise<boolean> {
     const values = [sessionId, version, encodeText(hash)];
     const { confirm, has } = this.#statements;
@@ -88,20 +89,20 @@ export class CommitAppender {
       if (waited) return true;
       throw new NotReplicated();
     }
-    // A trigger may have dropped the write, and the commit be there all the same.
+    // A trigger may have dropped the write although the commit exists.
     const found = await this.#connections.use((client) => client.query(has(values)));
     if (found.rows.length === 1) throw new NotReplicated();
     return false;
   }
 
   /**
-   * Whether a commit was refused though nobody else was first: a trigger has dropped a row. From then on rows are counted.
-   * Where it has dropped the commit alone, the session's row is taken back to the commit before it.
+   * Returns true if a commit was refused although no other writer was first, because a trigger dropped a row. From
+   * then on rows are counted. If only the commit was dropped, the session's row is reset to the previous commit.
    */
   async #wasDropped({ sessionId, version, previousHash, hash }: Commit): Promise<boolean> {
     type Row = { version: string; hash: string; removed: boolean };
-    const { standing, undo, undoBegin } = this.#statements;
-    const { rows } = await this.#connections.use((client) => client.query<Row>(standing([sessionId])));
+    const { state, undo, undoBegin } = this.#statements;
+    const { rows } = await this.#connections.use((client) => client.query<Row>(state([sessionId])));
     const [row] = rows;
     const at = { version: Number(row?.version ?? 0), hash: decodeText(row?.hash ?? "") };
     const isFree = at.version === version - 1 && at.hash === previousHash && row?.removed !== true;
@@ -125,13 +126,13 @@ export class CommitAppender {
   }
 }
 
-/** Refuses a commit that the tables, or the views over them, could not show. */
+/** Refuses a commit that the tables, or the views on them, cannot represent. Throws `INVALID_INPUT` and `TOO_LARGE`. */
 export function checkRowCommit(commit: Commit, maxBytes: number): void {
   const { schema, at, summary } = commit;
   if (!Number.isInteger(schema) || Math.abs(schema) >= 2 ** 31) throw invalidCommit("schema", schema);
   if (!isIsoTime(at)) throw invalidCommit("at", at);
   const { updatedAt, completedAt } = summary;
-  // Most are the time of the commit itself.
+  // Most times equal the commit's own, which is checked already.
   if (updatedAt !== at && !isIsoTime(updatedAt)) throw invalidCommit("updatedAt", updatedAt);
   if (completedAt !== undefined && completedAt !== at && !isIsoTime(completedAt)) {
     throw invalidCommit("completedAt", completedAt);

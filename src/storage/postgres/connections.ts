@@ -1,34 +1,38 @@
+/**
+ * Connections to the server: from a pool or a host's client. Also loads `pg`, detects commits that no standby
+ * confirmed, and retries calls while the server cannot be reached.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { PhasegateError } from "../../errors.js";
 import { asStorageFailure, isLost, isReadOnly, isRolledBack, NotConnected } from "./failures.js";
 import type { PgClient, PgListeningClient, PgNotice, PgPool, PgPoolClient, PgQuery, PgRow } from "./options.js";
-/** How statements get to the server. */
+/** Gives access to the server. */
 export interface Connections {
   /**
-   * Runs work on a client that nobody else uses meanwhile. Throws `NotConnected` if there is none, and else what the work
-   * throws.
+   * Runs work on a client that nobody else uses meanwhile. Throws `NotConnected` if there is none, and otherwise what
+   * the work throws.
    */
   use<T>(work: (client: PgClient) => Promise<T>): Promise<T>;
-  /** Whether a lost connection is followed by another one. */
+  /** True if a lost connection is replaced by a new one. */
   readonly canReconnect: boolean;
   /**
-   * A connection of its own, to be connected and ended by the caller; undefined where none can be made. Throws
-   * `NotConnected` while no server can be found to make it to.
+   * Returns a separate connection, which the caller connects and ends; undefined if none can be made. Throws
+   * `NotConnected` while no server is found.
    */
   listening(): Promise<PgListeningClient | undefined>;
-  /** Is told why a connection that was listening has failed. */
+  /** Reports why a listening connection failed. */
   failed(error: unknown): void;
-  /** Lets go of what was made here. */
+  /** Releases the connections made here. */
   close(): Promise<void>;
 }
 
-const heard = new WeakSet<PgPool>();
+const knownPools = new WeakSet<PgPool>();
 
 /** Connections of a pool: the host's, or one that was made here and is ended here. */
 export class PoolConnections implements Connections {
   readonly canReconnect = true;
   readonly #pool: PgPool;
-  /** In which round each connection was made; a new one begins when the server refuses to write. */
+  /** The round in which each connection was made. A new round begins when the server refuses to write. */
   readonly #rounds = new WeakMap<PgClient, number>();
   #round = 0;
   #end: (() => Promise<void>) | undefined;
@@ -36,7 +40,7 @@ export class PoolConnections implements Connections {
   constructor(pool: PgPool, end?: () => Promise<void>) {
     this.#pool = pool;
     this.#end = end;
-    hear(pool);
+    handlePoolErrors(pool);
   }
 
   async use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
@@ -53,7 +57,7 @@ export class PoolConnections implements Connections {
     }
   }
 
-  /** A connection that is not older than the last time that the server refused to write. */
+  /** Returns a connection that is not older than the last time the server refused to write. */
   async #lend(): Promise<PgPoolClient> {
     for (;;) {
       const client = await this.#pool.connect().catch((error: unknown) => {
@@ -69,11 +73,14 @@ export class PoolConnections implements Connections {
   async listening(): Promise<PgListeningClient | undefined> {
     if (this.#pool.options === undefined) return undefined;
     const { Client } = await loadPg();
-    // One that listens is idle for as long as nothing happens.
+    // A listening connection is idle as long as nothing happens, so it has no timeouts.
     return new Client(listeningOptions(this.#pool.options));
   }
 
-  /** A server that refuses to write may have been the primary: all connections that were made until then lead to it. */
+  /**
+   * Starts a new round if the server refuses to write: it may have been the primary, and all existing connections
+   * lead to it.
+   */
   failed(error: unknown): void {
     if (isReadOnly(error)) this.#round += 1;
   }
@@ -86,19 +93,19 @@ export class PoolConnections implements Connections {
 }
 
 /**
- * A connection that the server ends is no failure of anybody's call, or the call's own; unheard, it would end the
- * process. The pool hears those that are idle. One that it lends nobody hears until the lender's promise has come round,
- * and the end can be in the very packet that made it ready: so each is heard from the event before that on, for as long
- * as it lives.
+ * Handles the errors of connections that the server ends. Such an error belongs to no call, or the call fails by
+ * itself; an unhandled `error` event would end the process. The pool handles errors of idle connections only, and a
+ * connection can end in the same packet that made it ready. So each gets a handler at the earliest event, for its
+ * whole life.
  */
-function hear(pool: PgPool): void {
-  if (heard.has(pool)) return;
-  heard.add(pool);
+function handlePoolErrors(pool: PgPool): void {
+  if (knownPools.has(pool)) return;
+  knownPools.add(pool);
   pool.on("error", ignoreError);
-  pool.on("acquire", hearClient);
+  pool.on("acquire", handleClientErrors);
 }
 
-/** The pool hides its password from those who print its options, and so from a copy. */
+/** Copies a pool's options. The pool hides its password from printing, so the copy does too. */
 function listeningOptions(options: object): object {
   const copy = { ...options, query_timeout: 0, statement_timeout: 0, keepAlive: true };
   if (!("password" in options)) return copy;
@@ -107,7 +114,7 @@ function listeningOptions(options: object): object {
 
 function ignoreError(): void {}
 
-/** One connection of the host's: whoever needs it waits for the one before. */
+/** The host's single connection: calls wait for each other. */
 export class ClientConnections implements Connections {
   readonly canReconnect = false;
   readonly #client: PgClient;
@@ -115,7 +122,7 @@ export class ClientConnections implements Connections {
 
   constructor(client: PgClient) {
     this.#client = client;
-    hearClient(client);
+    handleClientErrors(client);
   }
 
   use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
@@ -135,10 +142,10 @@ export class ClientConnections implements Connections {
 
 function ignore(): void {}
 
-/** The module, loaded. */
+/** The type of the module. */
 type PgModule = typeof import("pg");
 
-/** Loads `pg`, which hosts that keep their sessions elsewhere need not have. `INTERNAL` where it is not installed. */
+/** Loads `pg`, an optional dependency. Throws `INTERNAL` if it is not installed. */
 export async function loadPg(load: () => Promise<PgModule> = () => import("pg")): Promise<PgModule> {
   try {
     return await load();
@@ -152,22 +159,22 @@ export async function loadPg(load: () => Promise<PgModule> = () => import("pg"))
 }
 
 /**
- * The function of the server's that waits for standbys. A notice out of it says that the wait was ended from outside
- * (`pg_cancel_backend`): the server then reports the commit as done, though no standby may have it. The notice's text is
- * in the server's language, the function's name is not.
+ * The server function that waits for standbys. A notice from it means that the wait was cancelled
+ * (`pg_cancel_backend`): the server reports the commit as done although no standby may have it. The notice's text is
+ * localized, the function's name is not.
  */
 const WAITS_FOR_STANDBY = "SyncRepWaitForLSN";
 
-const heardByClient = new WeakSet<PgClient>();
+const knownClients = new WeakSet<PgClient>();
 const unreplicated = new WeakSet<PgClient>();
 
 /**
- * Listens to a connection for as long as it lives. An end of it that nobody listens for would end the process; whoever
- * uses the connection next is told by the failure of the call.
+ * Handles the errors of a connection for its whole life: an unhandled `error` event would end the process. The next
+ * user of the connection gets the failure of its call.
  */
-function hearClient(client: PgClient): void {
-  if (heardByClient.has(client)) return;
-  heardByClient.add(client);
+function handleClientErrors(client: PgClient): void {
+  if (knownClients.has(client)) return;
+  knownClients.add(client);
   client.on("error", ignoreClientError);
   client.on("notice", ({ routine }: PgNotice) => {
     if (routine === WAITS_FOR_STANDBY) unreplicated.add(client);
@@ -175,8 +182,8 @@ function hearClient(client: PgClient): void {
 }
 
 /**
- * Runs what writes, and tells whether the server has waited for its standbys, as `synchronous_commit` and
- * `synchronous_standby_names` ask it to. Where it has not, what was written stands on this server, and may be lost with it.
+ * Runs a write and tells whether the server waited for its standbys, as `synchronous_commit` and
+ * `synchronous_standby_names` demand. If it did not, the data may be lost with this server.
  */
 export async function withStandby<T>(
   client: PgClient,
@@ -192,8 +199,8 @@ function ignoreClientError(): void {}
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
 
-/** How long a call may still go on trying. */
-class Patience {
+/** The remaining time for retries of a call. */
+class Backoff {
   readonly #until: number;
   #pause = FIRST_PAUSE_MS;
 
@@ -201,8 +208,8 @@ class Patience {
     this.#until = performance.now() + milliseconds;
   }
 
-  /** Waits before the next try, longer each time and never the same for two; false if there is no time for one. */
-  async another(): Promise<boolean> {
+  /** Waits before the next attempt, with exponential backoff and jitter. Returns false if the time is up. */
+  async wait(): Promise<boolean> {
     const pause = this.#pause * (0.5 + Math.random());
     if (performance.now() + pause > this.#until) return false;
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS);
@@ -211,8 +218,8 @@ class Patience {
   }
 }
 
-/** Asks what may be asked twice, and asks again while the server can't be reached or had to roll back. */
-export class Asking {
+/** Runs idempotent work and retries it while the server cannot be reached or rolled it back. */
+export class Retrier {
   readonly #connections: Connections;
   readonly #retryMs: number;
 
@@ -221,29 +228,29 @@ export class Asking {
     this.#retryMs = retryMs;
   }
 
-  /** The rows of a statement that reads. */
+  /** Returns the rows of a reading statement. */
   async rows<R extends PgRow>(operation: string, query: PgQuery): Promise<R[]> {
     return (await this.repeatable(operation, (client) => client.query<R>(query))).rows;
   }
 
-  /** Runs work that changes nothing more when it is done twice. Throws `STORAGE_FAILED`. */
+  /** Runs idempotent work. Throws `STORAGE_FAILED`. */
   async repeatable<T>(operation: string, work: (client: PgClient) => Promise<T>): Promise<T> {
-    const patience = this.patience();
+    const backoff = this.backoff();
     for (;;) {
       try {
         return await this.#connections.use(work);
       } catch (error) {
-        if (!this.mayRepeat(error) || !(await patience.another())) throw asStorageFailure(operation, error);
+        if (!this.mayRepeat(error) || !(await backoff.wait())) throw asStorageFailure(operation, error);
       }
     }
   }
 
-  /** What a call that decides for itself tries with. */
-  patience(): Patience {
-    return new Patience(this.#retryMs);
+  /** Returns the backoff for a call that controls its retries itself. */
+  backoff(): Backoff {
+    return new Backoff(this.#retryMs);
   }
 
-  /** Whether another try can go better, where a second one does no harm. */
+  /** Returns true if another attempt may succeed after this error. */
   mayRepeat(error: unknown): boolean {
     return isRolledBack(error) || ((isLost(error) || isReadOnly(error)) && this.#connections.canReconnect);
   }

@@ -1,7 +1,11 @@
+/**
+ * The errors of the PostgreSQL store: which failures are lost connections, rollbacks or refusals, and what users are
+ * told.
+ */
 import { PhasegateError } from "../../errors.js";
 import type { SessionId } from "../../workflow/names.js";
 import { NOT_WRITTEN } from "./rows.js";
-/** No connection could be had: whatever was to be done on it was not sent. */
+/** Thrown when no connection could be made: nothing was sent. */
 export class NotConnected extends Error {
   constructor(cause: unknown) {
     super("no connection", { cause });
@@ -9,7 +13,7 @@ export class NotConnected extends Error {
   }
 }
 
-/** Something was written, and the server did not wait for its standbys: it may be lost with this server. */
+/** Thrown when the server did not wait for its standbys: the write may be lost with this server. */
 export class NotReplicated extends Error {
   constructor() {
     super("not confirmed by a standby");
@@ -17,7 +21,7 @@ export class NotReplicated extends Error {
   }
 }
 
-/** A server was reached, and has another role than the one that is wanted: a failover may be under way. */
+/** Thrown when a server has another role than the wanted one: a failover may be in progress. */
 export class WrongRole extends Error {
   constructor(wanted: string) {
     super(`no server is ${wanted}`);
@@ -30,7 +34,7 @@ const POOLER_HAS_STATEMENTS = [
   "Open the storage with preparedStatements: false, or set max_prepared_statements in pgbouncer 1.21 or newer.",
 ] as const;
 
-/** By SQLSTATE: what it was, and what to do. */
+/** Cause and remedy by SQLSTATE. */
 const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
   "25006": [
     "the server is read-only",
@@ -51,7 +55,7 @@ const KNOWN: Readonly<Record<string, readonly [what: string, remedy: string]>> =
     "Raise the statement timeout, or look for what blocks it.",
   ],
 };
-/** What `pg` refuses by itself, and poolers refuse, in words alone. None of it goes better at a second try. */
+/** Refusals by `pg` itself and by poolers, which have a message only. A retry does not help. */
 const REFUSED_WORDS: readonly (readonly [words: RegExp, what: string, remedy: string])[] = [
   [
     /password must be a/,
@@ -76,48 +80,51 @@ const ROLE_REMEDY =
   "Wait for a failover to end, then repeat the call; or look which server is the primary, and whether the address names it.";
 const OTHER_REMEDY = "Look at the cause and at the server's log, then repeat the call.";
 
-/** The server's function that applies rules. The text of its errors is in the server's language. */
+/** The server function that applies rules. Its messages are localized. */
 const REWRITES_RULES = "RewriteQuery";
 const RULE_IN_THE_WAY = [
   "a rule on a table changes what is written",
   "Drop the rule on the tables of phasegate's schema (\\d in psql shows it), then repeat the call.",
 ] as const;
 
-/** Rolled back whole, for the sake of another transaction: may be asked again as it is. */
+/** SQLSTATEs of a rollback in favour of another transaction: the statement may be repeated. */
 const ROLLED_BACK = new Set(["40001", "40P01"]);
-/** The server ends connections, or takes none: it shuts down, starts, has too many. Class 08 is the connection's own. */
+/**
+ * SQLSTATEs of a server that ends or refuses connections: shutdown, startup, too many connections. Class 08 is
+ * connection failures.
+ */
 const LOST_STATES = /^(08...|57P0[1235]|53300|25P03)$/;
-/** All connections of the pool are lent, for longer than connecting may take. */
+/** All connections of the pool are in use for longer than the connection timeout. */
 const EXHAUSTED = /timeout exceeded when trying to connect/;
 const LOST_ERRNOS = new Set(
   "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN ENOENT".split(" "),
 );
-/** What `pg` says in words alone. */
+/** Messages of `pg` for lost connections. */
 const LOST_WORDS = /Connection terminated|not queryable|Query read timeout|timeout exceeded when trying to connect/;
 
-/** The SQLSTATE of a refusal, or the code of a failed system call. */
+/** Returns the SQLSTATE, or the code of a failed system call. */
 function codeOf(error: unknown): string | undefined {
   if (error instanceof NotConnected) return codeOf(error.cause);
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Whether the server refused to write: it is a standby now, or was made read-only. Nothing was written. */
+/** Returns true if the server refused to write: it is a standby, or read-only. Nothing was written. */
 export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === "25006";
 }
 
-/** Whether no connection was lost, but none was free in time. */
+/** Returns true if no connection of the pool was free in time. */
 export function isExhausted(error: unknown): boolean {
   return error instanceof NotConnected && error.cause instanceof Error && EXHAUSTED.test(error.cause.message);
 }
 
-/** Whether a statement was rolled back so that another one could go on, or is to be confirmed once more. */
+/** Returns true if a statement was rolled back in favour of another, or must be confirmed again. */
 export function isRolledBack(error: unknown): boolean {
   return error instanceof NotReplicated || ROLLED_BACK.has(codeOf(error) ?? "");
 }
 
-/** Whether the connection is gone, or was never there. What was sent over it may have been done, or not. */
+/** Returns true if the connection is gone or was never made. What was sent may or may not have been done. */
 export function isLost(error: unknown): boolean {
   if (error instanceof NotConnected) return isLost(error.cause);
   if (error instanceof WrongRole) return true;
@@ -127,17 +134,20 @@ export function isLost(error: unknown): boolean {
   return error instanceof Error && LOST_WORDS.test(error.message);
 }
 
-/** A row that a trigger has dropped, which the statement that appends has noticed. */
+/** Returns true if the appending statement noticed that a trigger dropped a row. */
 export function isNotWritten(error: unknown): boolean {
   return codeOf(error) === "22P02" && error instanceof Error && error.message.includes(NOT_WRITTEN);
 }
 
-/** A row that is there already. */
+/** Returns true if the row exists already. */
 export function isDuplicate(error: unknown): boolean {
   return codeOf(error) === "23505";
 }
 
-/** Passes a `PhasegateError` on, and makes `STORAGE_FAILED` of anything else. No text holds a password or a URL. */
+/**
+ * Returns a `PhasegateError` unchanged and maps everything else to `STORAGE_FAILED`. No text contains a password or
+ * URL.
+ */
 export function asStorageFailure(operation: string, error: unknown): unknown {
   if (error instanceof PhasegateError) return error;
   const { cause, remedy } = explain(error);
@@ -148,7 +158,7 @@ export function asStorageFailure(operation: string, error: unknown): unknown {
   });
 }
 
-/** `STORAGE_FAILED` after a commit was sent: it may be there, whole, or not. */
+/** Builds `STORAGE_FAILED` for a failure after a commit was sent: it may exist, complete, or not. */
 export function outcomeUnknown(error: unknown): PhasegateError {
   const { cause } = explain(error);
   return new PhasegateError(
@@ -162,7 +172,7 @@ export function outcomeUnknown(error: unknown): PhasegateError {
   );
 }
 
-/** `STORAGE_FAILED`: a statement succeeded, and did not write what it had to. It was rolled back. */
+/** Builds `STORAGE_FAILED` for a statement that succeeded without writing its rows. It was rolled back. */
 export function notWritten(operation: string): PhasegateError {
   const cause = "a row was not written, though the server reported no error";
   const remedy =
@@ -173,7 +183,7 @@ export function notWritten(operation: string): PhasegateError {
   });
 }
 
-/** `STORAGE_FAILED` for what the server is, rather than for what it did. */
+/** Builds `STORAGE_FAILED` for a server that cannot be used. */
 export function unusable(cause: string, remedy: string): PhasegateError {
   return new PhasegateError("STORAGE_FAILED", `The session storage failed to open: ${cause}`, {
     remedy,
@@ -181,7 +191,7 @@ export function unusable(cause: string, remedy: string): PhasegateError {
   });
 }
 
-/** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */
+/** Builds `CONFLICT`: another writer has written this version, or the session is gone. */
 export function conflict(sessionId: SessionId, version: number): PhasegateError {
   const reason = "it does not follow the newest version, or the session was removed";
   return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {

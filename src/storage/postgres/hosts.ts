@@ -1,10 +1,14 @@
+/**
+ * Addresses with several hosts: reads them as libpq does, and finds the server with the wanted role, again after each
+ * failover.
+ */
 import type { Connections, PoolConnections } from "./connections.js";
 import { isExhausted, isLost, isReadOnly, NotConnected, unusable, WrongRole } from "./failures.js";
 import type { PgClient, PgListeningClient } from "./options.js";
-/** What a server must be for a connection to it to be used, as libpq names it. */
+/** The role that a server must have, in libpq's terms. */
 export type WantedRole = "any" | "read-write" | "read-only" | "primary" | "standby";
 
-/** The servers of an address, each as an address of its own, and the roles that are looked for, the best first. */
+/** The servers of an address, each with its own URL, and the wanted roles, the best first. */
 interface HostList {
   readonly urls: readonly [string, ...string[]];
   readonly roles: readonly WantedRole[];
@@ -27,8 +31,8 @@ const EXAMPLE =
 
 /**
  * Reads an address as libpq does: with several hosts (`a:5432,b:5433`, or `?host=a,b&port=5432,5433`) and with
- * `target_session_attrs`, which `pg` doesn't know. Undefined where it has neither, and `pg` reads it as it is. Throws
- * `STORAGE_FAILED`, whose text holds nothing of the address: it may have a password in it.
+ * `target_session_attrs`, which `pg` does not support. Returns undefined if it has neither, so that `pg` can read it.
+ * Throws `STORAGE_FAILED` without the address in its text, since that may contain a password.
  */
 export function readHostList(address: unknown): HostList | undefined {
   const parts = typeof address === "string" ? ADDRESS.exec(address)?.groups : undefined;
@@ -59,7 +63,7 @@ export function readHostList(address: unknown): HostList | undefined {
   return { urls: [first, ...rest], roles };
 }
 
-/** Hosts of the parameter, with their ports, as they stand in front of a path. One port is that of all hosts. */
+/** Returns the hosts of the `host` parameter with their ports, as in a URL. A single port applies to all. */
 function placesIn(hosts: string, ports: string | null): string[] {
   const names = hosts.split(",");
   const numbers = ports?.split(",") ?? [];
@@ -76,19 +80,19 @@ function placesIn(hosts: string, ports: string | null): string[] {
   });
 }
 
-/** What the driver says of a URL that it can't read may hold the URL, and so the password: it is said here, without. */
+/** Checks a URL. The driver's own message may contain the URL and its password. */
 function checkUrl(url: string): string {
   if (URL.canParse(url)) return url;
   throw unusable("the url is not one of PostgreSQL's", EXAMPLE);
 }
 
-/** Makes a pool for one server; connections to it are used only while the server has that role. */
+/** Makes a pool for one server, whose connections are used only while the server has this role. */
 type OpenPool = (url: string, role: WantedRole) => PoolConnections;
 
 /**
- * Connections to one of several servers: the first of the address that can be reached and has the role that is wanted. Once
- * a connection is lost, or the server refuses to write, the servers are looked through again, from the first one on: after
- * a failover the next try of a call goes to whoever is the primary then.
+ * Connections to one of several servers: the first of the address that can be reached and has the wanted role. After
+ * a lost connection or a refused write, the search starts again, so that after a failover the next attempt reaches
+ * the new primary.
  */
 export class HostConnections implements Connections {
   readonly canReconnect = true;
@@ -106,7 +110,7 @@ export class HostConnections implements Connections {
 
   async use<T>(work: (client: PgClient) => Promise<T>): Promise<T> {
     const current = await this.#find();
-    // What it was may have been left while this call waited for its turn: its pool takes nobody any more.
+    // The pool may have been abandoned while this call waited, and is closed then.
     if (current !== this.#current) return this.use(work);
     try {
       return await current.use(work);
@@ -120,7 +124,7 @@ export class HostConnections implements Connections {
     return (await this.#find()).listening();
   }
 
-  /** A connection for notifications that failed has failed at the server that was found last. */
+  /** A failed listening connection counts as a failure of the current server. */
   failed(error: unknown): void {
     if (this.#current !== undefined) this.#leave(this.#current, error);
   }
@@ -153,9 +157,9 @@ export class HostConnections implements Connections {
           return;
         } catch (error) {
           await pool.close();
-          // As libpq has it: a server that refuses the user, or has no such database, is the end of the search.
+          // As in libpq, a server that refuses the user or lacks the database ends the search.
           if (!isLost(error)) throw error;
-          // That one can be reached and has another role says more than that others can't be reached.
+          // A server with another role is a more useful error than an unreachable one.
           if (!isWrongRole(failure)) failure = error;
         }
       }
@@ -166,7 +170,7 @@ export class HostConnections implements Connections {
   #leave(pool: PoolConnections, error: unknown): void {
     if (this.#current !== pool || isExhausted(error) || !(isLost(error) || isReadOnly(error))) return;
     this.#current = undefined;
-    // Calls that are still under way on it end as they do.
+    // Running calls on the pool are not interrupted.
     const closing = pool.close().catch(ignore);
     this.#closing.add(closing);
     void closing.then(() => this.#closing.delete(closing));

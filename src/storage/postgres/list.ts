@@ -1,21 +1,22 @@
+/** Lists sessions: each filter has an index in list order, and a page starts at its cursor. */
 import type { Page, SessionQuery, SessionStatus, SessionSummary } from "../../ports/storage-adapter.js";
 import { decodeCursor, pageLimit, pageOf } from "../common/session-query.js";
-import type { Asking } from "./connections.js";
+import type { Retrier } from "./connections.js";
 import type { PgQuery } from "./options.js";
 import { decodeText, encodeText, readSummary } from "./rows.js";
 
-/** Behind every session id that begins with what stands before it. */
+/** Sorts after every character of a session id. */
 const LAST_CHARACTER = "\u{10ffff}";
 
 type ListRow = { readonly session_id: string; readonly created_at: string; readonly summary: string };
 
-/** Lists sessions: each filter has an index in the order of the list, and a page begins where its cursor says. */
+/** Lists sessions. */
 export class SessionLister {
-  readonly #asking: Asking;
+  readonly #retrier: Retrier;
   readonly #schema: string;
 
-  constructor(asking: Asking, schema: string) {
-    this.#asking = asking;
+  constructor(retrier: Retrier, schema: string) {
+    this.#retrier = retrier;
     this.#schema = schema;
   }
 
@@ -23,7 +24,7 @@ export class SessionLister {
     const limit = pageLimit(query);
     const statement = listStatement(this.#schema, query, limit + 1);
     if (statement === undefined) return { items: [] };
-    const rows = await this.#asking.rows<ListRow>("list", statement);
+    const rows = await this.#retrier.rows<ListRow>("list", statement);
     const found = rows.map(({ session_id: sessionId, created_at: createdAt, summary }) => {
       return (
         readSummary(sessionId, summary) ?? ({ sessionId, createdAt: decodeText(createdAt), damaged: true } as const)
@@ -34,15 +35,15 @@ export class SessionLister {
 }
 
 /**
- * The statement for a page; undefined if no session can be on it. It has no name: the server then plans it for these
- * very values, and takes another index for a filter that lets little through than for one that lets most through.
+ * Builds the statement for a page; undefined if no session can match. It is not prepared: the server then plans it
+ * for these values, and chooses the index by the selectivity of each filter.
  */
 function listStatement(schema: string, query: SessionQuery, limit: number): PgQuery | undefined {
   const values: unknown[] = [limit];
   const value = (given: unknown) => `$${values.push(given)}`;
   const conditions = [...filters(query, value), ...position(query, value)];
   const statuses: (SessionStatus | undefined)[] = query.status === undefined ? [undefined] : [...new Set(query.status)];
-  // Each status by itself comes out of the index in the order of the list; several in one condition would not.
+  // One branch per status: each comes from the index in list order, which several in one condition would not.
   const branches = statuses.map((status) => {
     const own = status === undefined ? [] : [`status = ${value(status)}`];
     const where = ["removed_at IS NULL", ...own, ...conditions].join(" AND ");
@@ -60,7 +61,7 @@ const ORDER = "ORDER BY created_at DESC, session_id";
 function filters(query: SessionQuery, value: (given: unknown) => string): string[] {
   const { workflowType, target, kind, idPrefix, updatedBefore } = query;
   const conditions: string[] = [];
-  // An index holds no more than the beginning of a long text.
+  // The index contains only the beginning of a long text.
   const equals = (column: string, text: string | undefined) => {
     if (text === undefined) return;
     const parameter = `${value(encodeText(text))}::text`;

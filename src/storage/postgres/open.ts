@@ -1,12 +1,13 @@
+/** Opens connections as the options say: to a URL, or with the host's pool or client. */
 import { ClientConnections, type Connections, loadPg, PoolConnections } from "./connections.js";
 import { WrongRole } from "./failures.js";
 import { HostConnections, readHostList, type WantedRole } from "./hosts.js";
 import type { PgClient, PostgresPlace, PostgresSettings } from "./options.js";
 
-/** How much longer than a statement may take its answer may be on the way. */
+/** How long to wait for an answer beyond the statement timeout. */
 const ANSWER_GRACE_MS = 5000;
 
-/** Connections to where the options say. Nothing is connected yet. */
+/** Returns connections for the options. Does not connect yet. */
 export async function openConnections(place: PostgresPlace, settings: PostgresSettings): Promise<Connections> {
   if (place.client !== undefined) return new ClientConnections(place.client);
   if (place.pool !== undefined) return new PoolConnections(place.pool);
@@ -27,14 +28,14 @@ function poolOptions(connectionString: string, settings: PostgresSettings) {
     connectionTimeoutMillis: settings.connectTimeoutMs,
     application_name: "phasegate",
     keepAlive: true,
-    // The second one is for a server that doesn't answer at all, as behind a network that is cut.
+    // The second timeout is for a server that does not answer at all, as after a network failure.
     ...(statementTimeoutMs === 0
       ? {}
       : { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + ANSWER_GRACE_MS }),
   };
 }
 
-/** How the pool checks a new connection before it lends it: a server can have become another one's standby. */
+/** Returns the pool's check of a new connection: the server may have become a standby. */
 function verifying(role: Exclude<WantedRole, "any">) {
   return (client: PgClient, done: (error?: Error) => void) => {
     const text = "SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only";

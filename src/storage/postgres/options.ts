@@ -1,41 +1,46 @@
+/**
+ * The options of PostgresStorage, their defaults and checks, and the part of `pg` that is used. `pg` is declared here
+ * structurally, so that a host's compiler needs no types of a package that it may not have. A `Pool` and a `Client`
+ * of `pg` 8 fit.
+ */
 import { PhasegateError } from "../../errors.js";
 import { shown } from "../../workflow/names.js";
-/** Where the sessions are: one of the three. */
+/** The location of the sessions: exactly one of `url`, `pool` and `client`. */
 export type PostgresPlace =
   /**
-   * A connection string, as `postgres://user:password@host:5432/database`: connections are made and closed here. It may name
-   * several hosts, and `target_session_attrs`, as libpq has them: the first host that fits is used, and looked for again when
-   * it is lost.
+   * A connection string, such as `postgres://user:password@host:5432/database`; the storage makes and closes the
+   * connections. It may have several hosts and `target_session_attrs`, as in libpq: the first host that fits is used,
+   * and searched again when it is lost.
    */
   | { readonly url: string; readonly pool?: never; readonly client?: never }
-  /** A `Pool` of `pg`, which stays the host's. */
+  /** A `Pool` of `pg`, which the host closes. */
   | { readonly pool: PgPool; readonly url?: never; readonly client?: never }
-  /** A connected `Client` of `pg`, in no transaction, which stays the host's. `watch` then looks again and again. */
+  /** A connected `Client` of `pg`, in no transaction, which the host closes. `watch` then polls only. */
   | { readonly client: PgClient; readonly url?: never; readonly pool?: never };
 
-/** How to open a `PostgresStorage`. Times are in milliseconds. */
+/** Options of `PostgresStorage.open`. Times are in milliseconds. */
 export type PostgresStorageOptions = PostgresPlace & {
-  /** The schema that holds all tables: `[a-z_][a-z0-9_]*`, at most 48 characters; `phasegate` if not given. */
+  /** The schema of all tables: `[a-z_][a-z0-9_]*`, at most 48 characters, not starting with `pg_`. Default: `phasegate`. */
   readonly schema?: string;
-  /** Makes the tables, or brings them up to date; on if not given. Off, for a role that may not, refuses to open then. */
+  /** Creates or migrates the tables. Default: true. If false, `open` throws `STORAGE_FAILED` when this is necessary. */
   readonly migrate?: boolean;
-  /** The largest commit, in bytes, payloads included; 64 MiB if not given. */
+  /** Maximum size of a commit with its payloads, in bytes. Default: 64 MiB. */
   readonly maxCommitBytes?: number;
-  /** How long calls go on trying while the server can't be reached, or is read-only; 10,000 if not given, 0 for not at all. */
+  /** How long calls are retried while the server is unreachable or read-only. Default: 10,000; 0 turns retries off. */
   readonly retryMs?: number;
-  /** How often `watch` looks where it is not woken; 1,000 if not given. */
+  /** Polling interval of `watch` without a notification. Default: 1,000. */
   readonly pollMs?: number;
-  /** Whether the server keeps the plans of what is asked often; on if not given. Off for a pooler that can't. */
+  /** Uses prepared statements. Default: true. Turn it off for a pooler that does not support them. */
   readonly preparedStatements?: boolean;
-  /** With `url`: at most so many connections, besides one for each `watch`; 10 if not given. */
+  /** With `url`: maximum number of connections, plus one for each `watch`. Default: 10. */
   readonly maxConnections?: number;
-  /** With `url`: how long connecting may take; 5,000 if not given. */
+  /** With `url`: connection timeout. Default: 5,000. */
   readonly connectTimeoutMs?: number;
-  /** With `url`: how long a statement may take; 30,000 if not given, 0 for no limit. */
+  /** With `url`: statement timeout. Default: 30,000; 0 turns it off. */
   readonly statementTimeoutMs?: number;
 };
 
-/** The same with all that was left out. */
+/** The options with their defaults. */
 export interface PostgresSettings {
   readonly schema: string;
   readonly migrate: boolean;
@@ -59,10 +64,10 @@ const DEFAULTS: PostgresSettings = {
   connectTimeoutMs: 5000,
   statementTimeoutMs: 30_000,
 };
-/** What a timer takes; more would end at once. */
+/** The maximum of a timer; a larger value would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** Fills in what was left out; throws `INVALID_INPUT` for what can't be. No message holds the place. */
+/** Applies the defaults and checks the options. Throws `INVALID_INPUT`. No message contains the address. */
 export function readOptions(options: PostgresStorageOptions): PostgresSettings {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const settings: PostgresSettings = { ...DEFAULTS, ...given };
@@ -79,7 +84,7 @@ export function readOptions(options: PostgresStorageOptions): PostgresSettings {
   return settings;
 }
 
-/** Names beginning with `pg_` are the server's own. */
+/** Checks a schema's name. Names that begin with `pg_` are reserved by the server. */
 function isSchemaName(schema: unknown): boolean {
   return typeof schema === "string" && /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/.test(schema);
 }
@@ -97,24 +102,19 @@ function refused(field: string, expected: string, value?: unknown): PhasegateErr
   });
 }
 
-/**
- * What is asked of `pg`: said here, so that a host's compiler needs no types of a package that it may not have. A
- * `Pool` and a `Client` of `pg` 8 fit.
- */
-
-/** A statement with its parameters; a name makes the server keep its plan. */
+/** A statement with its parameters. A name makes it a prepared statement. */
 export interface PgQuery {
   text: string;
   values?: unknown[];
   name?: string;
 }
 
-/** A row by its columns' names. */
+/** A row by column name. */
 export type PgRow = Record<string, unknown>;
 
-/** A warning of the server's that is no failure. */
+/** A warning of the server. */
 export interface PgNotice {
-  /** The server's function that gave it. */
+  /** The server function that issued it. */
   readonly routine?: string | undefined;
 }
 
@@ -122,31 +122,31 @@ export interface PgNotice {
 export interface PgClient {
   /** Runs a statement. */
   query<R extends PgRow>(query: PgQuery): Promise<{ rows: R[]; rowCount: number | null }>;
-  /** Hears that the connection was lost. */
+  /** Reports a lost connection. */
   on(event: "error", listener: (error: Error) => void): unknown;
-  /** Hears what the server warns of. */
+  /** Reports a warning of the server. */
   on(event: "notice", listener: (notice: PgNotice) => void): unknown;
 }
 
-/** A client that a pool has lent. */
+/** A client from a pool. */
 export interface PgPoolClient extends PgClient {
-  /** With an error, the connection is closed and not used again. */
+  /** Returns the client to the pool. With an error, the connection is closed. */
   release(error?: Error | boolean): void;
 }
 
 /** A `Pool` of `pg`. */
 export interface PgPool {
-  /** Lends a client. */
+  /** Returns a client. */
   connect(): Promise<PgPoolClient>;
-  /** Hears that a connection at rest was lost. */
+  /** Reports a lost idle connection. */
   on(event: "error", listener: (error: Error) => void): unknown;
-  /** Hears that a client is being lent. */
+  /** Reports a client that is being given out. */
   on(event: "acquire", listener: (client: PgClient) => void): unknown;
-  /** How the pool connects: `watch` makes a connection of its own by the same settings. */
+  /** The pool's options: `watch` makes a separate connection with them. */
   readonly options?: object;
 }
 
-/** A connection that waits for notifications. */
+/** A connection for notifications. */
 export interface PgListeningClient extends PgClient {
   connect(): Promise<unknown>;
   end(): Promise<void>;

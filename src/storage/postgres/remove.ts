@@ -1,23 +1,24 @@
+/**
+ * Removes sessions. The emptied row stays, so that the id remains reserved. A tombstone commit stays for an hour,
+ * visible to watches only, so that they learn of the deletion.
+ */
 import type { SessionId } from "../../workflow/names.js";
-import { type Asking, withStandby } from "./connections.js";
+import { type Retrier, withStandby } from "./connections.js";
 import { NotReplicated, notWritten } from "./failures.js";
 import type { PgClient } from "./options.js";
 import { inTransaction } from "./schema.js";
-/**
- * Forgets sessions. Their row stays, emptied, so that the id is used up. A tombstone commit stays for an hour, seen by
- * nobody but who watches: else they would not learn that the session was deleted.
- */
+/** Removes sessions and sweeps old tombstones. */
 export class SessionRemover {
-  readonly #asking: Asking;
+  readonly #retrier: Retrier;
   readonly #schema: string;
 
-  constructor(asking: Asking, schema: string) {
-    this.#asking = asking;
+  constructor(retrier: Retrier, schema: string) {
+    this.#retrier = retrier;
     this.#schema = `"${schema}"`;
   }
 
   async remove(id: SessionId): Promise<void> {
-    await this.#asking.repeatable("remove", async (client) => {
+    await this.#retrier.repeatable("remove", async (client) => {
       const removing = () =>
         inTransaction(client, async () => {
           await this.#remove(client, id);
@@ -28,7 +29,7 @@ export class SessionRemover {
     });
   }
 
-  // Statements of their own: each sees what was committed before it, and so the commit of whoever had the row before.
+  // Separate statements: each sees everything committed before it, including the commit of the row's previous lock holder.
   async #remove(client: PgClient, id: SessionId): Promise<void> {
     const s = this.#schema;
     const found = await client.query<{ version: string }>({
@@ -37,7 +38,7 @@ export class SessionRemover {
     });
     const [newest] = found.rows;
     if (newest === undefined) {
-      // It may have been removed by a first try that was not answered: a write is answered once a standby has that, too.
+      // A first attempt without an answer may have removed it. This write is acknowledged once a standby has that too.
       await client.query({ text: `UPDATE ${s}.sessions SET version = version WHERE session_id = $1`, values: [id] });
       return;
     }
@@ -46,7 +47,7 @@ export class SessionRemover {
       values: [id, newest.version],
     });
     await client.query({ text: `DELETE FROM ${s}.payloads WHERE session_id = $1`, values: [id] });
-    // A trigger that keeps rows reports nothing: the session is removed only where they are gone.
+    // A trigger may keep rows silently, so the session is marked as removed only if they are gone.
     const { rowCount } = await client.query({
       text: `UPDATE ${s}.sessions SET hash = '', status = 'deleted', kind = '', workflow_type = '', target = '',
         current_step = '', removed_at = now(), sweep_at = now() + interval '1 hour' WHERE session_id = $1
@@ -57,10 +58,10 @@ export class SessionRemover {
     if (rowCount !== 1) throw notWritten("remove");
   }
 
-  /** Deletes tombstones that have stayed for their hour. */
+  /** Deletes tombstones older than an hour. */
   async sweep(client: PgClient): Promise<void> {
     const s = this.#schema;
-    // Those that somebody else sweeps at this moment are passed over: two must not wait for each other.
+    // SKIP LOCKED: concurrent sweeps must not wait for each other.
     await client.query({
       text: `WITH due AS (SELECT session_id FROM ${s}.sessions WHERE sweep_at < now() LIMIT 1000 FOR UPDATE SKIP LOCKED),
         swept AS (UPDATE ${s}.sessions SET sweep_at = NULL FROM due WHERE sessions.session_id = due.session_id)

@@ -1,9 +1,16 @@
+/**
+ * The statements of a schema, and how commits and texts are stored in rows.
+ *
+ * PostgreSQL's `text` cannot contain U+0000 or lone surrogates. Each of them is stored as U+001A ("substitute") and
+ * its four hexadecimal digits, and so is U+001A itself, so that the text can be restored. Any other text, including
+ * all output of `JSON.stringify`, is stored unchanged.
+ */
 import { PhasegateError } from "../../errors.js";
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import { digest } from "../../workflow/json.js";
 import { isSummary } from "../common/session-query.js";
 import type { PgQuery } from "./options.js";
-/** What a statement that reads commits gives. Numbers that may be large come as texts. */
+/** A row with a commit. Numbers that may be large are texts. */
 export interface CommitRow extends Record<string, unknown> {
   readonly session_id: string;
   readonly version: string;
@@ -15,10 +22,10 @@ export interface CommitRow extends Record<string, unknown> {
   readonly body: string;
 }
 
-/** The columns of a {@link CommitRow}, of the table that is called `c`. */
+/** The columns of a {@link CommitRow}, from a table with the alias `c`. */
 export const COMMIT_COLUMNS = "c.session_id, c.version, c.at, c.schema, c.previous_hash, c.hash, c.summary, c.body";
 
-/** A row as the commit that was appended; `TAMPERED` if its summary isn't one. */
+/** Returns the commit in a row. Throws `TAMPERED` if its summary is unreadable. */
 export function commitOf(row: CommitRow): Commit {
   const summary = readSummary(row.session_id, row.summary);
   if (summary === undefined) throw damaged(row.session_id, row.version);
@@ -34,7 +41,7 @@ export function commitOf(row: CommitRow): Commit {
   };
 }
 
-/** The parameters of both statements that append, in their order. */
+/** Returns the parameters of the appending statements. */
 export function valuesOf(commit: Commit): unknown[] {
   const { sessionId, version, at, schema, previousHash, hash, summary, body } = commit;
   return [
@@ -44,7 +51,7 @@ export function valuesOf(commit: Commit): unknown[] {
     schema,
     encodeText(previousHash),
     encodeText(hash),
-    // JSON escapes what PostgreSQL can't hold.
+    // JSON escapes what PostgreSQL cannot store.
     JSON.stringify(summary),
     encodeText(body),
     summary.status,
@@ -58,7 +65,7 @@ export function valuesOf(commit: Commit): unknown[] {
   ];
 }
 
-/** A summary out of its JSON; undefined if it is none of this session. */
+/** Parses a summary; undefined if it is not one of this session. */
 export function readSummary(sessionId: string, json: string): SessionSummary | undefined {
   const value = parse(json);
   return isSummary(value) && value.sessionId === sessionId ? value : undefined;
@@ -79,38 +86,34 @@ function parse(json: string): unknown {
   }
 }
 
-/**
- * Texts as PostgreSQL can hold them. Its `text` has no place for U+0000 and for lone surrogates: each of those becomes
- * U+001A ("substitute") and its four hexadecimal digits, and so does U+001A itself, so that it can be told what was
- * written. Any other text, and with it every JSON text that `JSON.stringify` makes, is stored as it is.
- */
-
 const MARK = "\u001a";
-// With the `u` flag a surrogate in brackets is one that has no partner.
+// With the `u` flag, a surrogate in brackets matches lone surrogates only.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what can't be stored
 const UNSTORABLE = /[\u0000\u001a\ud800-\udfff]/gu;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark
 const ENCODED = /\u001a([0-9a-f]{4})/g;
 
-/** A text as it is stored. Most are stored as they are, which is seen without a regular expression over all of a body. */
+/**
+ * Encodes a text for storage. Most are unchanged, which is checked without a regular expression over the whole body.
+ */
 export function encodeText(text: string): string {
   if (text.isWellFormed() && !text.includes("\0") && !text.includes(MARK)) return text;
   return text.replace(UNSTORABLE, (character) => MARK + character.charCodeAt(0).toString(16).padStart(4, "0"));
 }
 
-/** The text that was stored. */
+/** Decodes a stored text. */
 export function decodeText(stored: string): string {
   if (!stored.includes(MARK)) return stored;
   return stored.replace(ENCODED, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
 
-/** What is asked often, in the words of one schema. Parameters of what appends are those of `valuesOf`. */
+/** The frequent statements of one schema. Parameters of appending ones are those of `valuesOf`. */
 export type Statements = ReturnType<typeof createStatements>;
 
-/** A statement, to be given its parameters. */
+/** Builds a query from parameters. */
 type Statement = (values: unknown[]) => PgQuery;
 
-/** Makes the statements for a schema; prepared ones are named by their text, so that no two have the same name. */
+/** Creates the statements for a schema. Prepared ones are named by a hash of their text, so that names are unique. */
 export function createStatements(schema: string, prepared: boolean) {
   const s = `"${schema}"`;
   const statement = (text: string): Statement => {
@@ -118,25 +121,25 @@ export function createStatements(schema: string, prepared: boolean) {
     return (values) => (prepared ? { text, values, name } : { text, values });
   };
   return {
-    /** The newest commit of a session. */
+    /** Reads the newest commit of a session. */
     read: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id AND c.version = s.version
       WHERE s.session_id = $1 AND s.removed_at IS NULL`),
-    /** So many commits of a session above a version. */
+    /** Reads a number of commits of a session above a version. */
     log: statement(`SELECT ${COMMIT_COLUMNS} FROM ${s}.sessions s
       JOIN ${s}.commits c ON c.session_id = s.session_id
       WHERE s.session_id = $1 AND s.removed_at IS NULL AND c.version > $2 ORDER BY c.version LIMIT $3`),
-    /** Whether a commit with that hash is at a version. */
+    /** Finds a version with this hash. */
     has: statement(`SELECT 1 AS found FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3`),
-    /** Where a session is: for a commit that was refused. */
-    standing: statement(`SELECT version, hash, removed_at IS NOT NULL AS removed FROM ${s}.sessions
+    /** Reads a session's state after a commit was refused. */
+    state: statement(`SELECT version, hash, removed_at IS NOT NULL AS removed FROM ${s}.sessions
       WHERE session_id = $1`),
     /**
-     * Writes a session's row as it is: the server acknowledges that as it would the append, once all that was written
-     * before it is on its disk and on its standbys.
+     * Updates a session's row without a change. The server acknowledges this when everything written before is on its
+     * disk and on its standbys.
      */
     settle: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1 RETURNING session_id`),
-    /** The same where a commit with that hash is at a version. */
+    /** Does the same if a version has this hash. */
     confirm: statement(`UPDATE ${s}.sessions SET version = version WHERE session_id = $1
       AND EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2 AND hash = $3) RETURNING session_id`),
     payload: statement(`SELECT body FROM ${s}.payloads WHERE session_id = $1 AND hash = $2`),
@@ -146,21 +149,21 @@ export function createStatements(schema: string, prepared: boolean) {
         FROM ${s}.commits c WHERE c.session_id = s.session_id), 0)
       + coalesce((SELECT sum(pg_column_size(p.body)) FROM ${s}.payloads p WHERE p.session_id = s.session_id), 0)
       AS bytes FROM ${s}.sessions s WHERE s.session_id = $1 AND s.removed_at IS NULL`),
-    /** A first commit, where the id was never used: one row where it was written. */
+    /** Writes a first commit if the id was never used; one row on success. */
     begin: statement(appending(s, BEGIN(s))),
-    /** A commit after another one, where that is the newest: one row where it was written. */
+    /** Writes a commit if its predecessor is the newest; one row on success. */
     follow: statement(appending(s, FOLLOW(s))),
-    /** The same, counted: see {@link counting}. */
+    /** Do the same and count the rows: see {@link counting}. */
     beginCounted: statement(counting(s, BEGIN(s), false)),
     followCounted: statement(counting(s, FOLLOW(s), false)),
     beginWithPayloads: statement(counting(s, BEGIN(s), true)),
     followWithPayloads: statement(counting(s, FOLLOW(s), true)),
-    /** Takes a session's row back to the commit before one that was dropped; and away, if that was the first. */
+    /** Resets a session's row to the commit before a dropped one, or deletes it if that was the first. */
     undo: statement(`UPDATE ${s}.sessions s SET version = c.version, hash = c.hash, status = c.status,
         current_step = c.current_step, updated_at = c.at, completed_at = CASE c.status WHEN 'completed' THEN c.at END
       FROM ${s}.commits c WHERE ${DROPPED(s)} AND c.session_id = $1 AND c.version = $2 - 1`),
     undoBegin: statement(`DELETE FROM ${s}.sessions s WHERE ${DROPPED(s)} AND $2 = 1`),
-    /** Wakes who listens on a channel, if anybody does. */
+    /** Notifies a channel if anybody listens. */
     wake: statement(`SELECT pg_notify($1, '') WHERE EXISTS (SELECT FROM ${s}.listeners WHERE until > now())`),
   };
 }
@@ -170,15 +173,15 @@ const BEGIN = (s: string) => `INSERT INTO ${s}.sessions (session_id, version, ha
   VALUES ($1, $2, $6, $9, $10, $11, $12, $13, $14, $15, $16)
   ON CONFLICT (session_id) DO NOTHING RETURNING session_id`;
 
-// Who waits here for another transaction looks again at the row that it left: so of several one wins.
+// After waiting for another transaction, the server checks the row again, so one of several writers succeeds.
 const FOLLOW = (s: string) => `UPDATE ${s}.sessions SET version = $2, hash = $6, status = $9, kind = $10,
     workflow_type = $11, target = $12, current_step = $13, created_at = $14, updated_at = $15, completed_at = $16
   WHERE session_id = $1 AND version = $2 - 1 AND hash = $5 AND removed_at IS NULL RETURNING session_id`;
 
-/** What the server's error quotes where a row was not written. */
+/** The text that the server's error quotes if a row was not written. */
 export const NOT_WRITTEN = "phasegate: a row was not written";
 
-/** Where a session's row names a commit that is not there. */
+/** Matches a session's row that names a missing commit. */
 const DROPPED = (s: string) => `s.session_id = $1 AND s.version = $2 AND s.hash = $3
   AND NOT EXISTS (SELECT FROM ${s}.commits WHERE session_id = $1 AND version = $2)`;
 
@@ -186,15 +189,15 @@ const INSERT = (s: string) => `INSERT INTO ${s}.commits
     (session_id, version, at, schema, previous_hash, hash, summary, body, status, current_step)
   SELECT session_id, $2, $3::text, $4::integer, $5, $6, $7::text, $8::text, $9, $13 FROM moved`;
 
-/** One statement: the session's row, and where that could be had the commit. */
+/** Builds one statement that writes the session's row and, if that succeeded, the commit. */
 function appending(s: string, moving: string): string {
   return `WITH moved AS (${moving}) ${INSERT(s)}`;
 }
 
 /**
- * The same with payloads, and for tables that have triggers of somebody else's. One that returns NULL drops a row without
- * an error. So the rows are counted in the statement itself: where one is missing it fails, by a text that is no number, and
- * the server rolls all of it back. It takes a tenth longer, mostly for the row that it gives.
+ * Builds the same statement with payloads, and for tables with foreign triggers. A trigger that returns NULL drops a
+ * row without an error, so the statement counts the rows: if one is missing, it fails by casting a text to a number,
+ * and the server rolls back. It takes a tenth longer.
  */
 function counting(s: string, moving: string, payloads: boolean): string {
   const stored = `, stored AS (INSERT INTO ${s}.payloads (session_id, hash, body)

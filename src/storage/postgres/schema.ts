@@ -1,22 +1,26 @@
+/**
+ * Prepares a schema: checks the server and runs the migrations. A released migration is never changed, because tables
+ * exist that it has made.
+ */
 import { PhasegateError } from "../../errors.js";
 import { notWritten, unusable } from "./failures.js";
 import type { PgClient } from "./options.js";
 
-/** 13 is the first with 64-bit transaction numbers, which `watch` rests on. */
+/** 13 is the first with 64-bit transaction ids, which `watch` requires. */
 const OLDEST_SERVER = 130_000;
 
-/** What the server promises for an acknowledged commit. */
+/** What an acknowledged commit survives on this server. */
 type ServerDurability = "process" | "power";
 
-/** What is known of a schema that is up to date, and of its server. */
+/** The properties of a current schema and its server. */
 export interface PreparedSchema {
   readonly durability: ServerDurability;
   readonly hasTriggers: boolean;
 }
 
 /**
- * Brings the tables of a schema up to date, once, however many hosts start at once: under a lock of the database's, in
- * one transaction. Where nothing is to be done, nothing is locked and no right to make tables is needed.
+ * Migrates a schema's tables once, however many hosts start at the same time: under an advisory lock, in one
+ * transaction. If nothing is to do, it takes no lock and needs no right to create tables.
  */
 export async function prepareSchema(client: PgClient, schema: string, migrate: boolean): Promise<PreparedSchema> {
   const durability = await checkServer(client);
@@ -29,7 +33,7 @@ export async function prepareSchema(client: PgClient, schema: string, migrate: b
   return { durability, hasTriggers: await hasTriggers(client, schema) };
 }
 
-/** Whether triggers of somebody else's, or rules, can change what is written to the tables. */
+/** Returns true if foreign triggers or rules can change what is written to the tables. */
 async function hasTriggers(client: PgClient, schema: string): Promise<boolean> {
   const text = `SELECT EXISTS (SELECT FROM pg_trigger t JOIN pg_class r ON r.oid = t.tgrelid
       JOIN pg_namespace n ON n.oid = r.relnamespace WHERE n.nspname = $1 AND NOT t.tgisinternal)
@@ -71,7 +75,7 @@ async function migrateAll(client: PgClient, schema: string): Promise<void> {
       text: "SELECT pg_advisory_xact_lock(hashtext('phasegate migrations'), hashtext($1))",
       values: [schema],
     });
-    // Somebody else may have done it while this one waited.
+    // Another host may have migrated while this one waited for the lock.
     const done = await versionOf(client, schema);
     if (done === 0) await makeSchema(client, schema);
     for (const [index, statements] of MIGRATIONS.entries()) {
@@ -86,7 +90,7 @@ async function migrateAll(client: PgClient, schema: string): Promise<void> {
 
 async function makeSchema(client: PgClient, schema: string): Promise<void> {
   const found = await client.query({ text: "SELECT 1 FROM pg_namespace WHERE nspname = $1", values: [schema] });
-  // Also with IF NOT EXISTS it would ask for the right to make schemas, where one was made for this role.
+  // CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if the schema exists.
   if (found.rows.length === 0) await client.query({ text: `CREATE SCHEMA "${schema}"` });
   await client.query({
     text: `CREATE TABLE "${schema}".migrations
@@ -95,8 +99,8 @@ async function makeSchema(client: PgClient, schema: string): Promise<void> {
 }
 
 /**
- * Commits that were restored from a dump of another server can carry transactions that this one has yet to come to:
- * `watch` would take them for new when it does.
+ * Resets transaction ids that are ahead of the server, as in commits restored from another server's dump: `watch`
+ * would take them for new once the server reaches them.
  */
 async function healTransactions(client: PgClient, schema: string): Promise<void> {
   const ahead = `FROM "${schema}".commits WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())`;
@@ -107,7 +111,7 @@ async function healTransactions(client: PgClient, schema: string): Promise<void>
   });
 }
 
-/** Runs statements in one transaction, in which each sees what was committed before it. */
+/** Runs statements in one transaction, in which each sees everything committed before it. */
 export async function inTransaction<T>(client: PgClient, work: () => Promise<T>): Promise<T> {
   await client.query({ text: "BEGIN ISOLATION LEVEL READ COMMITTED" });
   try {
@@ -115,7 +119,7 @@ export async function inTransaction<T>(client: PgClient, work: () => Promise<T>)
     await client.query({ text: "COMMIT" });
     return result;
   } catch (error) {
-    // Where the connection is gone this fails too, and the server has rolled back: the first failure says more.
+    // If the connection is gone, this fails too and the server rolls back. The first error is more useful.
     await client.query({ text: "ROLLBACK" }).catch(() => undefined);
     throw error;
   }
@@ -137,18 +141,15 @@ function notMigrated(schema: string, found: number): PhasegateError {
 }
 
 /**
- * The tables, as steps that are run in their order, each once. A step that was released is never changed: what is
- * different afterwards is a step of its own.
+ * The migrations in order; `s` is the quoted schema.
  *
- * Texts that are compared have the collation "C": the order of their characters' numbers, which is the port's, on every
- * server. Times are the port's texts. `xid` is the transaction that wrote a commit: with snapshots of transactions one
- * tells what has been committed since, which no sequence can, since numbers are given out before commits are done.
+ * Compared texts have the collation "C", which is the order of the storage port on every server. Times are the port's
+ * texts. `xid` is the transaction that wrote a commit: snapshots tell what was committed since, which a sequence cannot,
+ * because its numbers are assigned before commits complete.
  *
- * Most transitions change no indexed column but `updated_at`, whose index summarises blocks: so the row is replaced on its
- * page, for which there is room left, and no index but that of the log has work with it.
+ * Most transitions change no indexed column but `updated_at`, whose BRIN index summarizes blocks. So the row is replaced
+ * on its page, in the free space of the fill factor, and only the log's index is updated.
  */
-
-/** Statements that make the next version of the tables out of the one before; `s` is the quoted schema. */
 export const MIGRATIONS: readonly ((s: string) => string)[] = [
   (s) => `
 CREATE TABLE ${s}.sessions (

@@ -1,46 +1,50 @@
+/**
+ * Watches commits, and reads logs in pages. A notification only wakes a watch; what is new is found by comparing
+ * transaction snapshots, because the ids of concurrent transactions are not in the order of their commits.
+ */
 import { randomUUID } from "node:crypto";
 import { isPhasegateError } from "../../errors.js";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import { matchesQuery } from "../common/session-query.js";
-import type { Asking, Connections } from "./connections.js";
+import type { Connections, Retrier } from "./connections.js";
 import type { PgListeningClient, PgQuery } from "./options.js";
 import { COMMIT_COLUMNS, type CommitRow, commitOf, type Statements } from "./rows.js";
 
-/** What `watch` is made of. */
+/** The parts of a watch. */
 interface WatchParts {
   readonly connections: Connections;
-  /** Asks without patience: `watch` has its own. */
-  readonly asking: Asking;
+  /** Without retries: the watch repeats by itself. */
+  readonly retrier: Retrier;
   readonly feed: CommitFeed;
   readonly schema: string;
-  /** How often to look where nothing wakes. */
+  /** Polling interval in milliseconds. */
   readonly pollMs: number;
 }
 
-/** Gives commits from a position on as they come, until the signal aborts. */
+/** Yields commits from a position on until the signal aborts. */
 export async function* watchCommits(
   parts: WatchParts,
   begun: Promise<FeedPosition>,
   query: SessionQuery,
   signal: AbortSignal,
 ): AsyncGenerator<Commit> {
-  const alarm = new Alarm();
-  const wake = () => alarm.ring();
+  const timer = new WakeableTimer();
+  const wake = () => timer.wake();
   signal.addEventListener("abort", wake);
   let listener: Listener | undefined;
   try {
     let position = await begun;
     if (!signal.aborted) listener = new Listener(parts.connections, parts.schema, wake);
     while (!signal.aborted) {
-      for await (const { commits, to } of look(parts, position)) {
+      for await (const { commits, to } of newCommits(parts, position)) {
         for (const commit of commits) {
           if (signal.aborted) return;
           if (matchesQuery(commit.summary, query)) yield commit;
         }
         position = to;
       }
-      if (!signal.aborted) await alarm.sleep(parts.pollMs);
+      if (!signal.aborted) await timer.sleep(parts.pollMs);
     }
   } finally {
     signal.removeEventListener("abort", wake);
@@ -48,12 +52,12 @@ export async function* watchCommits(
   }
 }
 
-/** What is new; less of it where the connection is lost in the middle. The next look goes on from there. */
-async function* look({ asking, feed }: WatchParts, position: FeedPosition): ReturnType<CommitFeed["since"]> {
+/** Yields what is new. If the connection is lost, it ends early, and the next poll continues. */
+async function* newCommits({ retrier, feed }: WatchParts, position: FeedPosition): ReturnType<CommitFeed["since"]> {
   try {
     yield* feed.since(position);
   } catch (error) {
-    if (!isPhasegateError(error, "STORAGE_FAILED") || !asking.mayRepeat(error.cause)) throw error;
+    if (!isPhasegateError(error, "STORAGE_FAILED") || !retrier.mayRepeat(error.cause)) throw error;
   }
 }
 
@@ -62,15 +66,15 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
 
 /**
- * A connection of its own that waits for notifications, made anew when it is lost. It only wakes: also when it is
- * connected again, since nobody knows what it has missed. Where none can be made, nothing ever wakes.
+ * A separate connection for notifications, replaced when it is lost. It only wakes the watch, also after each
+ * reconnection, since notifications may have been missed. If none can be made, the watch polls.
  */
 class Listener {
   readonly #connections: Connections;
   readonly #schema: string;
   readonly #id = randomUUID();
   readonly #wake: () => void;
-  readonly #lost = new Alarm();
+  readonly #lost = new WakeableTimer();
   readonly #running: Promise<void>;
   #closed = false;
 
@@ -84,7 +88,7 @@ class Listener {
   /** Ends the connection. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#lost.ring();
+    this.#lost.wake();
     await this.#running;
   }
 
@@ -96,21 +100,21 @@ class Listener {
         if (client === undefined) return;
         if (await this.#listen(client)) pause = FIRST_PAUSE_MS;
       } catch {
-        // No server can be found now. Whoever watches asks for one by itself, and is told.
+        // No server can be found now. The watch's own queries report that.
       }
       if (this.#closed) return;
-      // Many that were cut off at once must not all come back at once.
+      // Jitter: many listeners that were cut off together must not reconnect together.
       await this.#lost.sleep(pause * (0.5 + Math.random()));
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   }
 
-  /** Listens until the connection is lost; whether there was one. */
+  /** Listens until the connection is lost. Returns true if it was established. */
   async #listen(client: PgListeningClient): Promise<boolean> {
     let [connected, over] = [false, false];
     const end = () => {
       over = true;
-      this.#lost.ring();
+      this.#lost.wake();
     };
     client.on("error", end);
     client.on("end", end);
@@ -126,14 +130,14 @@ class Listener {
       }
       if (!over) await this.#announce(client, "now()");
     } catch (error) {
-      // Tried again after a pause, by then perhaps at another server; until then whoever watches looks by itself.
+      // Retried after a pause, perhaps at another server. Until then the watch polls.
       this.#connections.failed(error);
     }
     await client.end().catch(() => undefined);
     return connected;
   }
 
-  /** Who appends notifies only where somebody listens. Rows of those who ended without a word go with the next ones. */
+  /** Registers the listener: writers notify only if there is one. Also deletes expired rows of others. */
   async #announce(client: PgListeningClient, until: string): Promise<void> {
     const listeners = `"${this.#schema}".listeners`;
     await client.query({
@@ -144,18 +148,18 @@ class Listener {
   }
 }
 
-/** So long appends are gathered into one notification: those who listen are woken, and then read the log. */
+/** Appends within this time share one notification, in milliseconds. */
 const GATHER_MS = 10;
 
-/** Where those who watch a schema are woken. */
+/** Returns the notification channel of a schema. */
 function channelOf(schema: string): string {
   return `phasegate_${schema}`;
 }
 
 /**
- * Wakes those who watch, soon after an append and never as a part of it: at a commit that notifies, the server lets one
- * transaction through at a time, in the whole cluster. Where nobody listens nothing is notified; who begins to listen looks
- * once he has said so. A notification that is lost costs a moment, since who watches also looks by itself.
+ * Notifies watches soon after an append, but outside of its transaction: the server serializes commits that notify,
+ * in the whole cluster. Without listeners nothing is sent; a new listener polls after it has registered. A lost
+ * notification only costs time, since watches also poll.
  */
 export class Channel {
   readonly #connections: Connections;
@@ -172,7 +176,7 @@ export class Channel {
     this.#name = channelOf(schema);
   }
 
-  /** Something was appended. */
+  /** Schedules a notification. */
   notify(): void {
     this.#wanted = true;
     if (this.#timer !== undefined || this.#pending !== undefined || this.#closed) return;
@@ -180,13 +184,13 @@ export class Channel {
     this.#timer.unref();
   }
 
-  /** The same at once, for who waits. */
+  /** Sends it immediately and waits for it. */
   async now(): Promise<void> {
     this.#send();
     await this.#pending;
   }
 
-  /** Sends what is still to be sent. */
+  /** Sends a pending notification. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#timer !== undefined) this.#send();
@@ -200,7 +204,7 @@ export class Channel {
     this.#timer = undefined;
     this.#wanted = false;
     const query = this.#statements.wake([this.#name]);
-    // Nobody waits for it, and who wasn't woken looks by itself: a failure is told to nobody.
+    // Failures are ignored: a watch that was not notified polls.
     this.#pending = this.#connections
       .use((client) => client.query(query))
       .then(ignore, ignore)
@@ -214,12 +218,12 @@ export class Channel {
 function ignore(): void {}
 
 /** A sleep that can be ended from outside, also before it has begun: what wakes is never missed. */
-class Alarm {
+class WakeableTimer {
   #rung = false;
   #wake: (() => void) | undefined;
 
   /** Ends the sleep, or the next one. */
-  ring(): void {
+  wake(): void {
     this.#rung = true;
     this.#wake?.();
   }
@@ -244,13 +248,15 @@ interface FeedRow extends CommitRow {
   readonly xid: string;
 }
 
-/** How far a reader of all commits has come. */
+/** The position of a reader of all commits. */
 export interface FeedPosition {
-  /** See log-position.ts. */
+  /**
+   * A snapshot of the server as text (`xmin:xmax:running`). Commits visible now that were not visible in it are new.
+   */
   readonly snapshot: string;
-  /** The newest transaction that a commit was seen of. */
+  /** The newest transaction of a commit that was seen. */
   readonly lastSeen: string;
-  /** In the middle of what is new: up to which snapshot, and behind which commit. */
+  /** Within a batch of new commits: its snapshot, and the last commit that was read. */
   readonly within?: { readonly until: string; readonly after: FeedPlace };
 }
 
@@ -259,33 +265,33 @@ type FeedPlace = Pick<FeedRow, "xid" | "session_id" | "version">;
 const PAGE = 100;
 const BEGINNING: FeedPlace = { xid: "0", session_id: "", version: "0" };
 
-/** Reads what has been committed since a position, by anybody, each commit once and a session's in their order. */
+/** Reads everything committed since a position, each commit once, in order within a session. */
 export class CommitFeed {
-  readonly #asking: Asking;
+  readonly #retrier: Retrier;
   readonly #schema: string;
 
-  constructor(asking: Asking, schema: string) {
-    this.#asking = asking;
+  constructor(retrier: Retrier, schema: string) {
+    this.#retrier = retrier;
     this.#schema = `"${schema}"`;
   }
 
-  /** The position behind all that is committed. */
+  /** Returns the position after everything committed. */
   async now(): Promise<FeedPosition> {
     const text = `SELECT pg_current_snapshot()::text AS snapshot,
       coalesce((SELECT xid::text FROM ${this.#schema}.commits ORDER BY xid DESC LIMIT 1), '0') AS last`;
-    const rows = await this.#asking.rows<{ snapshot: string; last: string }>("watch", { text });
+    const rows = await this.#retrier.rows<{ snapshot: string; last: string }>("watch", { text });
     const { snapshot = "", last = "" } = rows[0] ?? {};
     return { snapshot: positionAfter(snapshot, last), lastSeen: last };
   }
 
-  /** The commits since a position in pages, each with the position behind it. */
+  /** Yields the commits since a position in pages, each with the position after it. */
   async *since(from: FeedPosition): AsyncGenerator<{ readonly commits: readonly Commit[]; readonly to: FeedPosition }> {
-    // All is read that this snapshot shows: what comes meanwhile is for the next time.
+    // Read what this snapshot shows. Later commits belong to the next call.
     const until = from.within?.until ?? (await this.#snapshot());
     let { lastSeen } = from;
     let after = from.within?.after ?? BEGINNING;
     for (let full = true; full; ) {
-      const rows = await this.#asking.rows<FeedRow>("watch", this.#page(from.snapshot, until, after));
+      const rows = await this.#retrier.rows<FeedRow>("watch", this.#page(from.snapshot, until, after));
       full = rows.length === PAGE;
       after = rows.at(-1) ?? after;
       if (BigInt(after.xid) > BigInt(lastSeen)) lastSeen = after.xid;
@@ -297,11 +303,11 @@ export class CommitFeed {
 
   async #snapshot(): Promise<string> {
     const text = "SELECT pg_current_snapshot()::text AS snapshot";
-    const [now] = await this.#asking.rows<{ snapshot: string }>("watch", { text });
+    const [now] = await this.#retrier.rows<{ snapshot: string }>("watch", { text });
     return now?.snapshot ?? "";
   }
 
-  // A session's next commit is begun when the one before it is done: the order of transactions is theirs, too.
+  // A session's next commit starts after the previous one is done, so transaction order is also its commit order.
   #page(from: string, until: string, after: FeedPlace): PgQuery {
     return {
       text: `SELECT ${COMMIT_COLUMNS}, c.xid::text AS xid FROM ${this.#schema}.commits c
@@ -316,12 +322,12 @@ export class CommitFeed {
 
 const FIRST_PAGE = 16;
 const LONGEST_PAGE = 500;
-/** About so many characters are fetched at once, where commits are as long as those before. */
+/** Characters to fetch per page, estimated from the previous page. */
 const PAGE_LENGTH = 4_000_000;
 
-/** Reads commits in their order, in pages, so that neither a long log nor large commits fill the memory. */
+/** Yields a session's commits in order, in pages, so that neither long logs nor large commits fill the memory. */
 export async function* readLog(
-  asking: Asking,
+  retrier: Retrier,
   { log }: Statements,
   id: SessionId,
   { after = 0, limit = Number.POSITIVE_INFINITY }: { readonly after?: number; readonly limit?: number },
@@ -329,7 +335,7 @@ export async function* readLog(
   let [position, left, wanted] = [after, limit, FIRST_PAGE];
   while (left > 0) {
     const page = Math.min(wanted, left);
-    const rows = await asking.rows<CommitRow>("read", log([id, position, page]));
+    const rows = await retrier.rows<CommitRow>("read", log([id, position, page]));
     for (const row of rows) yield commitOf(row);
     if (rows.length < page) return;
     position = Number(rows.at(-1)?.version);
@@ -338,7 +344,7 @@ export async function* readLog(
   }
 }
 
-/** How many commits the next page may hold. */
+/** Returns the number of commits for the next page. */
 function nextPage(rows: readonly CommitRow[]): number {
   const length = rows.reduce((sum, { body, summary }) => sum + body.length + summary.length, 0);
   const fitting = Math.floor((PAGE_LENGTH * rows.length) / Math.max(length, 1));
@@ -346,14 +352,8 @@ function nextPage(rows: readonly CommitRow[]): number {
 }
 
 /**
- * How far a reader has come in commits that many transactions make at once, whose numbers don't come in the order in
- * which they are done. A position is a snapshot of the server's, as text (`xmin:xmax:those under way`): what is visible
- * now and wasn't in that snapshot is new, each commit once.
- */
-
-/**
- * The snapshot, cut off behind the last commit that was seen. A number behind it may have been given to something that
- * left no trace on the disk; after a crash the server gives it out again, and this time it may be a commit's.
+ * Returns the snapshot, cut off after the last commit that was seen. A later id may have been assigned to a
+ * transaction that left no trace on the disk; after a crash the server assigns it again, perhaps to a commit.
  */
 export function positionAfter(snapshot: string, lastSeen: string): string {
   const [low = "", high = "", list = ""] = snapshot.split(":");

@@ -1,3 +1,4 @@
+/** Writes commits and removes sessions. Both run in a transaction of the caller. */
 import type { Commit, SessionSummary } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { Connection } from "./connection.js";
@@ -14,22 +15,22 @@ import {
   textIn,
 } from "./rows.js";
 
-/** What of a summary is looked up by, as `sessions` has it in these columns; all of it has an index. */
+/** The columns of `sessions` by which sessions are found. All of them are indexed. */
 const FOUND_BY = ["kind", "workflow_type", "target", "status", "created_at", "updated_day"] as const;
-type Places = Readonly<Record<(typeof FOUND_BY)[number], string>>;
+type Keys = Readonly<Record<(typeof FOUND_BY)[number], string>>;
 
-/** Under which no payload is stored, as it is no digest. */
+/** The key of a temporary payload row. It is not a digest, so no payload has it. */
 const TOUCHED = "settled";
 
-/** Where a session stands before a commit. */
-interface Standing {
+/** The state of a session before a commit. */
+interface State {
   readonly number: number;
   readonly version: number;
   readonly hash: string;
-  readonly places: Places;
+  readonly keys: Keys;
 }
 
-/** Writes a commit and all that follows from it. Called in a transaction. */
+/** Writes a commit, its payloads and its rows for people. */
 export class CommitWriter {
   readonly #connection: Connection;
   readonly #names: TableNames;
@@ -45,59 +46,64 @@ export class CommitWriter {
     this.#sql = statements(names);
   }
 
-  /** Gives the numbers of the session and of the commit. Throws `CONFLICT` if it doesn't follow the newest one. */
+  /**
+   * Returns the numbers of the session and of the commit. Throws `CONFLICT` if the commit does not follow the newest
+   * one.
+   */
   append(commit: Commit, payloads: readonly PackedPayload[]): { readonly number: number; readonly seq: number } {
     const { sessionId: id, version, previousHash } = commit;
     const known = this.#known.get(id);
-    const standing = known === undefined ? this.#standing(id) : standingOf(known);
-    const { version: newest, hash } = standing ?? { version: 0, hash: "" };
+    const state = known === undefined ? this.#state(id) : stateOf(known);
+    const { version: newest, hash } = state ?? { version: 0, hash: "" };
     if (version !== newest + 1 || previousHash !== hash) {
       throw conflict(id, version, "it does not follow the newest version");
     }
-    if (standing === undefined && this.#prepare("removed").get(id) !== undefined) {
+    if (state === undefined && this.#prepare("removed").get(id) !== undefined) {
       throw conflict(id, version, "the session was removed");
     }
     const seq = (this.#known.seq ?? numberIn(this.#prepare("last").get() ?? {}, "seq")) + 1;
-    const number = standing === undefined ? this.#begin(commit) : this.#advance(commit, standing);
+    const number = state === undefined ? this.#begin(commit) : this.#advance(commit, state);
     this.#connection.changeOne(this.#names.commits, this.#sql.insert, [seq, number, ...storeCommit(commit)]);
     this.#store(number, payloads);
-    this.#projections.write(commit, seq, standing && before(standing));
+    this.#projections.write(commit, seq, state && before(state));
     return { number, seq };
   }
 
-  /** Changes nothing, by two writes: SQLite would leave out a single one that leaves a row as it was, and sync nothing. */
+  /**
+   * Causes a sync without changing anything, by two writes: SQLite skips a single write that leaves a row unchanged.
+   */
   touch(id: SessionId): void {
-    const standing = this.#standing(id);
-    if (standing === undefined) return;
+    const state = this.#state(id);
+    if (state === undefined) return;
     const { payloads } = this.#names;
-    this.#connection.changeOne(payloads, this.#sql.payload, [standing.number, TOUCHED, new Uint8Array()]);
-    this.#connection.changeOne(payloads, this.#sql.dropPayload, [standing.number, TOUCHED]);
+    this.#connection.changeOne(payloads, this.#sql.payload, [state.number, TOUCHED, new Uint8Array()]);
+    this.#connection.changeOne(payloads, this.#sql.dropPayload, [state.number, TOUCHED]);
   }
 
-  #standing(id: SessionId): Standing | undefined {
-    const row = this.#prepare("standing").get(id);
+  #state(id: SessionId): State | undefined {
+    const row = this.#prepare("state").get(id);
     if (row === undefined) return undefined;
     const [number, version, hash] = [numberIn(row, "number"), numberIn(row, "version"), textIn(row, "hash")];
     const [kind, workflow_type, target] = [textIn(row, "kind"), textIn(row, "workflow_type"), textIn(row, "target")];
     const [status, created_at] = [textIn(row, "status"), textIn(row, "created_at")];
-    const places = { kind, workflow_type, target, status, created_at, updated_day: textIn(row, "updated_day") };
-    return { number, version, hash, places };
+    const keys = { kind, workflow_type, target, status, created_at, updated_day: textIn(row, "updated_day") };
+    return { number, version, hash, keys };
   }
 
   #begin({ sessionId, summary }: Commit): number {
-    const values = [sessionId, ...placeValues(placesOf(summary))];
+    const values = [sessionId, ...keyValues(keysOf(summary))];
     return this.#connection.changeOne(this.#names.sessions, this.#sql.begin, values);
   }
 
-  // Most commits leave the session's row alone: each page that is written costs as much as a statement does.
-  #advance({ summary }: Commit, { number, places: before }: Standing): number {
-    const places = placesOf(summary);
-    const moves = FOUND_BY.some((column) => before[column] !== places[column]);
-    if (moves) this.#connection.changeOne(this.#names.sessions, this.#sql.move, [...placeValues(places), number]);
+  // Most commits do not write the session's row: a written page costs as much as a statement.
+  #advance({ summary }: Commit, { number, keys: before }: State): number {
+    const keys = keysOf(summary);
+    const moves = FOUND_BY.some((column) => before[column] !== keys[column]);
+    if (moves) this.#connection.changeOne(this.#names.sessions, this.#sql.move, [...keyValues(keys), number]);
     return number;
   }
 
-  // Of a content that the session has already nothing is written.
+  // A payload that the session has already is not written again.
   #store(session: number, payloads: readonly PackedPayload[]): void {
     for (const { hash, bytes } of payloads) {
       const { changes } = this.#prepare("payload").run(session, storedText(hash), bytes);
@@ -112,35 +118,35 @@ export class CommitWriter {
   }
 }
 
-function placesOf({ kind, workflowType, target, status, createdAt, updatedAt }: SessionSummary): Places {
+function keysOf({ kind, workflowType, target, status, createdAt, updatedAt }: SessionSummary): Keys {
   const updatedDay = updatedAt.slice(0, 10);
   return { kind, workflow_type: workflowType, target, status, created_at: createdAt, updated_day: updatedDay };
 }
 
-function placeValues(places: Places) {
-  return FOUND_BY.map((column) => storedText(places[column]));
+function keyValues(keys: Keys) {
+  return FOUND_BY.map((column) => storedText(keys[column]));
 }
 
-function standingOf({ number, commit: { version, hash, summary } }: KnownSession): Standing {
-  return { number, version, hash, places: placesOf(summary) };
+function stateOf({ number, commit: { version, hash, summary } }: KnownSession): State {
+  return { number, version, hash, keys: keysOf(summary) };
 }
 
-/** What the projections compare with. */
-function before({ places: { kind, workflow_type: workflowType, target, status } }: Standing) {
+/** Returns what the projections compare with. */
+function before({ keys: { kind, workflow_type: workflowType, target, status } }: State) {
   return { kind, workflowType, target, status };
 }
 
 function statements({ sessions, commits, payloads, removed }: TableNames) {
-  const places = FOUND_BY.join(", ");
+  const keys = FOUND_BY.join(", ");
   return {
-    standing: `SELECT s.number, c.version, c.hash, ${FOUND_BY.map((column) => `s.${column}`).join(", ")}
+    state: `SELECT s.number, c.version, c.hash, ${FOUND_BY.map((column) => `s.${column}`).join(", ")}
       FROM ${sessions} s JOIN ${commits} c ON c.session = s.number
       WHERE s.session_id = ? ORDER BY c.version DESC LIMIT 1`,
     removed: `SELECT 1 FROM ${removed} WHERE session_id = ?`,
-    // The largest one ever used is that of a commit or of a removed session's last one.
+    // The largest number ever used belongs to a commit, or to a removed session's last commit.
     last: `SELECT max(
         coalesce((SELECT max(seq) FROM ${commits}), 0), coalesce((SELECT max(seq) FROM ${removed}), 0)) AS seq`,
-    begin: `INSERT INTO ${sessions} (session_id, ${places}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    begin: `INSERT INTO ${sessions} (session_id, ${keys}) VALUES (?, ?, ?, ?, ?, ?, ?)`,
     move: `UPDATE ${sessions} SET ${FOUND_BY.map((column) => `${column} = ?`).join(", ")} WHERE number = ?`,
     insert: `INSERT INTO ${commits} (seq, session, ${COMMIT_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     payload: `INSERT INTO ${payloads} (session, hash, body) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING`,
@@ -150,8 +156,8 @@ function statements({ sessions, commits, payloads, removed }: TableNames) {
 }
 
 /**
- * Removes a session: its id stays as used up, with its tombstone commit, which somebody who watches from another process
- * may not have seen. Row by row, so that it does not hang on foreign keys being on in a database of the host's.
+ * Removes a session. Its id stays reserved, with its tombstone commit, which a watcher in another process may not
+ * have seen. Rows are deleted table by table, because a host's database may not enforce foreign keys.
  */
 export class SessionRemover {
   readonly #connection: Connection;
@@ -162,7 +168,7 @@ export class SessionRemover {
     this.#names = names;
   }
 
-  /** Called in a transaction; does nothing where there is no such session. */
+  /** Removes a session if it exists. */
   remove(id: SessionId): void {
     const { sessions, commits, payloads, removed, instances, history } = this.#names;
     const row = this.#connection.prepare(`SELECT number FROM ${sessions} WHERE session_id = ?`).get(id);
@@ -178,7 +184,7 @@ export class SessionRemover {
 
   #keepTombstone(id: SessionId, number: number, removed: string): void {
     const { sessions, commits } = this.#names;
-    // A log whose commits were all deleted by hand leaves nothing to keep.
+    // Somebody may have deleted all commits by hand.
     if (this.#connection.prepare(`SELECT 1 FROM ${commits} WHERE session = ?`).get(number) === undefined) return;
     const tombstone = COMMIT_COLUMNS.split(", ").map((name) => `CASE s.status WHEN 'deleted' THEN c.${name} END`);
     const sql = `INSERT INTO ${removed} (session_id, seq, removed_at, ${COMMIT_COLUMNS})
@@ -188,7 +194,10 @@ export class SessionRemover {
     this.#connection.changeOne(removed, sql, [id]);
   }
 
-  /** Deletes the session's rows of a table. The count doesn't tell which rows a trigger kept: so it looks again. */
+  /**
+   * Deletes the session's rows of a table, and checks that none are left: the count does not include rows that a
+   * trigger kept.
+   */
   #empty(table: string, column: string, value: string | number): void {
     this.#connection.prepare(`DELETE FROM ${table} WHERE ${column} = ?`).run(value);
     const left = this.#connection.prepare(`SELECT 1 FROM ${table} WHERE ${column} = ? LIMIT 1`).get(value);

@@ -1,3 +1,7 @@
+/**
+ * A connection to a database: prepared statements, transactions, retries while other connections hold locks, and the
+ * check that the database's file was not moved.
+ */
 import { type Stats, statSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
@@ -6,7 +10,7 @@ import {
   asStorageFailure,
   fileMoved,
   isLocked,
-  leavesOpen,
+  isOutcomeUnknown,
   locked,
   notWritten,
   outcomeUnknown,
@@ -14,56 +18,59 @@ import {
   storageFailed,
 } from "./failures.js";
 
-/** A file by its name, and which one it was when the database was opened. */
-interface Known {
+/** A file, and its identity when the database was opened. */
+interface KnownFile {
   readonly name: string;
   readonly stats: Stats;
 }
 
 /**
- * The files of an open database. SQLite writes to what it has opened, wherever that is moved to, and also once it is
- * deleted: commits would be acknowledged that nobody finds under the database's name. So each write asks whether the names
- * still lead to the same files, which takes some microseconds.
+ * The files of an open database. SQLite keeps writing to the file it has opened, even after it was moved or deleted:
+ * such commits would be acknowledged, but nobody would find them. So each write checks that the names still lead to
+ * the same files, which takes a few microseconds.
  */
 export class OpenFile {
-  readonly #main: Known;
-  readonly #log: Known | undefined;
+  readonly #main: KnownFile;
+  readonly #log: KnownFile | undefined;
 
-  private constructor(main: Known, log: Known | undefined) {
+  private constructor(main: KnownFile, log: KnownFile | undefined) {
     this.#main = main;
     this.#log = log;
   }
 
-  /** Looks which files a database has open, under the name that it was opened by; undefined for one in memory. */
-  static of(database: DatabaseSync, opened?: Known): OpenFile | undefined {
+  /** Returns the files that a database has open; undefined for one in memory. */
+  static of(database: DatabaseSync, opened?: KnownFile): OpenFile | undefined {
     const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {};
     if (typeof file !== "string" || file === "") return undefined;
     const main = knownFile(opened?.name ?? file);
-    // Without a name there is nothing to lead anywhere, as with a file system of the host's own.
+    // A host's own virtual file system may have no file under this name.
     if (main === undefined && opened === undefined) return undefined;
     if (main === undefined || (opened !== undefined && !isSame(main.stats, opened.stats))) throw movedWhileOpened();
     return new OpenFile(main, knownFile(`${file}-wal`));
   }
 
-  /** Throws `STORAGE_FAILED` if the database's name leads to another file, or to none. Nothing was written then. */
+  /**
+   * Throws `STORAGE_FAILED` if the database's name leads to another file, or to none. Called before anything is
+   * written.
+   */
   requireHere(operation: string): void {
     if (!isThere(this.#main)) throw fileMoved(operation, this.#main.name, false);
   }
 
-  /** The same of all files, after something was written: with `outcome: "unknown"`. */
+  /** Checks all files after a write. Throws with `outcome: "unknown"`. */
   requireWritten(operation: string): void {
     const gone = [this.#main, this.#log].find((file) => file !== undefined && !isThere(file));
     if (gone !== undefined) throw fileMoved(operation, gone.name, true);
   }
 }
 
-/** A file as it is now; undefined if there is none of that name. */
-export function knownFile(name: string): Known | undefined {
+/** Returns a file's identity; undefined if it does not exist. */
+export function knownFile(name: string): KnownFile | undefined {
   const stats = statSync(name, { throwIfNoEntry: false });
   return stats && { name, stats };
 }
 
-function isThere({ name, stats }: Known): boolean {
+function isThere({ name, stats }: KnownFile): boolean {
   const now = statSync(name, { throwIfNoEntry: false });
   return now !== undefined && isSame(now, stats);
 }
@@ -76,10 +83,10 @@ function movedWhileOpened(): PhasegateError {
   return storageFailed("open", "its file was moved or replaced while it was opened", "Open it again.");
 }
 
-/** The longest pause before a lock is tried again, in milliseconds. */
+/** The longest pause between two attempts, in milliseconds. */
 const PAUSE_MAX = 20;
 
-/** A database with its prepared statements, transactions, and patience with the locks of others. */
+/** A database with prepared statements, transactions, and retries while others hold locks. */
 export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -92,17 +99,17 @@ export class Connection {
     this.#busyTimeout = busyTimeout;
   }
 
-  /** From now on each write asks whether these still are the files under the database's name. */
+  /** Makes each write check that the database's files are still these. */
   guard(file: OpenFile | undefined): void {
     this.#file = file;
   }
 
-  /** The statement of a text, prepared once. */
+  /** Returns the prepared statement of a text, from a cache. */
   prepare(sql: string): StatementSync {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     const statement = this.database.prepare(sql);
-    // What a host may have set for its whole database. Node 22.13 has no arrays to turn off.
+    // Overrides settings of the host's database. Node 22.13 does not have `setReturnArrays`.
     statement.setReadBigInts(false);
     if ("setReturnArrays" in statement) statement.setReturnArrays(false);
     this.#statements.set(sql, statement);
@@ -110,8 +117,8 @@ export class Connection {
   }
 
   /**
-   * Runs a statement that must change exactly one row, and gives that row's id where it is an insert. SQLite reports no
-   * error where a trigger ignores a row (`RAISE(IGNORE)`) or a view has taken the table's place: only the count tells.
+   * Runs a statement that must change exactly one row, and returns that row's id for an insert. SQLite reports no
+   * error if a trigger ignores a row (`RAISE(IGNORE)`) or a view has replaced the table; only the count shows it.
    * Throws `STORAGE_FAILED`, which rolls the transaction back.
    */
   changeOne(table: string, sql: string, values: readonly SQLInputValue[]): number {
@@ -121,10 +128,10 @@ export class Connection {
   }
 
   /**
-   * Does something that may meet a lock, again and again until the busy timeout is over; between the tries the event loop
-   * goes on, which SQLite's own waiting would stop. The first try is made before this returns.
+   * Runs an action that may meet a lock, and retries it until the busy timeout. The event loop continues between the
+   * attempts, which SQLite's own waiting would block. The first attempt is synchronous. Throws `BUSY`.
    */
-  async patiently<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
+  async withRetry<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
     let begun: number | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
@@ -139,12 +146,12 @@ export class Connection {
     }
   }
 
-  /** Does something in one transaction that holds the write lock from its beginning. */
+  /** Runs an action in a transaction that holds the write lock from its beginning. */
   write<T>(operation: string, work: () => T, timeout = this.#busyTimeout): Promise<T> {
-    return this.patiently(operation, () => this.transaction(operation, work), timeout);
+    return this.withRetry(operation, () => this.transaction(operation, work), timeout);
   }
 
-  /** The same without patience: throws what SQLite throws. */
+  /** Does the same without retries and with SQLite's own errors. */
   transaction<T>(operation: string, work: () => T): T {
     this.#file?.requireHere(operation);
     this.#begin(operation);
@@ -159,13 +166,13 @@ export class Connection {
       this.prepare("COMMIT").run();
     } catch (error) {
       this.#rollBack();
-      throw leavesOpen(error) ? outcomeUnknown(operation, error) : error;
+      throw isOutcomeUnknown(error) ? outcomeUnknown(operation, error) : error;
     }
     this.#file?.requireWritten(operation);
     return result;
   }
 
-  /** Closes the database; no error if it is closed. */
+  /** Closes the database unless it is closed. */
   close(): void {
     this.#statements.clear();
     if (!this.#closed) this.database.close();
@@ -187,7 +194,7 @@ export class Connection {
     try {
       this.prepare("ROLLBACK").run();
     } catch {
-      // SQLite has rolled back by itself, as it does after some failures; what failed is thrown by the caller.
+      // SQLite rolls back by itself after some failures. The caller throws the original error.
     }
   }
 }

@@ -1,7 +1,8 @@
+/** The errors of the SQLite store, and the mapping of SQLite's result codes to them. */
 import { PhasegateError } from "../../errors.js";
 import type { SessionId } from "../../workflow/names.js";
 
-/** SQLite's result codes that are told apart; the low byte of what an error carries. */
+/** The names of SQLite's result codes: the low byte of an error's code. */
 const NAMES: Readonly<Record<number, string>> = {
   1: "SQLITE_ERROR",
   5: "SQLITE_BUSY",
@@ -29,35 +30,35 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 const OTHER = "Check that the database is there and writable, then repeat the call.";
 
-/** Locks that others hold for a moment: SQLITE_BUSY, SQLITE_LOCKED, and SQLITE_PROTOCOL, a race for the WAL's lock. */
+/** Locks that others hold briefly: SQLITE_BUSY, SQLITE_LOCKED, and SQLITE_PROTOCOL, a race for the WAL's lock. */
 const PASSING: ReadonlySet<string | undefined> = new Set(["SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL"]);
-/** Of a commit that fails so, nothing is in the database. */
+/** Failures of COMMIT after which nothing was written. */
 const NOT_WRITTEN: ReadonlySet<string | undefined> = new Set([...PASSING, "SQLITE_FULL", "SQLITE_READONLY"]);
 
-/** The name of the result code of a failed call of SQLite's; undefined if the failure was none. */
+/** Returns the name of SQLite's result code; undefined for other errors. */
 export function sqliteCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number") return undefined;
   return NAMES[error.errcode & 0xff] ?? `SQLite error ${error.errcode}`;
 }
 
-/** Whether a call failed because somebody else held a lock. */
+/** Returns true if a call failed because another connection held a lock. */
 export function isLocked(error: unknown): boolean {
   return PASSING.has(sqliteCode(error));
 }
 
-/** Whether the end of a transaction failed in a way that leaves open whether it was written. */
-export function leavesOpen(error: unknown): boolean {
+/** Returns true if the failure of COMMIT does not tell whether the transaction was written. */
+export function isOutcomeUnknown(error: unknown): boolean {
   return !NOT_WRITTEN.has(sqliteCode(error));
 }
 
-/** Passes a `PhasegateError` on, and makes `STORAGE_FAILED` of anything else. */
+/** Returns a `PhasegateError` unchanged and maps everything else to `STORAGE_FAILED`. */
 export function asStorageFailure(operation: string, error: unknown): unknown {
   if (error instanceof PhasegateError) return error;
   const cause = sqliteCode(error) ?? codeOf(error);
   return storageFailed(operation, cause, REMEDIES[cause] ?? OTHER, error);
 }
 
-/** `STORAGE_FAILED`, with a remedy of its own. */
+/** Builds `STORAGE_FAILED` with a specific remedy. */
 export function storageFailed(operation: string, cause: string, remedy: string, error?: unknown): PhasegateError {
   return new PhasegateError("STORAGE_FAILED", `The session database failed to ${operation}: ${cause}`, {
     remedy,
@@ -66,7 +67,7 @@ export function storageFailed(operation: string, cause: string, remedy: string, 
   });
 }
 
-/** `STORAGE_FAILED`: SQLite ran a write without an error, and the rows of the table are not changed by it. */
+/** Builds `STORAGE_FAILED` for a write that SQLite reported as successful although the rows did not change. */
 export function notWritten(table: string): PhasegateError {
   const remedy =
     `Look for a trigger on ${table}, or a view of that name ` +
@@ -75,7 +76,7 @@ export function notWritten(table: string): PhasegateError {
   return storageFailed("write", `a row of ${table} was not written, though SQLite reported no error`, remedy);
 }
 
-/** `STORAGE_FAILED`: the name of a file of the database leads to another file, or to none. */
+/** Builds `STORAGE_FAILED` for a database whose file name leads to another file, or to none. */
 export function fileMoved(operation: string, file: string, isWritten: boolean): PhasegateError {
   const cause = `${file} was moved, deleted or replaced while the database was open`;
   const remedy =
@@ -88,7 +89,7 @@ export function fileMoved(operation: string, file: string, isWritten: boolean): 
   });
 }
 
-/** `STORAGE_FAILED` where the end of a transaction failed: it may be there, whole, or not. */
+/** Builds `STORAGE_FAILED` for a failed COMMIT: the transaction may be written completely, or not at all. */
 export function outcomeUnknown(operation: string, error: unknown): PhasegateError {
   const cause = sqliteCode(error) ?? codeOf(error);
   return new PhasegateError(
@@ -102,7 +103,7 @@ export function outcomeUnknown(operation: string, error: unknown): PhasegateErro
   );
 }
 
-/** `BUSY`: another connection has held its lock for too long. Nothing was written. */
+/** Builds `BUSY`: another connection held its lock for too long. Nothing was written. */
 export function locked(operation: string, waitedMs: number, error: unknown): PhasegateError {
   return new PhasegateError("BUSY", `The session database was locked for ${waitedMs} ms: it failed to ${operation}`, {
     remedy:
@@ -114,7 +115,7 @@ export function locked(operation: string, waitedMs: number, error: unknown): Pha
   });
 }
 
-/** `CONFLICT`: somebody else wrote this version first, or the session isn't there any more. */
+/** Builds `CONFLICT`: another writer has written this version, or the session is gone. */
 export function conflict(sessionId: SessionId, version: number, reason: string): PhasegateError {
   return new PhasegateError("CONFLICT", `Version ${version} of session ${sessionId} was refused: ${reason}`, {
     remedy: "Read the session again and repeat the command on its newest version.",
@@ -122,7 +123,7 @@ export function conflict(sessionId: SessionId, version: number, reason: string):
   });
 }
 
-/** `TAMPERED`: a row isn't what was written. */
+/** Builds `TAMPERED`: a row is not what was written. */
 export function tampered(sessionId: string, version: number, reason: string): PhasegateError {
   return new PhasegateError("TAMPERED", `Version ${version} of session ${sessionId} is damaged: ${reason}`, {
     remedy: "Restore the database from a backup, or remove the session.",

@@ -1,13 +1,20 @@
+/**
+ * Lists and counts sessions. Each query is driven by one index, so that a page costs the same however many sessions
+ * there are.
+ */
 import type { SQLInputValue } from "node:sqlite";
 import type { Page, SessionQuery, SessionSummary } from "../../ports/storage-adapter.js";
 import { decodeCursor, pageLimit, pageOf } from "../common/session-query.js";
 import type { Connection } from "./connection.js";
 import { numberIn, storedText, summaryIn, type TableNames, textIn } from "./rows.js";
 
-/** What leaves fewer sessions than this is sorted; from then on an index that has the order is walked. */
+/**
+ * A condition with fewer matches than this drives the query, and its matches are sorted; otherwise an index in list
+ * order is used.
+ */
 const FEW = 1000;
 
-/** Lists and counts sessions, always by an index, and so that a page costs the same however many sessions there are. */
+/** Lists and counts sessions. */
 export class SessionLister {
   readonly #connection: Connection;
   readonly #names: TableNames;
@@ -27,7 +34,7 @@ export class SessionLister {
       conditions.push({ sql: "s.created_at <= ? AND (s.created_at < ? OR s.session_id > ?)", values });
     }
     const driver = this.#driver(conditions);
-    // Each status has its own part of its index: a page is the best of the first ones of each.
+    // Each status has its own range of the index: a page merges the first sessions of each.
     const parts = driver?.alternatives ?? [undefined];
     if (parts.length === 0) return { items: [] };
     const rest = conditions.filter((condition) => condition !== driver || condition.alternatives === undefined);
@@ -47,7 +54,7 @@ export class SessionLister {
     return this.#count(status, Math.max(0, Math.min(upTo, Number.MAX_SAFE_INTEGER)));
   }
 
-  // What finds few is best, whatever it is; else the first that has the list's order.
+  // Prefer any condition with few matches, otherwise the first whose index has the list's order.
   #driver(conditions: readonly Condition[]): Condition | undefined {
     const driving = conditions.filter(({ index }) => index !== undefined);
     const ordered = driving.find((condition) => condition.ordered);
@@ -75,19 +82,19 @@ export class SessionLister {
   }
 }
 
-/** What a list asks of a session, on its row `s`, and where it has no index on its newest commit `c`. */
+/** A condition on a session's row `s`, or on its newest commit `c` if there is no index. */
 interface Condition {
   readonly sql: string;
   readonly values: readonly SQLInputValue[];
-  /** The index that finds those that meet it, by the end of its name. */
+  /** The index for this condition, by the end of its name. */
   readonly index?: string;
-  /** Whether that index has them in the order of a list. */
+  /** True if that index is in list order. */
   readonly ordered?: boolean;
-  /** Conditions with that order of which one must be met, where the condition itself hasn't got it. */
+  /** Conditions in list order, one of which must be met, if this one is not in list order itself. */
   readonly alternatives?: readonly Condition[];
 }
 
-/** The filters of a query, those first that leave the fewest sessions as a rule. */
+/** Returns the filters of a query, usually the most selective first. */
 function conditionsOf(query: SessionQuery): Condition[] {
   const { status, workflowType, target, kind, idPrefix, updatedBefore } = query;
   const conditions: Condition[] = [];
@@ -111,7 +118,7 @@ function isOneOf(status: readonly string[]): Condition {
   return { sql, values, index: "by_status", ordered: true, alternatives };
 }
 
-// Ids are ASCII: whatever begins so comes before the same with the largest character behind it.
+// Ids are ASCII, so every id with this prefix sorts before the prefix followed by the largest character.
 function beginsWith(prefix: string): Condition {
   return {
     sql: "s.session_id >= ? AND s.session_id < ?",
@@ -120,8 +127,8 @@ function beginsWith(prefix: string): Condition {
   };
 }
 
-// The day finds them; of those of the last day the newest commit tells. Its summary has the time only where that is another
-// one than the commit's; and one that is damaged is told of where it is read.
+// The index on the day finds the candidates; for the last day, the newest commit decides. Its summary contains the time
+// only if it differs from the commit's. A damaged summary is reported when it is read.
 function olderThan(time: string): Condition[] {
   const day = storedText(time.slice(0, 10));
   const updatedAt = `CASE WHEN instr(c.summary, '"updatedAt":') > 0 AND json_valid(c.summary)

@@ -1,3 +1,4 @@
+/** Opens a database: creates its file, loads `node:sqlite`, sets the connection up and runs the migrations. */
 import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
@@ -9,21 +10,24 @@ import { numberIn, type TableNames, textIn } from "./rows.js";
 import { databaseVersion, MIGRATIONS, migrate } from "./schema.js";
 
 const IN_MEMORY = ":memory:";
-/** What the log beside the database is cut back to after a burst, in bytes. */
+/** The write-ahead log is truncated to this size after a burst, in bytes. */
 const WAL_MAX = 16 * 1024 * 1024;
 
-/** How long whoever opens an old database waits at least: who holds the lock may be migrating, seconds for a large one. */
+/**
+ * The minimum lock timeout while an old database is opened: the holder of the lock may be migrating, which takes
+ * seconds for a large one.
+ */
 const MIGRATION_MS = 60_000;
 
-/** How a database is opened. */
+/** Settings for opening a database. */
 interface OpenSettings {
   readonly names: TableNames;
   readonly busyTimeout: number;
-  /** Whether tables may be made, or brought up to date; if not, a database that needs it is left as it is. */
+  /** If false, a database that needs tables or a migration is refused and not changed. */
   readonly migrate: boolean;
 }
 
-/** Opens a database by its file's name, or takes the host's own, and brings it to the newest version. */
+/** Opens a database by its file's name, or takes the host's, and migrates it to the newest version. */
 export async function openDatabase(given: string | DatabaseSync, settings: OpenSettings): Promise<Connection> {
   const { busyTimeout, migrate } = settings;
   if (typeof given !== "string") {
@@ -35,7 +39,7 @@ export async function openDatabase(given: string | DatabaseSync, settings: OpenS
   const { database, opened } = await openFile(given, migrate);
   const connection = new Connection(database, busyTimeout);
   try {
-    await connection.patiently("open", () => settle(connection, settings));
+    await connection.withRetry("open", () => configure(connection, settings));
     await bringUpToDate(connection, settings);
     connection.guard(OpenFile.of(database, opened));
     return connection;
@@ -45,7 +49,7 @@ export async function openDatabase(given: string | DatabaseSync, settings: OpenS
   }
 }
 
-/** Opens a file, and tells which one it was right before. */
+/** Opens a file. Also returns its identity right before, to detect a swap. */
 async function openFile(name: string, create: boolean) {
   if (name === "") throw noName();
   const { DatabaseSync } = loadSqlite();
@@ -60,9 +64,9 @@ async function openFile(name: string, create: boolean) {
   }
 }
 
-// Most databases are up to date, and need no lock to say so.
+// Most databases are up to date, which is checked without a lock.
 async function bringUpToDate(connection: Connection, settings: OpenSettings): Promise<void> {
-  const isOld = await connection.patiently("open", () => needsMigration(connection, settings));
+  const isOld = await connection.withRetry("open", () => needsMigration(connection, settings));
   if (!isOld) return;
   const timeout = Math.max(settings.busyTimeout, MIGRATION_MS);
   await connection.write("open", () => migrate(connection, settings.names), timeout);
@@ -75,10 +79,10 @@ function needsMigration(connection: Connection, { names, migrate }: OpenSettings
   return true;
 }
 
-/** How a connection of our own writes. A database that is refused is refused before anything is changed. */
-function settle(connection: Connection, settings: OpenSettings): void {
+/** Configures a connection of our own. A database that will be refused is refused before anything is changed. */
+function configure(connection: Connection, settings: OpenSettings): void {
   const { database } = connection;
-  // Locks are waited for in `patiently`, where the event loop goes on.
+  // `withRetry` waits for locks without blocking the event loop.
   database.exec("PRAGMA busy_timeout = 0");
   needsMigration(connection, settings);
   const pages = numberIn(connection.prepare("PRAGMA page_count").get() ?? {}, "page_count");
@@ -86,7 +90,7 @@ function settle(connection: Connection, settings: OpenSettings): void {
   database.exec(`PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = ${WAL_MAX}`);
   const mode = textIn(connection.prepare("PRAGMA journal_mode = WAL").get() ?? {}, "journal_mode");
   if (mode !== "wal" && mode !== "memory") throw noWal(mode);
-  // On macOS an fsync alone does not reach the disk; elsewhere the last two say nothing.
+  // On macOS fsync alone does not reach the disk; elsewhere the last two settings have no effect.
   database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
 }
 
@@ -109,12 +113,12 @@ function noWal(mode: string): PhasegateError {
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-/** What SQLite puts beside a database's file. */
-const BESIDE = ["-journal", "-wal", "-shm"];
+/** Suffixes of the files that SQLite creates next to a database. */
+const SUFFIXES = ["-journal", "-wal", "-shm"];
 
 /**
- * Makes the file of a database that is new, and its folder, both for their owner alone: SQLite gives the files that it
- * puts beside it the same mode. One that is there is left as it is.
+ * Creates the file of a new database, and its folder, for their owner only: SQLite gives its other files the same
+ * mode. An existing file is not changed.
  */
 async function makeDatabaseFile(file: string): Promise<void> {
   const folder = dirname(file);
@@ -125,15 +129,15 @@ async function makeDatabaseFile(file: string): Promise<void> {
   for (let made = folder; made.length >= resolve(first).length; made = dirname(made)) await syncFolder(dirname(made));
 }
 
-/** Refuses a file that isn't there, which SQLite would make. */
+/** Refuses a missing file, which SQLite would create. */
 function requireDatabaseFile(file: string): void {
   refuseOdd(file);
   if (existsSync(file)) return;
   throw storageFailed("open", "there is no such file", "Correct its name, or open it with migrate: true to make it.");
 }
 
-// To close any handle on a database's file takes away the locks that this process holds on it. So one is opened only
-// for a file that nobody has yet, and closed in the same turn of the event loop.
+// Closing any handle on a database's file releases all locks of this process on it. So a handle is opened only for a file
+// that does not exist yet, and closed synchronously.
 function createEmpty(file: string): boolean {
   try {
     closeSync(openSync(file, "wx", FILE_MODE));
@@ -144,12 +148,12 @@ function createEmpty(file: string): boolean {
   }
 }
 
-/** SQLite would wait for ever for the other end of a FIFO that lies in the place of one of its files. */
+/** Refuses FIFOs and other special files: SQLite would wait forever for the other end of a FIFO. */
 function refuseOdd(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true) {
     throw storageFailed("open", "it is a folder", "Name a file: a folder is what FileStorage wants.");
   }
-  for (const name of [file, ...BESIDE.map((ending) => `${file}${ending}`)]) {
+  for (const name of [file, ...SUFFIXES.map((ending) => `${file}${ending}`)]) {
     if (statSync(name, { throwIfNoEntry: false })?.isFile() === false) {
       const cause = `${basename(name)} is not a regular file`;
       throw storageFailed("open", cause, `Remove ${basename(name)}, and find out who made it.`);
@@ -157,7 +161,7 @@ function refuseOdd(file: string): void {
   }
 }
 
-/** Brings a folder's entries to the disk; Windows can't, and does it by itself. */
+/** Syncs a folder's entries to the disk. Windows has no call for it and does it by itself. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
@@ -168,15 +172,15 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** The module, loaded. */
+/** The type of the module. */
 type SqliteModule = typeof import("node:sqlite");
 
 /**
- * Node's SQLite. Loaded when the first database is opened, so that importing this entry point fails nowhere; throws
- * `STORAGE_FAILED` in a runtime that has none.
+ * Loads Node's SQLite when the first database is opened, so that the import of this entry point never fails. Throws
+ * `STORAGE_FAILED` in a runtime without it.
  */
 function loadSqlite(): SqliteModule {
-  const module = withoutItsWarning(() => process.getBuiltinModule("node:sqlite"));
+  const module = withoutWarning(() => process.getBuiltinModule("node:sqlite"));
   if (typeof module?.DatabaseSync === "function") return module;
   throw new PhasegateError("STORAGE_FAILED", "This runtime has no node:sqlite", {
     remedy: "Use Node 22.13 or later, or a Deno or Bun that has it; or keep the sessions in a FileStorage.",
@@ -185,10 +189,10 @@ function loadSqlite(): SqliteModule {
 }
 
 /**
- * Node 22 prints, once in a process, that its SQLite is experimental: that would stand in the terminal or the log of
- * every host. Only that warning is held back, and only while the module is loaded, in one turn of the event loop.
+ * Suppresses Node 22's warning that SQLite is experimental, which would appear in every host's terminal or log. Only
+ * this warning, and only during the synchronous load.
  */
-function withoutItsWarning<T>(load: () => T): T {
+function withoutWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (...args: unknown[]) => {
     if (!String(args[0]).startsWith("SQLite is an experimental feature")) Reflect.apply(emitWarning, process, args);

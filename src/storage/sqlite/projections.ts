@@ -1,3 +1,4 @@
+/** Writes each commit into `workflow_instances` and `workflow_history`, the tables for people with a SQL prompt. */
 import type { SQLInputValue } from "node:sqlite";
 import type { Commit, SessionStatus } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
@@ -12,12 +13,12 @@ const STATUSES: Readonly<Record<Exclude<SessionStatus, "deleted">, string>> = {
   failed: "FAILED",
 };
 
-/** What is compared with the summary of the commit before. */
+/** The fields that are compared with the previous commit's summary. */
 export type SummaryBefore = Readonly<Record<"status" | "kind" | "workflowType" | "target", string>>;
 
 type Statement = "enter" | "begin" | "advance" | "change" | "end";
 
-/** Writes each commit into the tables for people. */
+/** Writes the tables for people. */
 export class Projections {
   readonly #connection: Connection;
   readonly #names: TableNames;
@@ -27,7 +28,7 @@ export class Projections {
     const { instances, history } = names;
     this.#connection = connection;
     this.#names = names;
-    // Parameters go by their place: by name they take longer to bind than some of these statements to run.
+    // Positional parameters: binding by name takes longer than some of these statements.
     this.#sql = {
       enter: `INSERT INTO ${history}
         (history_entry_id, timestamp, user_report, outcome_status, determined_next_step, instance_id, step_name)
@@ -47,7 +48,7 @@ export class Projections {
     };
   }
 
-  /** Writes a commit, after the one that left the session with that summary. */
+  /** Writes a commit. `before` is the summary of the previous commit. */
   write(commit: Commit, seq: number, before: SummaryBefore | undefined): void {
     const { summary, sessionId: id } = commit;
     const { status, current } = summary;
@@ -57,29 +58,29 @@ export class Projections {
     }
     const step = readableText(String(current));
     if (before === undefined || before.status === "deleted") {
-      this.#run("begin", id, ...facts(commit, status, step));
+      this.#run("begin", id, ...instanceRow(commit, status, step));
       return;
     }
     const { report, outcome = STATUSES[status] } = reportOf(commit.body, seq);
     const resumes = before.status === "paused" && status === "active";
     this.#run("enter", id, seq, commit.at, report, resumes ? "RESUMING" : outcome, step);
     if (isSame(before, summary)) this.#run("advance", id, step, summary.updatedAt);
-    else this.#run("change", id, ...facts(commit, status, step));
+    else this.#run("change", id, ...instanceRow(commit, status, step));
   }
 
-  /** The session's id is every statement's last parameter. */
+  /** Runs a statement, whose last parameter is the session's id. */
   #run(statement: Statement, id: SessionId, ...values: SQLInputValue[]): void {
     const { changes } = this.#connection.prepare(this.#sql[statement]).run(...values, id);
     if (changes === 1) return;
     const { history, instances } = this.#names;
-    // A person may have deleted the session's row, which holds no session up; where it is there, something ignores writes.
+    // Somebody may have deleted the session's row, which must not block the session. If it exists, a trigger ignored the write.
     const isThere = this.#connection.prepare(this.#sql.has).get(id) !== undefined;
     if (statement === "begin" || isThere) throw notWritten(statement === "enter" ? history : instances);
   }
 }
 
-/** A row of `workflow_instances` without the id, in the order in which the statements take it. */
-function facts({ summary }: Commit, status: keyof typeof STATUSES, step: string): SQLInputValue[] {
+/** Returns a row of `workflow_instances` without the id, in the order of the statements' parameters. */
+function instanceRow({ summary }: Commit, status: keyof typeof STATUSES, step: string): SQLInputValue[] {
   const { workflowType, kind, target, total, createdAt, updatedAt } = summary;
   const ended = status === "completed" || status === "failed";
   const completed = ended ? (summary.completedAt ?? updatedAt) : null;
@@ -96,19 +97,18 @@ function isSame(before: SummaryBefore, now: SummaryBefore): boolean {
   );
 }
 
-/** What `workflow_history` says of a commit beside its place. */
+/** The report columns of a row of `workflow_history`. */
 interface Report {
   readonly report: string | null;
-  /** What happened first, where that can be told. */
+  /** The type of the first event, if known. */
   readonly outcome?: string;
 }
 
-/** The events of longer bodies are not copied: whoever wants them finds them in the log. A row then stays on its page. */
+/** The events of longer bodies are not copied, so that a row fits on its page. They are in the log. */
 const COPIED_MAX = 1200;
 
 /**
- * What a body says has happened. It is the one place that looks into one: where it is JSON that has `events`, these are
- * the report.
+ * Returns the report of a body: its `events`, if it is JSON that has them. Nothing else in the storage reads a body.
  */
 export function reportOf(body: string, seq: number): Report {
   const type = body.length > COPIED_MAX ? firstType(body) : undefined;
@@ -131,9 +131,9 @@ const EVENTS = '"events":[';
 const TYPE = '{"type":"';
 
 /**
- * The first event's type as engines write it, without reading all of a long body, which takes longer than all that is
- * written for people; undefined where that can't be told. No text in it looks like this, as its quotes are escaped; and
- * with one brace before it, it is a member of the outermost object.
+ * Returns the type of the first event without parsing a long body, which would take longer than all writes for
+ * people; undefined if it cannot be found. No text inside the JSON matches, since its quotes are escaped, and with
+ * only one brace before it, `events` is a member of the outermost object.
  */
 function firstType(body: string): string | undefined {
   const events = body.indexOf(EVENTS);

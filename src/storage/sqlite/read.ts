@@ -1,12 +1,16 @@
+/** Reads commits and payloads, and caches the newest commits for as long as no other connection has written. */
 import type { Commit } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { Connection } from "./connection.js";
 import { bytesIn, commitIn, numberIn, selectCommits, storedText, type TableNames, unpackPayload } from "./rows.js";
 
-/** So many commits are read at once: nothing is held open between two of them, which would keep the log growing. */
+/**
+ * Commits read per query. No statement stays open between two queries, which would prevent checkpoints of the
+ * write-ahead log.
+ */
 const READ_AHEAD = 8;
 
-/** Reads the commits and the payloads of sessions. */
+/** Reads the commits and payloads of sessions. */
 export class CommitReader {
   readonly #connection: Connection;
   readonly #known: KnownSessions;
@@ -26,7 +30,7 @@ export class CommitReader {
 
   newest(id: SessionId): Commit | undefined {
     const known = this.#known.get(id);
-    // The caller may change what it is given.
+    // Return a copy, since the caller may change it.
     if (known !== undefined) return { ...known.commit, summary: { ...known.commit.summary } };
     const row = this.#connection.prepare(this.#sql.newest).get(id);
     if (row === undefined) return undefined;
@@ -39,7 +43,7 @@ export class CommitReader {
     for (let [last, left] = [after, limit]; left > 0; ) {
       const count = Math.min(READ_AHEAD, left);
       const from = last;
-      const rows = await this.#connection.patiently("read", () =>
+      const rows = await this.#connection.withRetry("read", () =>
         this.#connection.prepare(this.#sql.log).all(id, from, count),
       );
       for (const row of rows) {
@@ -53,54 +57,60 @@ export class CommitReader {
   }
 
   async payload(id: SessionId, hash: string, maxBytes: number): Promise<string | undefined> {
-    const row = await this.#connection.patiently("read", () =>
+    const row = await this.#connection.withRetry("read", () =>
       this.#connection.prepare(this.#sql.payload).get(id, storedText(hash)),
     );
     return row && unpackPayload(bytesIn(row, "body"), id, hash, maxBytes);
   }
 }
 
-/** A session's newest commit, and the number that its rows have. */
+/** A session's newest commit and the number of its rows. */
 export interface KnownSession {
   readonly number: number;
   readonly commit: Omit<Commit, "payloads">;
 }
 
-/** How many sessions are kept, and how long a body may be: the engine that wrote it keeps the same text. */
+/**
+ * Cached sessions, and the longest cached body. The engine that wrote it keeps the same string, so it costs no
+ * memory.
+ */
 const KEPT = 256;
 const BODY_MAX = 256 * 1024;
 
 /**
- * What this connection has read or written last, for as long as nobody else has written: SQLite counts the commits of all
- * other connections (`PRAGMA data_version`), and with the first one everything is forgotten. So what is known is what would
- * be read, and a file that somebody edits is read anew.
+ * Caches what this connection last read or wrote. SQLite counts the commits of all other connections (`PRAGMA
+ * data_version`); the first of them clears the cache. So the cache always equals the database, and a file that
+ * somebody edits is read again.
  */
 export class KnownSessions {
   readonly #connection: Connection;
-  readonly #isOn: boolean;
+  readonly #isEnabled: boolean;
   readonly #sessions = new Map<SessionId, KnownSession>();
   #dataVersion = -1;
   #seq: number | undefined;
 
-  /** Off for a host's own database, on which the host may write by the same connection. */
-  constructor(connection: Connection, isOn: boolean) {
+  /** Off for a host's database, because the host may write through the same connection. */
+  constructor(connection: Connection, isEnabled: boolean) {
     this.#connection = connection;
-    this.#isOn = isOn;
+    this.#isEnabled = isEnabled;
   }
 
   get(id: SessionId): KnownSession | undefined {
-    this.#forgetOthers();
+    this.#clearIfChanged();
     return this.#sessions.get(id);
   }
 
-  /** The number of the newest commit of all sessions, as of the last `get`: to be asked in one transaction with it. */
+  /** The number of the newest commit of all sessions, as of the last `get`. Must be read in the same transaction. */
   get seq(): number | undefined {
     return this.#seq;
   }
 
-  /** What was read in the same turn of the event loop as `get` was asked, or written; `seq` if it was written. Is kept as it is. */
+  /**
+   * Caches a commit that was written, or read in the same turn of the event loop as `get` was called; `seq` if it was
+   * written. The commit is not copied.
+   */
   set(commit: Omit<Commit, "payloads">, number: number, seq?: number): void {
-    if (!this.#isOn) return;
+    if (!this.#isEnabled) return;
     this.#seq = seq ?? this.#seq;
     this.#sessions.delete(commit.sessionId);
     if (commit.body.length > BODY_MAX) return;
@@ -114,14 +124,17 @@ export class KnownSessions {
     this.#sessions.delete(id);
   }
 
-  /** Where a write has failed: it may be there all the same, and of a connection's own writes SQLite says nothing. */
+  /**
+   * Clears the cache after a failed write: it may have been written, and SQLite does not count a connection's own
+   * commits.
+   */
   clear(): void {
     this.#sessions.clear();
     this.#seq = undefined;
   }
 
-  #forgetOthers(): void {
-    if (!this.#isOn) return;
+  #clearIfChanged(): void {
+    if (!this.#isEnabled) return;
     const dataVersion = numberIn(this.#connection.prepare("PRAGMA data_version").get() ?? {}, "data_version");
     if (dataVersion === this.#dataVersion) return;
     this.clear();

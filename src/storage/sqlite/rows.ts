@@ -1,3 +1,9 @@
+/**
+ * The tables, and how commits, texts and payloads are stored in rows.
+ *
+ * SQLite stores text as UTF-8, which cannot represent a lone surrogate, and Node's driver ends a text at its first
+ * NUL. Such a text is stored as a blob of its UTF-16 units. All others stay readable at a SQL prompt.
+ */
 import { kMaxLength } from "node:buffer";
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { promisify } from "node:util";
@@ -7,7 +13,8 @@ import type { Commit, Payload, SessionSummary } from "../../ports/storage-adapte
 import { parseSessionId, type SessionId, shown } from "../../workflow/names.js";
 import { isSummary } from "../common/session-query.js";
 import { storageFailed, tampered } from "./failures.js";
-/** What the tables are called, the host's prefix included. */
+
+/** The names of the tables, with the host's prefix. */
 export interface TableNames {
   readonly prefix: string;
   readonly migrations: string;
@@ -20,7 +27,30 @@ export interface TableNames {
   readonly history: string;
 }
 
-/** The names with a prefix; throws `INVALID_INPUT` for one that could be anything but the beginning of a name. */
+/** A row as the driver returns it. */
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** A stored payload: gzip over its text as a JSON string, since UTF-8 cannot represent a lone surrogate. */
+export interface PackedPayload {
+  readonly hash: string;
+  readonly bytes: Uint8Array;
+}
+
+const compress = promisify(gzip);
+const decompress = promisify(gunzip);
+
+/**
+ * Shorter texts are compressed in this thread: that takes about a millisecond, as long as the way to another thread.
+ */
+const HERE_MAX = 128 * 1024;
+
+/** A control character is one byte, and six in JSON. */
+const MAX_JSON_GROWTH = 6;
+
+/**
+ * Returns the table names with a prefix. Throws `INVALID_INPUT` for a prefix that is not the beginning of an
+ * identifier.
+ */
 export function tableNames(prefix: string): TableNames {
   if (!/^([A-Za-z_][A-Za-z0-9_]{0,31})?$/.test(prefix) || /^sqlite_/i.test(prefix)) throw badPrefix(prefix);
   const own = (name: string) => `${prefix}phasegate_${name}`;
@@ -45,13 +75,13 @@ function badPrefix(prefix: unknown): PhasegateError {
 }
 
 /**
- * The tables of the log, which is the truth, and of what finds its way in it.
+ * The tables of the log, which is the only source, and of its indexes.
  *
- * - `seq` counts the commits of all sessions in the order in which they were written, and is never used again: what has
- *   been seen up to one can be gone on from.
- * - `updated_day` changes once a day: an index on the time itself would cost every commit two pages more. What else
- *   changes with each commit is no longer kept with the session: see fewer-pages.ts.
- * - Of a removed session its id stays, and its tombstone commit, if that is what it ended with.
+ * - `seq` numbers the commits of all sessions in the order of writing, and is never reused, so that a reader can
+ *   continue after any value.
+ * - `updated_day` changes once a day: an index on the time would cost every commit two more pages. Other values that
+ *   change with each commit are no longer stored with the session; see `fewerPages` in schema.ts.
+ * - Of a removed session, the id remains, and its tombstone if that was its last commit.
  */
 export function logTables(names: TableNames): string {
   const { sessions, commits, payloads, removed } = names;
@@ -115,11 +145,11 @@ export function logTables(names: TableNames): string {
 }
 
 /**
- * Tables for people with a SQL prompt, with the columns of the workflow orchestrator's specification; written with the
- * log and never read by the library.
+ * The tables for people with a SQL prompt, with the columns of the workflow orchestrator's specification; written
+ * with the log and never read by the library.
  *
- * There is no trigger that sets `updated_at`: it would put the database's clock over the commit's, and a second write on
- * every transition. `history_entry_id` is the commit's `seq`, so it needs no counter of its own.
+ * No trigger sets `updated_at`: it would replace the commit's time by the database's, and write twice per transition.
+ * `history_entry_id` is the commit's `seq`, so it needs no counter.
  */
 export function projectionTables(names: TableNames): string {
   const { prefix, commits, sessions, events, instances, history } = names;
@@ -155,7 +185,7 @@ export function projectionTables(names: TableNames): string {
   `;
 }
 
-/** What a commit is made of, in whatever table it stands. */
+/** The columns of a commit, in every table that contains commits. */
 export const COMMIT_COLUMNS = "version, at, schema, previous_hash, hash, summary, body";
 
 /** In bytes. No commit has a longer body; reading one that was put there by hand would take many seconds. */
@@ -164,8 +194,8 @@ const MAX_BODY_BYTES = 2 ** 29;
 const READ_BODY = `CASE WHEN octet_length(c.body) <= ${MAX_BODY_BYTES} THEN c.body END AS body`;
 
 /**
- * A commit as it is stored, in the order of {@link COMMIT_COLUMNS}. Of the summary that is left out which stands beside it
- * anyway: most commits then take half a page.
+ * Returns a commit's values in the order of {@link COMMIT_COLUMNS}. Fields of the summary that other columns contain
+ * are left out: most commits then take half a page.
  */
 export function storeCommit(commit: Commit): SQLInputValue[] {
   const { version, at, schema, previousHash, hash } = commit;
@@ -175,7 +205,7 @@ export function storeCommit(commit: Commit): SQLInputValue[] {
   return [version, time, schema, storedText(previousHash), storedText(hash), summary, body];
 }
 
-/** The commit in a row. Throws `TAMPERED` if its summary is none. */
+/** Reads the commit in a row. Throws `TAMPERED` if its summary is unreadable. */
 export function commitIn(row: Row): Commit {
   const summary = storedSummary(row);
   if (summary === undefined) {
@@ -196,13 +226,16 @@ export function commitIn(row: Row): Commit {
   };
 }
 
-/** The summary in a row; undefined if lists can't go by it. Whether it is true is told by the body, which is under a hash. */
+/**
+ * Reads the summary in a row; undefined if it lacks fields that lists use. Its truth is verified by the body, which
+ * is hashed.
+ */
 export function summaryIn(row: Row): SessionSummary | undefined {
   const stored = storedSummary(row);
   return isSummary(stored) ? stored : undefined;
 }
 
-/** What stands in place of a summary, with what stands beside it; undefined if that is no JSON. */
+/** Merges the stored summary with the other columns; undefined if it is not JSON. */
 function storedSummary(row: Row): SessionSummary | undefined {
   const stored = parseSummary(textIn(row, "summary"));
   return stored && { updatedAt: textIn(row, "at"), ...stored, sessionId: parseSessionId(row.session_id) };
@@ -216,27 +249,21 @@ function parseSummary(json: string): Omit<SessionSummary, "sessionId" | "updated
   }
 }
 
-/** Selects commits `c` of sessions `s` with the columns that {@link commitIn} reads, and others that are named. */
+/**
+ * Builds a SELECT of commits `c` and sessions `s` with the columns that {@link commitIn} reads, and further columns.
+ */
 export function selectCommits({ commits, sessions }: TableNames, rest: string, ...others: readonly string[]): string {
   const columns = COMMIT_COLUMNS.split(", ").map((column) => (column === "body" ? READ_BODY : `c.${column}`));
   return `SELECT ${["c.seq", "s.session_id", ...columns, ...others].join(", ")}
     FROM ${commits} c JOIN ${sessions} s ON s.number = c.session ${rest}`;
 }
 
-/**
- * Texts as they are stored. SQLite keeps text as UTF-8, which has no place for a lone surrogate, and Node's driver ends
- * one at its first NUL. So an odd text becomes a blob of its UTF-16 units; all others stay readable at a SQL prompt.
- */
-
-/** A row as the driver gives it. */
-export type Row = Readonly<Record<string, SQLOutputValue>>;
-
-/** A text as a value to bind. */
+/** Returns a text as a value to bind. */
 export function storedText(text: string): string | Uint8Array {
   return isOdd(text) ? Buffer.from(text, "utf16le") : text;
 }
 
-/** A text for people: an odd one as JSON, where it can be read and never ends early. */
+/** Returns a text for people: JSON if it is not well-formed or contains NUL. */
 export function readableText(text: string): string {
   return isOdd(text) ? JSON.stringify(text) : text;
 }
@@ -245,7 +272,7 @@ function isOdd(text: string): boolean {
   return !text.isWellFormed() || text.includes("\0");
 }
 
-/** The text in a column. */
+/** Reads the text in a column. */
 export function textIn(row: Row, column: string): string {
   const value = row[column];
   if (typeof value === "string") return value;
@@ -253,14 +280,14 @@ export function textIn(row: Row, column: string): string {
   throw notHeld(column, "text");
 }
 
-/** The whole number in a column. */
+/** Reads the integer in a column. */
 export function numberIn(row: Row, column: string): number {
   const value = row[column];
   if (typeof value === "number") return value;
   throw notHeld(column, "number");
 }
 
-/** The bytes in a column. */
+/** Reads the bytes in a column. */
 export function bytesIn(row: Row, column: string): Buffer {
   const value = row[column];
   if (value instanceof Uint8Array) return bufferOf(value);
@@ -276,20 +303,7 @@ function notHeld(column: string, what: string): PhasegateError {
   return storageFailed("read", `the column ${column} holds no ${what}`, remedy);
 }
 
-/** A payload as it is stored: gzip over its text as a JSON string, as UTF-8 has no place for a lone surrogate. */
-export interface PackedPayload {
-  readonly hash: string;
-  readonly bytes: Uint8Array;
-}
-
-const compress = promisify(gzip);
-const decompress = promisify(gunzip);
-/** Shorter texts are packed in this thread: it takes about a millisecond, and another thread is not there any sooner. */
-const HERE_MAX = 128 * 1024;
-/** A control character is one byte, and six in JSON. */
-const MAX_JSON_GROWTH = 6;
-
-/** Packs payloads, outside of any transaction; the caller waits, so at the fastest level. */
+/** Compresses payloads before the transaction, at the fastest level because the caller waits. */
 export function packPayloads(payloads: readonly Payload[]): Promise<PackedPayload[]> {
   return Promise.all(payloads.map(async ({ hash, body }) => ({ hash, bytes: await pack(JSON.stringify(body)) })));
 }
@@ -299,7 +313,7 @@ function pack(json: string): Uint8Array | Promise<Uint8Array> {
   return json.length <= HERE_MAX ? gzipSync(json, options) : compress(json, options);
 }
 
-/** The text of a packed payload. Throws `TAMPERED` for what can't be one. */
+/** Returns the text of a compressed payload. Throws `TAMPERED`. */
 export async function unpackPayload(bytes: Uint8Array, id: SessionId, hash: string, maxBytes: number): Promise<string> {
   const maxOutputLength = Math.min(MAX_JSON_GROWTH * maxBytes + 2, kMaxLength);
   const text = await decompress(bytes, { maxOutputLength }).then(parse).catch(ignore);

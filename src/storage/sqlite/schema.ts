@@ -1,13 +1,14 @@
+/** The migrations of a database. A released migration is never changed, because databases exist that it has made. */
 import { PhasegateError } from "../../errors.js";
 import type { Connection } from "./connection.js";
 import { isLocked, storageFailed } from "./failures.js";
 import { Projections, type SummaryBefore } from "./projections.js";
 import { commitIn, logTables, numberIn, projectionTables, selectCommits, type TableNames } from "./rows.js";
 
-/** Brings a database from one version to the next. */
+/** Migrates a database from one version to the next. */
 type Migration = (connection: Connection, names: TableNames) => void;
 
-/** The first brings an empty database to version 1. None is ever changed: what it has made lies in files. */
+/** The first one takes an empty database to version 1. */
 export const MIGRATIONS: readonly Migration[] = [
   ({ database }, names) => database.exec(logTables(names)),
   (connection, names) => {
@@ -23,7 +24,7 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The version of a database; 0 if it has no tables of ours. Throws `FORMAT_TOO_NEW`, and changes nothing. */
+/** Returns the version of a database; 0 if it has no tables of ours. Changes nothing. Throws `FORMAT_TOO_NEW`. */
 export function databaseVersion(connection: Connection, names: TableNames): number {
   const { migrations } = names;
   const table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?";
@@ -43,8 +44,8 @@ export function databaseVersion(connection: Connection, names: TableNames): numb
 }
 
 /**
- * Brings a database to the newest version, in one transaction: of processes that start at once one does it, and the
- * others find it done. Called in a transaction.
+ * Migrates a database to the newest version. Called in a transaction, so that of several processes one does it and
+ * the others find it done.
  */
 export function migrate(
   connection: Connection,
@@ -65,10 +66,7 @@ export function migrate(
   }
 }
 
-/**
- * A view in the place of a table may be a query without an end, which nothing stops once it runs; a virtual table may be
- * anything.
- */
+/** Refuses a view or virtual table in the place of a table: its query may never end, and nothing can stop it. */
 function refuseViews(connection: Connection, names: TableNames): void {
   const { prefix: _, events, ...tables } = names;
   const find = connection.prepare(
@@ -79,7 +77,7 @@ function refuseViews(connection: Connection, names: TableNames): void {
   throw storageFailed("open", `${odd} is a view, and no table`, "Restore the database from a backup.");
 }
 
-/** A host's own table of the same name must neither be used nor fail somewhere in the middle. */
+/** Refuses a host's table with the same name, which must not be used, and must not make a migration fail halfway. */
 function refuseTaken(connection: Connection, names: TableNames): void {
   const { prefix, ...tables } = names;
   const find = connection.prepare("SELECT name FROM sqlite_schema WHERE lower(name) = lower(?)");
@@ -92,14 +90,14 @@ function refuseTaken(connection: Connection, names: TableNames): void {
   );
 }
 
-// SQLite looks through the whole schema before it takes a column away: views and triggers of a host's, too.
+// SQLite checks the whole schema before it drops a column, including the host's views and triggers.
 function schemaInTheWay(error: unknown) {
   const cause = error instanceof Error ? error.message : "SQLite refused it";
   const remedy = "Mend or drop the view, trigger or table that is named, open the database again, then make it anew.";
   return storageFailed("open", cause, remedy, error);
 }
 
-/** Writes the tables for people from the log. */
+/** Fills the tables for people from the log. */
 function projectLog(connection: Connection, names: TableNames): void {
   const projections = new Projections(connection, names);
   const select = connection.prepare(selectCommits(names, "WHERE c.seq > ? ORDER BY c.seq LIMIT 100"));
@@ -116,18 +114,18 @@ function projectLog(connection: Connection, names: TableNames): void {
   }
 }
 
-/** What of a session's row changed with every commit. */
+/** Columns of a session's row that changed with every commit. */
 const WITH_EACH_COMMIT = ["version", "hash", "newest", "updated_at", "bytes"];
 const HISTORY =
   "history_entry_id, instance_id, timestamp, step_name, user_report, outcome_status, determined_next_step";
 
 /**
- * Two pages fewer to be written and synced with each commit: a session's row keeps what it is found by, and the log says
- * the rest; a session's history lies together in its table, which needs no index for it.
+ * Writes and syncs two pages fewer per commit: a session's row keeps only indexed columns, the rest is in the log;
+ * and a session's history is stored together in its table, which then needs no index.
  */
 function fewerPages({ prefix, sessions, instances, history }: TableNames): string {
   const kept = `${prefix}phasegate_history_before`;
-  // Copied and not renamed: SQLite would rename the table in a host's own views, too.
+  // Copied, not renamed: SQLite would also rename the table in the host's views.
   return `
     ${WITH_EACH_COMMIT.map((column) => `ALTER TABLE ${sessions} DROP COLUMN ${column};`).join("\n    ")}
     CREATE TABLE ${kept} AS SELECT ${HISTORY} FROM ${history};

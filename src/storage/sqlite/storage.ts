@@ -1,3 +1,19 @@
+/**
+ * SqliteStorage: sessions in a SQLite database. Statements run synchronously in the calling thread; locks of other
+ * processes are awaited without blocking the event loop.
+ *
+ * Rules of this folder:
+ * - open.ts: how a database is opened and secured against power failures.
+ * - connection.ts: a write fails if the database's file was moved or replaced; locks are retried until `busyTimeout`.
+ * - schema.ts: migrations, which are never changed once released.
+ * - rows.ts: the tables, and how commits, texts and payloads become rows.
+ * - append.ts: a commit must follow the newest one; a removed id is never used again.
+ * - projections.ts: the tables for people, written with each commit and never read.
+ * - read.ts: a cache is valid only while no other connection has written.
+ * - list.ts: each query uses one index, and a page has constant cost.
+ * - watch.ts: watching is polling by sequence number.
+ * - failures.ts: which SQLite results become which error codes.
+ */
 import type { DatabaseSync } from "node:sqlite";
 import { PhasegateError } from "../../errors.js";
 import type {
@@ -18,19 +34,19 @@ import { openDatabase } from "./open.js";
 import { CommitReader, KnownSessions } from "./read.js";
 import { numberIn, packPayloads, type TableNames, tableNames, textIn } from "./rows.js";
 import { CommitFeed } from "./watch.js";
-/** How to open a {@link SqliteStorage}. */
+/** Options of {@link SqliteStorage.open}. */
 export interface SqliteStorageOptions {
-  /** How long a lock of somebody else's is waited for, in milliseconds, before `BUSY` is thrown; 5,000 if not given. */
+  /** How long to wait for a lock of another connection, in milliseconds, before `BUSY` is thrown. Default: 5,000. */
   readonly busyTimeout?: number;
-  /** How often `watch` looks for commits of other connections, in milliseconds; 100 if not given. */
+  /** Polling interval of `watch` for commits of other connections, in milliseconds. Default: 100. */
   readonly watchInterval?: number;
-  /** The largest commit, in bytes, payloads included; 64 MiB if not given, at most 256 MiB. */
+  /** Maximum size of a commit with its payloads, in bytes. Default: 64 MiB; at most 256 MiB. */
   readonly maxCommitBytes?: number;
-  /** What the names of all tables begin with: for a database that has other tables. Nothing if not given. */
+  /** Prefix of all table names, for a database that has other tables. Default: none. */
   readonly tablePrefix?: string;
   /**
-   * Makes the database and its tables, or brings them up to date; on if not given. Off, a database that needs it is
-   * refused with `STORAGE_FAILED` and left as it is.
+   * Creates the database and its tables, or updates them. Default: true. If false, a database that needs it is
+   * refused with `STORAGE_FAILED` and not changed.
    */
   readonly migrate?: boolean;
 }
@@ -45,19 +61,22 @@ const LIMITS = {
 type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
 
 /**
- * Sessions in a SQLite database. An acknowledged commit survives a loss of power, and any number of processes may use the
- * database at once; one of them writes at a time, for well under a millisecond on a good disk. Statements run in the
- * thread that calls them.
+ * Stores sessions in a SQLite database. An acknowledged commit survives a power failure. Any number of processes may
+ * use the database at once; one of them writes at a time, for well under a millisecond on a good disk. Statements run
+ * in the calling thread.
  *
- * The log is the truth. `workflow_instances` and `workflow_history` are written with it, for people with a SQL prompt; of
- * them nothing is read, but how many rows a session has where its log is audited. The file has mode 0600, folders that are
- * made for it 0700.
+ * The log is the only source. `workflow_instances` and `workflow_history` are written with it for people with a SQL
+ * prompt, and are not read, except for the number of rows when a session's log is audited. The file has mode 0600,
+ * and new folders 0700.
+ *
+ * Every method throws {@link PhasegateError} `STORAGE_FAILED` when SQLite fails, and `BUSY` when the database is
+ * locked for longer than `busyTimeout`.
  */
 export class SqliteStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #connection: Connection;
   readonly #names: TableNames;
-  readonly #isOurs: boolean;
+  readonly #ownsDatabase: boolean;
   readonly #known: KnownSessions;
   readonly #reader: CommitReader;
   readonly #writer: CommitWriter;
@@ -65,12 +84,12 @@ export class SqliteStorage implements StorageAdapter {
   readonly #remover: SessionRemover;
   readonly #feed: CommitFeed;
 
-  private constructor(connection: Connection, names: TableNames, limits: Limits, isOurs: boolean) {
+  private constructor(connection: Connection, names: TableNames, limits: Limits, ownsDatabase: boolean) {
     this.capabilities = readCapabilities(connection, limits.maxCommitBytes);
     this.#connection = connection;
     this.#names = names;
-    this.#isOurs = isOurs;
-    this.#known = new KnownSessions(connection, isOurs);
+    this.#ownsDatabase = ownsDatabase;
+    this.#known = new KnownSessions(connection, ownsDatabase);
     this.#reader = new CommitReader(connection, names, this.#known);
     this.#writer = new CommitWriter(connection, names, this.#known);
     this.#lister = new SessionLister(connection, names);
@@ -79,11 +98,15 @@ export class SqliteStorage implements StorageAdapter {
   }
 
   /**
-   * Opens the sessions in a database: one by the name of its file, which is made if it isn't there, or the host's own,
-   * open one. Of that nothing is changed but that our tables are in it; `close` leaves it open, and `capabilities` says
-   * what its settings promise.
+   * Opens the sessions in a database: a file, which is created if necessary, or an open database of the host. A
+   * host's database gets our tables and is not changed otherwise; `close` leaves it open, and `capabilities` reports
+   * what its settings guarantee.
    *
-   * Throws `STORAGE_FAILED` if it can't be used, `FORMAT_TOO_NEW` if a newer phasegate made it, `BUSY` if it is locked.
+   * @param database Path of the file, `:memory:`, or an open database.
+   * @throws {PhasegateError} `STORAGE_FAILED` when the database cannot be used.
+   * @throws {PhasegateError} `FORMAT_TOO_NEW` when a newer version of phasegate made it.
+   * @throws {PhasegateError} `BUSY` when it is locked.
+   * @throws {PhasegateError} `INVALID_INPUT` when an option is not valid or the name is empty.
    */
   static async open(database: string | DatabaseSync, options: SqliteStorageOptions = {}): Promise<SqliteStorage> {
     const limits = {
@@ -100,20 +123,32 @@ export class SqliteStorage implements StorageAdapter {
     return new SqliteStorage(connection, names, limits, typeof database === "string");
   }
 
+  /**
+   * Returns the newest commit of a session; undefined if there is none.
+   *
+   * @throws {PhasegateError} `TAMPERED` when its summary is unreadable.
+   */
   read(id: SessionId): Promise<Commit | undefined> {
-    return this.#connection.patiently("read", () => this.#reader.newest(id));
+    return this.#connection.withRetry("read", () => this.#reader.newest(id));
   }
 
+  /**
+   * Appends a commit.
+   *
+   * @throws {PhasegateError} `CONFLICT` when it does not follow the newest version, or the session was removed.
+   * @throws {PhasegateError} `INVALID_INPUT` when the commit is malformed.
+   * @throws {PhasegateError} `TOO_LARGE` when it exceeds `maxCommitBytes`.
+   */
   async append(given: Commit): Promise<void> {
     checkCommit(given, this.capabilities.maxCommitBytes);
-    // What was handed in is stored, whatever the caller does with it while this waits.
+    // Copy the commit: changes by the caller during the call must not reach the database.
     const { payloads = [], ...bare } = given;
     const commit = { ...bare, summary: { ...given.summary } };
     const packed = payloads.length === 0 ? [] : await packPayloads(payloads);
-    await this.#connection.patiently("append", () => {
+    await this.#connection.withRetry("append", () => {
       try {
         const { number, seq } = this.#connection.transaction("append", () => this.#writer.append(commit, packed));
-        // In the same turn of the event loop: nothing else has been written since.
+        // Synchronous, so nothing else has been written since.
         this.#known.set(commit, number, seq);
       } catch (error) {
         this.#known.clear();
@@ -124,34 +159,52 @@ export class SqliteStorage implements StorageAdapter {
   }
 
   /**
-   * Brings the write-ahead log to the disk by a commit of its own. What a process wrote that was killed before its sync is
-   * read again once the database is next opened, and stands nowhere but in the memory of the system until then.
+   * Syncs the write-ahead log to the disk by an empty commit. Commits of a process that was killed before its sync
+   * are visible when the database is next opened, but until then only in the operating system's memory.
    */
   async settle(id: SessionId): Promise<void> {
     await this.#connection.write("settle", () => this.#writer.touch(id));
   }
 
+  /**
+   * Yields a session's commits in order, starting after version `after`.
+   *
+   * @throws {PhasegateError} `TAMPERED` when a commit's summary is unreadable.
+   */
   log(id: SessionId, options: { readonly after?: number; readonly limit?: number } = {}): AsyncGenerator<Commit> {
     return this.#reader.log(id, options.after ?? 0, options.limit ?? Number.POSITIVE_INFINITY);
   }
 
+  /**
+   * Returns a payload's text; undefined if the session has none with this hash.
+   *
+   * @throws {PhasegateError} `TAMPERED` when it is damaged.
+   */
   async payload(id: SessionId, hash: string): Promise<string | undefined> {
     return this.#reader.payload(id, hash, this.capabilities.maxCommitBytes);
   }
 
+  /**
+   * Lists sessions, newest first.
+   *
+   * @throws {PhasegateError} `CURSOR_INVALID` when the cursor is not one of a page.
+   * @throws {PhasegateError} `INVALID_INPUT` when the limit is not valid.
+   */
   async list(query: SessionQuery): Promise<Page<SessionSummary>> {
-    return this.#connection.patiently("list", () => this.#lister.list(query));
+    return this.#connection.withRetry("list", () => this.#lister.list(query));
   }
 
-  /** Sessions whose newest summary can't be read: reading one tells why. */
+  /** Yields the sessions whose newest summary is unreadable. Reading one reports the damage. */
   damaged(): AsyncGenerator<SessionId> {
     return damagedIn((query) => this.list(query));
   }
 
+  /** Counts active sessions up to `upTo`. */
   async countActive(upTo: number): Promise<number> {
-    return this.#connection.patiently("count", () => this.#lister.countActive(upTo));
+    return this.#connection.withRetry("count", () => this.#lister.countActive(upTo));
   }
 
+  /** Removes a session. Its id is never used again. */
   async remove(id: SessionId): Promise<void> {
     await this.#connection.write("remove", () => {
       this.#feed.keep(id);
@@ -161,8 +214,8 @@ export class SqliteStorage implements StorageAdapter {
   }
 
   /**
-   * Commits of any process, each at least once, those of a session in their order. Of a session that another process
-   * removes before this one has looked, its tombstone alone is there to be seen.
+   * Yields commits of any process, each at least once, in order within a session. If another process removes a
+   * session before it is polled, only its tombstone is yielded.
    */
   watch(query: SessionQuery, { signal }: { readonly signal: AbortSignal }): AsyncIterable<Commit> {
     try {
@@ -172,28 +225,35 @@ export class SqliteStorage implements StorageAdapter {
     }
   }
 
+  /** Returns the size of a session's commits and payloads; undefined if there is none. */
   async size(id: SessionId): Promise<SessionSize | undefined> {
-    return this.#connection.patiently("read", () => sizeOf(this.#connection, this.#names, id));
+    return this.#connection.withRetry("read", () => sizeOf(this.#connection, this.#names, id));
   }
 
-  /** The history has a row for every commit after the first: a log whose end was cut off is shorter. */
+  /**
+   * Returns the number of commits according to the history table, which has a row for every commit after the first.
+   * If the log is shorter, its end was cut off.
+   */
   async hint(id: SessionId): Promise<number> {
     const { instances, history } = this.#names;
     const sql = `SELECT 1 + (SELECT count(*) FROM ${history} WHERE instance_id = i.instance_id) AS version
       FROM ${instances} i WHERE i.instance_id = ?`;
-    const row = await this.#connection.patiently("read", () => this.#connection.prepare(sql).get(id));
+    const row = await this.#connection.withRetry("read", () => this.#connection.prepare(sql).get(id));
     return row === undefined ? 0 : numberIn(row, "version");
   }
 
-  /** Gives free pages back, and brings the write-ahead log into the database: of all sessions, whichever is named. */
+  /**
+   * Returns free pages to the file system and truncates the write-ahead log. Affects the whole database, whichever
+   * session is named.
+   */
   async compact(_id: SessionId): Promise<void> {
-    await giveRoomBack(this.#connection);
+    await returnFreePages(this.#connection);
   }
 
-  /** Ends what is watched, and closes the database unless it is the host's. */
+  /** Ends all watches, and closes the database unless it belongs to the host. */
   async close(): Promise<void> {
     this.#feed.close();
-    if (this.#isOurs) this.#connection.close();
+    if (this.#ownsDatabase) this.#connection.close();
   }
 }
 
@@ -209,10 +269,13 @@ function numberOf(field: keyof typeof LIMITS, options: SqliteStorageOptions): nu
 
 type Durability = StorageAdapter["capabilities"]["durability"];
 
-/** From which `synchronous` on a commit survives a loss of power, for each journal that survives a killed process. */
+/**
+ * The lowest `synchronous` setting that survives a power failure, for each journal mode that survives a killed
+ * process.
+ */
 const POWER_FROM: Readonly<Record<string, number>> = { wal: 2, truncate: 2, persist: 2, delete: 3 };
 
-/** What the database, as it is set, promises: a host's own may be set in any way. */
+/** Reads the guarantees of the database's settings: a host's database may have any. */
 function readCapabilities(connection: Connection, maxCommitBytes: number): StorageAdapter["capabilities"] {
   const main = connection.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {};
   if (main.file === "" || main.file === null) return { durability: "memory", multiProcess: false, maxCommitBytes };
@@ -224,15 +287,15 @@ function durabilityOf(connection: Connection): Durability {
   const journal = textIn(connection.prepare("PRAGMA journal_mode").get() ?? {}, "journal_mode");
   const synchronous = numberIn(connection.prepare("PRAGMA synchronous").get() ?? {}, "synchronous");
   const enough = POWER_FROM[journal];
-  // Without a journal a process that dies in the middle of a transaction leaves half of it.
+  // Without a journal, a process that dies during a transaction leaves half of it.
   if (enough === undefined) return "memory";
   return synchronous >= enough ? "power" : "process";
 }
 
-/** So many free pages are given back in one transaction, which nobody can write beside. */
+/** Free pages returned in one transaction, during which nobody else can write. */
 const PAGES_AT_ONCE = 256;
 
-/** How much a session takes: its commits and payloads, without what finds them again. */
+/** Measures a session's commits and payloads, without indexes. */
 function sizeOf(
   connection: Connection,
   { sessions, commits, payloads }: TableNames,
@@ -249,24 +312,24 @@ function sizeOf(
 }
 
 /**
- * Gives pages that nothing stands in back to the file system, some at a time, and brings the write-ahead log into the
- * database. A database that was not made for it (a host's own) keeps its free pages for what comes.
+ * Returns free pages to the file system in steps and truncates the write-ahead log. A host's database without
+ * incremental vacuum keeps its free pages.
  */
-async function giveRoomBack(connection: Connection): Promise<void> {
+async function returnFreePages(connection: Connection): Promise<void> {
   for (let free = await freePages(connection); free > 0; ) {
-    await connection.patiently("compact", () => {
+    await connection.withRetry("compact", () => {
       connection.database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
     });
     const left = await freePages(connection);
     if (left >= free) break;
     free = left;
   }
-  // As far as it can be done now: somebody who reads keeps the rest for the next time.
-  await connection.patiently("compact", () => connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
+  // A reader may block part of the checkpoint; the next call does the rest.
+  await connection.withRetry("compact", () => connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get());
 }
 
 function freePages(connection: Connection): Promise<number> {
-  return connection.patiently("compact", () =>
+  return connection.withRetry("compact", () =>
     numberIn(connection.prepare("PRAGMA freelist_count").get() ?? {}, "freelist_count"),
   );
 }

@@ -1,3 +1,7 @@
+/**
+ * Watches commits by polling. Commits are numbered under the write lock, so whoever reads those after the last one
+ * seen misses none.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Commit, SessionQuery } from "../../ports/storage-adapter.js";
 import type { SessionId } from "../../workflow/names.js";
@@ -6,24 +10,21 @@ import type { Connection } from "./connection.js";
 import { asStorageFailure, isLocked } from "./failures.js";
 import { COMMIT_COLUMNS, commitIn, numberIn, type Row, selectCommits, type TableNames } from "./rows.js";
 
-/** So many commits are read at once. */
+/** Commits read per query. */
 const BATCH = 64;
 
 interface Watcher {
-  /** The last commit that was looked at. */
+  /** The number of the last commit that was read. */
   after: number;
   readonly found: Commit[];
   readonly query: SessionQuery;
-  /** Ends the pause between two looks. */
+  /** Ends the pause between two polls. */
   wake: () => void;
-  /** Lets go of the signal. */
+  /** Removes the abort listener. */
   release: () => void;
 }
 
-/**
- * Commits as anybody appends them. They are numbered in the order in which they were written, under the write lock, so
- * that whoever looks for those behind the last one that he has seen misses none.
- */
+/** Yields commits as they are appended by any process. */
 export class CommitFeed {
   readonly #connection: Connection;
   readonly #sql: ReturnType<typeof statements>;
@@ -36,7 +37,7 @@ export class CommitFeed {
     this.#interval = interval;
   }
 
-  /** Looks where the log ends at once; waits for what comes then until the signal aborts. */
+  /** Records the end of the log immediately, then yields later commits until the signal aborts. */
   watch(query: SessionQuery, signal: AbortSignal): AsyncGenerator<Commit> {
     const watcher: Watcher = { after: this.#end(), found: [], query, wake: nothing, release: nothing };
     if (signal.aborted) return this.#follow(watcher);
@@ -47,12 +48,12 @@ export class CommitFeed {
     return this.#follow(watcher);
   }
 
-  /** There is something new. */
+  /** Makes all watchers poll now. */
   wake(): void {
     for (const watcher of this.#watchers) watcher.wake();
   }
 
-  /** A session is about to be removed: its commits are read by all who have not seen them. In the same transaction. */
+  /** Called in the transaction that removes a session: lets the watchers read the commits that they have not seen. */
   keep(id: SessionId): void {
     for (const watcher of this.#watchers) this.#take(watcher, this.#prepare("own").all(watcher.after, id));
   }
@@ -66,15 +67,15 @@ export class CommitFeed {
       while (this.#watchers.has(watcher)) {
         const next = watcher.found.shift();
         if (next !== undefined) yield next;
-        else if (!this.#look(watcher)) await this.#pause(watcher);
+        else if (!this.#poll(watcher)) await this.#pause(watcher);
       }
     } finally {
       this.#leave(watcher);
     }
   }
 
-  /** Whether there was anything new. A lock that somebody holds is waited for as if there were nothing. */
-  #look(watcher: Watcher): boolean {
+  /** Returns true if there was anything new. A lock counts as nothing new. */
+  #poll(watcher: Watcher): boolean {
     try {
       const rows = this.#prepare("next").all(watcher.after, watcher.after, BATCH);
       this.#take(watcher, rows);
@@ -98,7 +99,7 @@ export class CommitFeed {
   async #pause(watcher: Watcher): Promise<void> {
     const waiting = new AbortController();
     watcher.wake = () => waiting.abort();
-    // A pause that was ended early is over, too.
+    // An aborted delay is a pause that ended early.
     await delay(this.#interval, undefined, { signal: waiting.signal }).catch(nothing);
   }
 

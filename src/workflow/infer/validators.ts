@@ -328,7 +328,9 @@ function filled(type: FieldType): string {
   return type === "integer" || type === "number" ? "greater_than_0" : "non_empty";
 }
 
-const isWord = (text: string) => /^[a-z]/.test(text);
+function isWord(text: string): boolean {
+  return /^[a-z]/.test(text);
+}
 
 function signOf(words: string): string {
   const lower = words.toLowerCase().replace(/^(?:length|len|size) /, "");

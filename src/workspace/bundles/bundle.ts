@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
-import { openWall } from "../../sandbox/open.js";
-import type { Wall } from "../../sandbox/sandbox.js";
+import type { Sandbox } from "../../sandbox/sandbox.js";
+import { openSandbox } from "../../sandbox/sandbox.js";
 import { type Diagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { isJsonObject } from "../../workflow/json.js";
 import { keptBack } from "../../workflow/kept-back.js";
@@ -239,10 +239,10 @@ const FILE_MAX = 1_048_576;
  * keeps back no other. Throws `FILE_NOT_FOUND` and `PATH_REFUSED` for the folder itself.
  */
 export async function discoverBundles(folder: string): Promise<DiscoveredBundles> {
-  const wall = await openWall(folder, { refuse: keptBack });
-  const { entries } = await wall.walk(".");
+  const sandbox = await openSandbox(folder, { refuse: keptBack });
+  const { entries } = await sandbox.walk(".");
   const files = entries.map(({ path }) => path).filter((path) => posix.basename(path) === "bundle.yaml");
-  const read = await Promise.all(files.map((file) => readOne(wall, file)));
+  const read = await Promise.all(files.map((file) => readOne(sandbox, file)));
   const names = new Map<string, string>();
   const report = createReport(read.flatMap(({ diagnostics }) => diagnostics));
   const bundles: FoundBundle[] = [];
@@ -257,13 +257,13 @@ export async function discoverBundles(folder: string): Promise<DiscoveredBundles
   return { bundles, diagnostics: report.sorted() };
 }
 
-async function readOne(wall: Wall, file: string) {
+async function readOne(sandbox: Sandbox, file: string) {
   try {
-    const { text } = await wall.read(file, { maxBytes: FILE_MAX });
+    const { text } = await sandbox.read(file, { maxBytes: FILE_MAX });
     const { bundle, diagnostics } = await readBundle(file, text);
     if (bundle === undefined) return { diagnostics };
     const report = createReport(diagnostics);
-    await checkParts(wall, file, bundle, report);
+    await checkParts(sandbox, file, bundle, report);
     const found = report.sorted();
     return hasErrors(found) ? { diagnostics: found } : { bundle, diagnostics: found };
   } catch (error) {
@@ -275,9 +275,9 @@ async function readOne(wall: Wall, file: string) {
 }
 
 /** An agent without its text is no agent. What else is missing may come later. */
-async function checkParts(wall: Wall, file: string, { agents, workflows, resources }: Bundle, report: Report) {
+async function checkParts(sandbox: Sandbox, file: string, { agents, workflows, resources }: Bundle, report: Report) {
   const folder = posix.dirname(file);
-  const missing = async (path: string) => !(await isThere(wall, posix.join(folder, path)));
+  const missing = async (path: string) => !(await isThere(sandbox, posix.join(folder, path)));
   for (const agent of agents) {
     if (!(await missing(agent.file))) continue;
     const message = `the agent ${shown(agent.id)} has no file ${shown(agent.file)}`;
@@ -289,8 +289,8 @@ async function checkParts(wall: Wall, file: string, { agents, workflows, resourc
   }
 }
 
-async function isThere(wall: Wall, path: string): Promise<boolean> {
-  const entries = await wall.list(posix.dirname(path)).catch((error: unknown) => {
+async function isThere(sandbox: Sandbox, path: string): Promise<boolean> {
+  const entries = await sandbox.list(posix.dirname(path)).catch((error: unknown) => {
     if (isPhasegateError(error)) return [];
     throw error;
   });

@@ -118,7 +118,7 @@ function createSource(roots: Roots): FileSource {
       const path = roots.show(location);
       const known = kept.get(path);
       if (known !== undefined && known.size <= options.maxBytes) {
-        const signature = await roots.wall(location).signature(location.path);
+        const signature = await roots.sandbox(location).signature(location.path);
         if (known.key === signature?.key) return known;
       }
       const { text, size, signature } = await roots.read(location, options);

@@ -211,7 +211,7 @@ export interface FolderEntry {
   readonly kind: string;
 }
 
-/** What preloading needs of a workspace: its files, behind their walls. */
+/** What preloading needs of a workspace: its files, behind their sandboxes. */
 export interface FileSource {
   /** The names of all path variables, without braces. */
   readonly known: readonly string[];

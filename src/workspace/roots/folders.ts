@@ -1,9 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { PhasegateError } from "../../errors.js";
-import { openWall } from "../../sandbox/open.js";
 import { isInside } from "../../sandbox/resolve.js";
-import type { Wall } from "../../sandbox/sandbox.js";
+import type { Sandbox } from "../../sandbox/sandbox.js";
+import { openSandbox } from "../../sandbox/sandbox.js";
 import { keptBack } from "../../workflow/kept-back.js";
 /** Where a workspace's files lie: absolute paths, or relative to the working folder. */
 export interface WorkspaceFolders {
@@ -22,10 +22,10 @@ export interface WorkspaceFolders {
   readonly readRoots?: Readonly<Record<string, string>>;
 }
 
-/** A root that is open: what may be read lies on the wall. */
+/** A root that is open: what may be read lies on the sandbox. */
 export interface OpenRoot {
   readonly name: string;
-  readonly wall: Wall;
+  readonly sandbox: Sandbox;
   /** Where it lies: as the host said, and with links followed. Leaves this room in no message. */
   readonly places: readonly string[];
 }
@@ -61,8 +61,8 @@ export async function placesOf(folder: string): Promise<readonly string[]> {
 
 async function openRoot(name: string, folder: string): Promise<OpenRoot> {
   try {
-    const wall = await openWall(folder, { refuse: keptBack });
-    return { name, wall, places: await placesOf(folder) };
+    const sandbox = await openSandbox(folder, { refuse: keptBack });
+    return { name, sandbox, places: await placesOf(folder) };
   } catch (cause) {
     throw new PhasegateError("INVALID_INPUT", `the folder of {${name}} can't be opened`, {
       remedy: "Make the folder, or give another one.",

@@ -1,8 +1,9 @@
 import { join, posix, relative, sep } from "node:path";
 import { distance } from "fastest-levenshtein";
 import { isPhasegateError, PhasegateError } from "../../errors.js";
+import type { SandboxEntry } from "../../sandbox/list.js";
 import { isInside } from "../../sandbox/resolve.js";
-import type { Wall, WallEntry } from "../../sandbox/sandbox.js";
+import type { Sandbox } from "../../sandbox/sandbox.js";
 import { isSessionFolder } from "../session/folders.js";
 import { type OpenRoot, ROOT_NAMES } from "./folders.js";
 import {
@@ -71,15 +72,15 @@ export class Roots {
     return expandText(text, this.#variables);
   }
 
-  /** A file's text, its size in bytes, and its signature as it was opened. Throws as a wall does, and `INVALID_INPUT` for what is binary. */
+  /** A file's text, its size in bytes, and its signature as it was opened. Throws as a sandbox does, and `INVALID_INPUT` for what is binary. */
   async read(location: Location, { maxBytes }: { readonly maxBytes: number }) {
-    const { bytes, signature } = await this.wall(location).readBytes(location.path, { maxBytes });
+    const { bytes, signature } = await this.sandbox(location).readBytes(location.path, { maxBytes });
     return { text: decodeText(bytes, showLocation(location)), size: bytes.length, signature };
   }
 
-  /** What a folder holds, without what is kept back. Throws as a wall does. */
-  async list(location: Location): Promise<readonly WallEntry[]> {
-    const entries = await this.wall(location).names(location.path);
+  /** What a folder holds, without what is kept back. Throws as a sandbox does. */
+  async list(location: Location): Promise<readonly SandboxEntry[]> {
+    const entries = await this.sandbox(location).names(location.path);
     return entries.filter(({ path, kind }) => kind !== "refused" && isCheckable(path));
   }
 
@@ -88,10 +89,10 @@ export class Roots {
     return nearestNames(this, location);
   }
 
-  /** The wall around a location's root. */
-  wall({ root }: Location): Wall {
+  /** The sandbox around a location's root. */
+  sandbox({ root }: Location): Sandbox {
     const open = this.#roots.get(root);
-    if (open !== undefined) return open.wall;
+    if (open !== undefined) return open.sandbox;
     throw new PhasegateError("PATH_REFUSED", `there is no root {${root}}`, {
       remedy: `There are ${[...this.#roots.keys()].map((name) => `{${name}}`).join(", ")}.`,
       details: { reason: "unknown root" },
@@ -161,7 +162,7 @@ const NAMES_MAX = 5;
 
 /** The names most like one that isn't there, out of its folder, or of the nearest folder above that is there. */
 async function nearestNames(
-  roots: { list(location: Location): Promise<readonly WallEntry[]> },
+  roots: { list(location: Location): Promise<readonly SandboxEntry[]> },
   { root, path }: Location,
 ): Promise<readonly Location[]> {
   for (let wanted = path; wanted !== "."; wanted = posix.dirname(wanted)) {
@@ -177,7 +178,7 @@ async function nearestNames(
   return [];
 }
 
-async function listed(roots: { list(location: Location): Promise<readonly WallEntry[]> }, folder: Location) {
+async function listed(roots: { list(location: Location): Promise<readonly SandboxEntry[]> }, folder: Location) {
   try {
     return await roots.list(folder);
   } catch (error) {

@@ -5,7 +5,7 @@ import { isPhasegateError, PhasegateError } from "../../errors.js";
 import type { Clock } from "../../ports/clock.js";
 import type { FileSignature } from "../../sandbox/read.js";
 import { sha256 } from "../../sandbox/replace.js";
-import type { Wall } from "../../sandbox/sandbox.js";
+import type { Sandbox } from "../../sandbox/sandbox.js";
 import type { Saved } from "../../sandbox/save.js";
 import type { WorkspaceLimits } from "../options.js";
 import {
@@ -31,14 +31,14 @@ const NEAR_MAX = 3;
 
 /** The folders of sessions below the output root, each with its manifest. */
 export class SessionFolders {
-  readonly #wall: Wall;
+  readonly #sandbox: Sandbox;
   readonly #limits: WorkspaceLimits;
   readonly #clock: Clock;
   /** The end of what is written in a session: two saves at once would both find room for one. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
-  constructor(wall: Wall, limits: WorkspaceLimits, clock: Clock) {
-    this.#wall = wall;
+  constructor(sandbox: Sandbox, limits: WorkspaceLimits, clock: Clock) {
+    this.#sandbox = sandbox;
     this.#limits = limits;
     this.#clock = clock;
   }
@@ -50,7 +50,7 @@ export class SessionFolders {
   async create(wanted: string | undefined, facts: SessionFacts, isTaken: (id: string) => Promise<boolean>) {
     const ids = [...(wanted === undefined ? [] : [wanted]), sessionIdAt(this.#clock.now()), randomUUID()];
     for (const id of ids) {
-      if ((await isTaken(id)) || !(await this.#wall.makeFolder(id))) continue;
+      if ((await isTaken(id)) || !(await this.#sandbox.makeFolder(id))) continue;
       const at = this.#now();
       const manifest: Manifest = {
         session_id: id,
@@ -60,7 +60,7 @@ export class SessionFolders {
         created_at: at,
         updated_at: at,
       };
-      await writeManifest(this.#wall, manifest);
+      await writeManifest(this.#sandbox, manifest);
       return manifest;
     }
     throw new PhasegateError("CONFLICT", "no id was free for a session", {
@@ -74,7 +74,7 @@ export class SessionFolders {
     return this.#inTurn(id, async () => {
       const before = await this.manifest(id);
       const found = await this.#outputsIn(id, before);
-      return changeManifest(this.#wall, id, (now) => reopened(now, { before, found }, this.#now()));
+      return changeManifest(this.#sandbox, id, (now) => reopened(now, { before, found }, this.#now()));
     });
   }
 
@@ -82,32 +82,32 @@ export class SessionFolders {
   save(id: string, given: string, text: string): Promise<Saved & { readonly path: string }> {
     return this.#inTurn(id, async () => {
       const manifest = await this.requireActive(id);
-      const path = await checkedOutput(this.#wall, id, given, manifest);
+      const path = await checkedOutput(this.#sandbox, id, given, manifest);
       this.#checkQuotas(manifest, path, Buffer.byteLength(text));
-      const saved = await this.#wall.save(`${id}/${path}`, { text, maxBytes: this.#limits.fileBytes });
+      const saved = await this.#sandbox.save(`${id}/${path}`, { text, maxBytes: this.#limits.fileBytes });
       const output = { path, bytes: saved.bytes, sha256: saved.hash, saved_at: this.#now() };
-      await changeManifest(this.#wall, id, (now) => withOutput(now, output));
+      await changeManifest(this.#sandbox, id, (now) => withOutput(now, output));
       return { ...saved, path };
     });
   }
 
   /** Notes which step of a skill was given. */
   noteStep(id: string, skill: string, step: string): Promise<Manifest> {
-    return this.#inTurn(id, () => changeManifest(this.#wall, id, (now) => withStep(now, skill, step, this.#now())));
+    return this.#inTurn(id, () => changeManifest(this.#sandbox, id, (now) => withStep(now, skill, step, this.#now())));
   }
 
   /** Notes that a session is over. */
   complete(id: string, status: "completed" | "failed", summary?: string): Promise<Manifest> {
     return this.#inTurn(id, async () => {
       await this.requireActive(id);
-      return changeManifest(this.#wall, id, (now) => withEnd(now, status, this.#now(), summary));
+      return changeManifest(this.#sandbox, id, (now) => withEnd(now, status, this.#now(), summary));
     });
   }
 
   /** What is known of a session. Throws `SESSION_NOT_FOUND`. */
   async manifest(id: string): Promise<Manifest> {
     try {
-      return await readManifest(this.#wall, id);
+      return await readManifest(this.#sandbox, id);
     } catch (error) {
       if (isPhasegateError(error, "FILE_NOT_FOUND")) throw noSession(id, await this.#near(id));
       throw error;
@@ -124,7 +124,7 @@ export class SessionFolders {
   /** Whether a session has a folder. */
   async exists(id: string): Promise<boolean> {
     try {
-      await this.#wall.list(id);
+      await this.#sandbox.list(id);
       return true;
     } catch (error) {
       if (isPhasegateError(error, "FILE_NOT_FOUND")) return false;
@@ -145,14 +145,14 @@ export class SessionFolders {
 
   /** A process that died between a file and its manifest has left one that isn't in it. */
   async #outputsIn(id: string, manifest: Manifest): Promise<readonly ManifestOutput[]> {
-    const { entries, truncated } = await this.#wall.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
+    const { entries, truncated } = await this.#sandbox.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
     // Who hasn't seen everything can't say what has gone.
     if (truncated) return manifest.outputs;
     const most = this.#limits.sessionBytes;
     const files = entries.filter(({ path, signature }) => path !== `${id}/${MANIFEST}` && isSmaller(signature, most));
     const found: ManifestOutput[] = [];
     for (const { path } of files) {
-      const { bytes, signature } = await this.#wall.readBytes(path, { maxBytes: most });
+      const { bytes, signature } = await this.#sandbox.readBytes(path, { maxBytes: most });
       const output = { path: path.slice(id.length + 1), bytes: bytes.length, sha256: sha256(bytes) };
       const known = manifest.outputs.find((before) => before.path === output.path && before.sha256 === output.sha256);
       found.push(known ?? { ...output, saved_at: new Date(signature.changedAt).toISOString() });
@@ -161,7 +161,7 @@ export class SessionFolders {
   }
 
   async #near(id: string): Promise<readonly string[]> {
-    const names = (await this.#wall.list(".")).filter(({ kind }) => kind === "folder").map(({ path }) => path);
+    const names = (await this.#sandbox.list(".")).filter(({ kind }) => kind === "folder").map(({ path }) => path);
     const steps = new Map(names.map((name) => [name, distance(id, name)]));
     return [...steps]
       .sort(([, a], [, b]) => a - b)
@@ -203,7 +203,7 @@ const NAMES_MAX = 12;
  * that is there in case or composition alone is refused: on another system they would be one file.
  */
 export async function checkedOutput(
-  wall: Wall,
+  sandbox: Sandbox,
   id: string,
   given: string,
   { outputs }: Pick<Manifest, "outputs">,
@@ -219,7 +219,7 @@ export async function checkedOutput(
   if (outputs.some((output) => output.path === path)) return path;
   let folder = id;
   for (const name of path.split("/")) {
-    const twin = (await namesIn(wall, folder)).find((there) => there !== name && folded(there) === folded(name));
+    const twin = (await namesIn(sandbox, folder)).find((there) => there !== name && folded(there) === folded(name));
     if (twin !== undefined) {
       throw refusal(
         path,
@@ -232,9 +232,9 @@ export async function checkedOutput(
   return path;
 }
 
-async function namesIn(wall: Wall, folder: string): Promise<readonly string[]> {
+async function namesIn(sandbox: Sandbox, folder: string): Promise<readonly string[]> {
   try {
-    return (await wall.list(folder)).map(({ path }) => posix.basename(path));
+    return (await sandbox.list(folder)).map(({ path }) => posix.basename(path));
   } catch (error) {
     // A folder that is to be made has no names yet; what else is wrong with it is told where it is used.
     if (isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED")) return [];

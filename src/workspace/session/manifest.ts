@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { sha256 } from "../../sandbox/replace.js";
-import type { Wall } from "../../sandbox/sandbox.js";
+import type { Sandbox } from "../../sandbox/sandbox.js";
 import { sessionInputsSchema } from "./machine.js";
 import { brokenManifest } from "./recorder.js";
 /** The name of a manifest in its session's folder. */
@@ -93,13 +93,13 @@ const MANIFEST_BYTES = 8 * 1024 * 1024;
 const TRIES_MAX = 50;
 
 /** Reads a session's manifest. Throws `FILE_NOT_FOUND`, and `INVALID_INPUT` for one that is broken. */
-export async function readManifest(wall: Wall, id: string): Promise<Manifest> {
-  return (await readHashed(wall, id)).manifest;
+export async function readManifest(sandbox: Sandbox, id: string): Promise<Manifest> {
+  return (await readHashed(sandbox, id)).manifest;
 }
 
 /** Writes the first manifest of a session. */
-export async function writeManifest(wall: Wall, manifest: Manifest): Promise<void> {
-  await wall.save(pathOf(manifest.session_id), { text: manifestText(manifest), maxBytes: MANIFEST_BYTES });
+export async function writeManifest(sandbox: Sandbox, manifest: Manifest): Promise<void> {
+  await sandbox.save(pathOf(manifest.session_id), { text: manifestText(manifest), maxBytes: MANIFEST_BYTES });
 }
 
 /**
@@ -107,15 +107,15 @@ export async function writeManifest(wall: Wall, manifest: Manifest): Promise<voi
  * nothing is lost where two processes write one session.
  */
 export async function changeManifest(
-  wall: Wall,
+  sandbox: Sandbox,
   id: string,
   change: (manifest: Manifest) => Manifest,
 ): Promise<Manifest> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const { manifest, hash } = await readHashed(wall, id);
+    const { manifest, hash } = await readHashed(sandbox, id);
     const next = change(manifest);
     const replacement = { text: manifestText(next), hash, maxBytes: MANIFEST_BYTES };
-    if (await wall.replace(pathOf(id), replacement)) return next;
+    if (await sandbox.replace(pathOf(id), replacement)) return next;
   }
   throw new PhasegateError("CONFLICT", `the manifest of the session ${id} is written by too many at once`, {
     remedy: "Try again in a moment.",
@@ -123,8 +123,8 @@ export async function changeManifest(
   });
 }
 
-async function readHashed(wall: Wall, id: string) {
-  const { bytes } = await wall.readBytes(pathOf(id), { maxBytes: MANIFEST_BYTES });
+async function readHashed(sandbox: Sandbox, id: string) {
+  const { bytes } = await sandbox.readBytes(pathOf(id), { maxBytes: MANIFEST_BYTES });
   try {
     const manifest = manifestSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
     return { manifest, hash: sha256(bytes) };

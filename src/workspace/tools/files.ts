@@ -53,9 +53,9 @@ export const readFileTool = defineTool({
 async function readPart({ roots }: Connection, location: Location, offset: number, length: number) {
   const before = Math.min(offset, CHARACTER_MAX - 1);
   try {
-    const wall = roots.wall(location);
+    const sandbox = roots.sandbox(location);
     const wanted = { offset: offset - before, length: length + before };
-    const { bytes, signature } = await wall.readPart(location.path, wanted);
+    const { bytes, signature } = await sandbox.readPart(location.path, wanted);
     if (offset > signature.size) throw behindEnd(offset, signature.size);
     const start = characterStart(bytes, Math.min(before, bytes.length));
     const cut = bytes.subarray(start, start + length);

@@ -3,7 +3,7 @@ import { Client, Pool } from "pg";
 import { PostgresStorage } from "phasegate/postgres";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import type { Commit } from "../../../src/ports/storage-adapter.js";
-import { Asking, PoolConnections } from "../../../src/storage/postgres/connections.js";
+import { PoolConnections, Retrier } from "../../../src/storage/postgres/connections.js";
 import { CommitFeed } from "../../../src/storage/postgres/watch.js";
 import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/testing/commits.js";
 import { newSchema, postgresUrl, runSql } from "../../support/postgres.ts";
@@ -120,7 +120,7 @@ describe("watch", () => {
     const slow = new Client({ connectionString: url });
     await slow.connect();
     const pool = new Pool({ connectionString: url });
-    const feed = new CommitFeed(new Asking(new PoolConnections(pool), 0), schema);
+    const feed = new CommitFeed(new Retrier(new PoolConnections(pool), 0), schema);
     const [one, two, three] = ["one", "two", "three"].map((sessionId) => makeCommit({ sessionId }));
     if (one === undefined || two === undefined || three === undefined) throw new Error("no commits");
     let position = await feed.now();

@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
 import { byPath, entryOf } from "../../src/sandbox/list.js";
-import { openWall } from "../../src/sandbox/open.js";
 import { codeOf, unreadable, unwritable } from "../../src/sandbox/refusals.js";
-import type { Wall } from "../../src/sandbox/sandbox.js";
+import type { Sandbox } from "../../src/sandbox/sandbox.js";
+import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const LINUX = process.platform === "linux";
 const LIMIT = { maxBytes: 1000 };
 let base: string;
 let root: string;
-let wall: Wall;
+let sandbox: Sandbox;
 
 beforeEach(async () => {
   base = await temporaryFolder();
@@ -24,7 +24,7 @@ beforeEach(async () => {
   await mkdir(join(base, "root-fake"));
   await writeFile(join(base, "root-fake", "secret.md"), "secret");
   await writeFile(join(base, "secret.md"), "secret");
-  wall = await openWall(root);
+  sandbox = await openSandbox(root);
 });
 
 /** The code of a refusal; checks on the way that nothing in it says where the root lies. */
@@ -38,29 +38,29 @@ async function refusal(call: Promise<unknown>): Promise<string> {
   return error.code;
 }
 
-describe("openWall", () => {
+describe("openSandbox", () => {
   it("takes a root that is a link", async () => {
     await symlink(root, join(base, "link-to-root"));
-    const linked = await openWall(join(base, "link-to-root"));
+    const linked = await openSandbox(join(base, "link-to-root"));
     expect((await linked.read("a/b/file.md", LIMIT)).text).toBe("inside");
   });
 
   it("refuses a root that is missing, or no folder", async () => {
-    expect(await refusal(openWall(join(base, "nowhere")))).toBe("FILE_NOT_FOUND");
-    expect(await refusal(openWall(join(base, "secret.md")))).toBe("PATH_REFUSED");
-    expect(await refusal(openWall("\0"))).toBe("STORAGE_FAILED");
+    expect(await refusal(openSandbox(join(base, "nowhere")))).toBe("FILE_NOT_FOUND");
+    expect(await refusal(openSandbox(join(base, "secret.md")))).toBe("PATH_REFUSED");
+    expect(await refusal(openSandbox("\0"))).toBe("STORAGE_FAILED");
   });
 
   it("answers that nothing is there when the root has gone", async () => {
     await rm(root, { recursive: true });
-    expect(await refusal(wall.read("a/b/file.md", LIMIT))).toBe("FILE_NOT_FOUND");
-    expect(await refusal(wall.check("new.md"))).toBe("FILE_NOT_FOUND");
+    expect(await refusal(sandbox.read("a/b/file.md", LIMIT))).toBe("FILE_NOT_FOUND");
+    expect(await refusal(sandbox.check("new.md"))).toBe("FILE_NOT_FOUND");
   });
 
   it("refuses everything once the root's place is taken by a link to elsewhere", async () => {
     await rename(root, join(base, "moved"));
     await symlink(join(base, "root-fake"), root);
-    expect(await refusal(wall.read("secret.md", LIMIT))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.read("secret.md", LIMIT))).toBe("PATH_REFUSED");
   });
 });
 
@@ -68,7 +68,7 @@ describe("isCurrent", () => {
   it("says whether the root's name still leads to the folder that was opened", async () => {
     const link = join(base, "current");
     await symlink(root, link);
-    const linked = await openWall(link);
+    const linked = await openSandbox(link);
     expect(await linked.isCurrent()).toBe(true);
     await rm(link);
     expect(await linked.isCurrent()).toBe(false);
@@ -83,80 +83,80 @@ describe("isCurrent", () => {
 
 describe("read", () => {
   it("gives the text and a signature that changes with the file", async () => {
-    const before = await wall.read("a/b/file.md", LIMIT);
+    const before = await sandbox.read("a/b/file.md", LIMIT);
     expect(before).toMatchObject({ text: "inside", signature: { size: 6 } });
-    expect(await wall.signature("a/b/file.md")).toEqual(before.signature);
+    expect(await sandbox.signature("a/b/file.md")).toEqual(before.signature);
     await writeFile(join(root, "a", "b", "file.md"), "longer than before");
-    expect((await wall.signature("a/b/file.md"))?.key).not.toBe(before.signature.key);
+    expect((await sandbox.signature("a/b/file.md"))?.key).not.toBe(before.signature.key);
   });
 
   it("takes the later of a file's two times for its change", async () => {
     await utimes(join(root, "a", "b", "file.md"), 0, 4_000_000_000);
-    expect((await wall.signature("a/b/file.md"))?.changedAt).toBe(4_000_000_000_000);
+    expect((await sandbox.signature("a/b/file.md"))?.changedAt).toBe(4_000_000_000_000);
   });
 
   it("gives bytes where they are asked for", async () => {
     await writeFile(join(root, "raw"), Uint8Array.of(255, 0, 1));
-    expect((await wall.readBytes("raw", LIMIT)).bytes).toEqual(Uint8Array.of(255, 0, 1));
+    expect((await sandbox.readBytes("raw", LIMIT)).bytes).toEqual(Uint8Array.of(255, 0, 1));
   });
 
   it("reads an empty file, and keeps a byte order mark", async () => {
     await writeFile(join(root, "empty"), "");
     await writeFile(join(root, "marked"), "\uFEFFa");
-    expect((await wall.read("empty", LIMIT)).text).toBe("");
-    expect((await wall.read("marked", LIMIT)).text).toBe("\uFEFFa");
+    expect((await sandbox.read("empty", LIMIT)).text).toBe("");
+    expect((await sandbox.read("marked", LIMIT)).text).toBe("\uFEFFa");
   });
 
   it.each(["../secret.md", "a/../../secret.md", "/etc/passwd", "C:\\x", "..\\secret.md", "a\0b", "", "  "])(
     "refuses the form of %j",
     async (path) => {
-      expect(await refusal(wall.read(path, LIMIT))).toBe("PATH_REFUSED");
+      expect(await refusal(sandbox.read(path, LIMIT))).toBe("PATH_REFUSED");
     },
   );
 
   it("says so when a file is missing, also below a file", async () => {
-    expect(await refusal(wall.read("a/none.md", LIMIT))).toBe("FILE_NOT_FOUND");
-    expect(await refusal(wall.read("x/y/z.md", LIMIT))).toBe("FILE_NOT_FOUND");
-    expect(await refusal(wall.read("a/b/file.md/below", LIMIT))).toBe("FILE_NOT_FOUND");
-    expect(await wall.signature("a/none.md")).toBeUndefined();
+    expect(await refusal(sandbox.read("a/none.md", LIMIT))).toBe("FILE_NOT_FOUND");
+    expect(await refusal(sandbox.read("x/y/z.md", LIMIT))).toBe("FILE_NOT_FOUND");
+    expect(await refusal(sandbox.read("a/b/file.md/below", LIMIT))).toBe("FILE_NOT_FOUND");
+    expect(await sandbox.signature("a/none.md")).toBeUndefined();
   });
 
   it("refuses what is no regular file, without waiting for it", async () => {
     execFileSync("mkfifo", [join(root, "pipe")]);
-    expect(await refusal(wall.read("pipe", LIMIT))).toBe("PATH_REFUSED");
-    expect(await refusal(wall.read("a", LIMIT))).toBe("PATH_REFUSED");
-    expect(await refusal(wall.signature("a"))).toBe("PATH_REFUSED");
-    const devices = await openWall("/dev");
+    expect(await refusal(sandbox.read("pipe", LIMIT))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.read("a", LIMIT))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.signature("a"))).toBe("PATH_REFUSED");
+    const devices = await openSandbox("/dev");
     expect(await refusal(devices.read("null", LIMIT))).toBe("PATH_REFUSED");
   });
 
   it("keeps the size limit exactly", async () => {
     await writeFile(join(root, "big"), "x".repeat(1000));
-    expect((await wall.read("big", LIMIT)).text).toHaveLength(1000);
+    expect((await sandbox.read("big", LIMIT)).text).toHaveLength(1000);
     await writeFile(join(root, "big"), "x".repeat(1001));
-    expect(await refusal(wall.read("big", LIMIT))).toBe("TOO_LARGE");
+    expect(await refusal(sandbox.read("big", LIMIT))).toBe("TOO_LARGE");
     await truncate(join(root, "big"), 2 ** 40);
-    expect(await refusal(wall.read("big", LIMIT))).toBe("TOO_LARGE");
+    expect(await refusal(sandbox.read("big", LIMIT))).toBe("TOO_LARGE");
   });
 
   it("refuses bytes that are not UTF-8", async () => {
     await writeFile(join(root, "latin"), Uint8Array.of(0x61, 0xe9, 0x62));
     await writeFile(join(root, "surrogate"), Uint8Array.of(0xed, 0xa0, 0x80));
-    expect(await refusal(wall.read("latin", LIMIT))).toBe("INVALID_INPUT");
-    expect(await refusal(wall.read("surrogate", LIMIT))).toBe("INVALID_INPUT");
+    expect(await refusal(sandbox.read("latin", LIMIT))).toBe("INVALID_INPUT");
+    expect(await refusal(sandbox.read("surrogate", LIMIT))).toBe("INVALID_INPUT");
   });
 
   it.skipIf(process.getuid?.() === 0)(
     "names neither path nor system when a file may not be read (root may)",
     async () => {
       await chmod(join(root, "a", "b", "file.md"), 0);
-      expect(await refusal(wall.read("a/b/file.md", LIMIT))).toBe("STORAGE_FAILED");
+      expect(await refusal(sandbox.read("a/b/file.md", LIMIT))).toBe("STORAGE_FAILED");
     },
   );
 
   it.runIf(LINUX)("names neither path nor system when the file system itself fails", async () => {
     // A page of memory that no process may read: the open succeeds, the read doesn't.
-    const own = await openWall("/proc/self");
+    const own = await openSandbox("/proc/self");
     expect(await refusal(own.read("mem", LIMIT))).toBe("STORAGE_FAILED");
   });
 });
@@ -168,9 +168,9 @@ describe("links", () => {
     await to("a/b/file.md", "one");
     await to(join(root, "one"), "two");
     await to("a", "folder");
-    expect((await wall.read("two", LIMIT)).text).toBe("inside");
-    expect((await wall.read("folder/b/file.md", LIMIT)).text).toBe("inside");
-    await wall.check("folder/b/new.md");
+    expect((await sandbox.read("two", LIMIT)).text).toBe("inside");
+    expect((await sandbox.read("folder/b/file.md", LIMIT)).text).toBe("inside");
+    await sandbox.check("folder/b/new.md");
   });
 
   it("refuses those that lead out, whether their end exists or not, in the same words", async () => {
@@ -183,11 +183,11 @@ describe("links", () => {
     const paths = ["out", "up/secret.md", "up/none.md", "sibling/secret.md", "dangling", "chain", "loop", "dangling/x"];
     const reasons = new Set<string>();
     for (const path of paths) {
-      const error: unknown = await wall.read(path, LIMIT).catch((reason: unknown) => reason);
+      const error: unknown = await sandbox.read(path, LIMIT).catch((reason: unknown) => reason);
       if (!isPhasegateError(error, "PATH_REFUSED")) throw error;
       reasons.add(error.details.reason);
-      expect(await refusal(wall.check(path))).toBe("PATH_REFUSED");
-      expect(await refusal(wall.signature(path))).toBe("PATH_REFUSED");
+      expect(await refusal(sandbox.check(path))).toBe("PATH_REFUSED");
+      expect(await refusal(sandbox.signature(path))).toBe("PATH_REFUSED");
     }
     expect(reasons.size).toBe(1);
   });
@@ -195,27 +195,27 @@ describe("links", () => {
   it("refuses a link back in through a folder outside", async () => {
     await symlink(join(root, "a"), join(base, "root-fake", "back"));
     await to("../root-fake", "sibling");
-    expect((await wall.read("sibling/back/b/file.md", LIMIT)).text).toBe("inside");
-    expect(await refusal(wall.check("sibling/new"))).toBe("PATH_REFUSED");
+    expect((await sandbox.read("sibling/back/b/file.md", LIMIT)).text).toBe("inside");
+    expect(await refusal(sandbox.check("sibling/new"))).toBe("PATH_REFUSED");
   });
 
   it("takes a hard link for the file that it is", async () => {
     await link(join(root, "a", "b", "file.md"), join(root, "hard"));
-    expect((await wall.read("hard", LIMIT)).text).toBe("inside");
+    expect((await sandbox.read("hard", LIMIT)).text).toBe("inside");
   });
 });
 
 describe("check", () => {
   it("lets what is inside through, made or not", async () => {
     for (const path of [".", "a", "a/b/file.md", "new.md", "x/y/z", "..name/x", "a/b/file.md/below"]) {
-      await expect(wall.check(path)).resolves.toBeUndefined();
+      await expect(sandbox.check(path)).resolves.toBeUndefined();
     }
   });
 
   it("refuses what leads out", async () => {
-    expect(await refusal(wall.check("../root-fake/x"))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.check("../root-fake/x"))).toBe("PATH_REFUSED");
     await symlink("../root-fake", join(root, "sibling"));
-    expect(await refusal(wall.check("sibling/not/there/yet"))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.check("sibling/not/there/yet"))).toBe("PATH_REFUSED");
   });
 });
 
@@ -227,7 +227,7 @@ describe("list and walk", () => {
     await symlink("../secret.md", join(root, "out"));
     await symlink("a", join(root, "alias"));
     execFileSync("mkfifo", [join(root, "pipe")]);
-    const kinds = (await wall.list(".")).map(({ path, kind }) => [path, kind]);
+    const kinds = (await sandbox.list(".")).map(({ path, kind }) => [path, kind]);
     expect(kinds).toEqual([
       ["a", "folder"],
       ["alias", "folder"],
@@ -237,13 +237,15 @@ describe("list and walk", () => {
       ["pipe", "refused"],
       ["z.md", "file"],
     ]);
-    expect((await wall.names(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
-    expect((await wall.list("a/b")).map(({ path }) => path)).toEqual(["a/b/file.md"]);
-    expect(await wall.names("a/b")).toEqual([{ path: "a/b/file.md", kind: "file" }]);
+    expect((await sandbox.names(".")).map(({ path, kind }) => [path, kind])).toEqual(kinds);
+    expect((await sandbox.list("a/b")).map(({ path }) => path)).toEqual(["a/b/file.md"]);
+    expect(await sandbox.names("a/b")).toEqual([{ path: "a/b/file.md", kind: "file" }]);
   });
 
   it("marks what is kept back by its name, and links to it", async () => {
-    const kept = await openWall(root, { refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined) });
+    const kept = await openSandbox(root, {
+      refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined),
+    });
     await writeFile(join(root, "secret.md"), "");
     await mkdir(join(root, "secrets"));
     await symlink("secret.md", join(root, "plain.md"));
@@ -258,7 +260,9 @@ describe("list and walk", () => {
   });
 
   it("signs files side by side as one by one, links and what is kept back too", async () => {
-    const kept = await openWall(root, { refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined) });
+    const kept = await openSandbox(root, {
+      refuse: (path) => (path.includes("secret") ? "it is kept back" : undefined),
+    });
     await writeFile(join(root, "secret.md"), "");
     await symlink("secret.md", join(root, "plain.md"));
     await symlink("a/b/file.md", join(root, "inside.md"));
@@ -298,17 +302,17 @@ describe("list and walk", () => {
 
   it("refuses to list a file, a link out, and what isn't there", async () => {
     await symlink(base, join(root, "up"));
-    expect(await refusal(wall.list("a/b/file.md"))).toBe("PATH_REFUSED");
-    expect(await refusal(wall.names("a/b/file.md"))).toBe("PATH_REFUSED");
-    expect(await refusal(wall.list("up"))).toBe("PATH_REFUSED");
-    expect(await refusal(wall.walk("none"))).toBe("FILE_NOT_FOUND");
+    expect(await refusal(sandbox.list("a/b/file.md"))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.names("a/b/file.md"))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.list("up"))).toBe("PATH_REFUSED");
+    expect(await refusal(sandbox.walk("none"))).toBe("FILE_NOT_FOUND");
   });
 
   it("walks every folder once, also where links lead round", async () => {
     await symlink("..", join(root, "a", "round"));
     await writeFile(join(root, "a", "a.md"), "");
     await writeFile(join(root, "a", ".hidden"), "");
-    const { entries, truncated } = await wall.walk(".");
+    const { entries, truncated } = await sandbox.walk(".");
     expect(truncated).toBe(false);
     expect(entries.map(({ path, kind }) => [path, kind])).toEqual([
       ["a/a.md", "file"],
@@ -318,9 +322,9 @@ describe("list and walk", () => {
 
   it("stops where the caller wants it to", async () => {
     await Promise.all(Array.from({ length: 5 }, (_, index) => writeFile(join(root, "a", `${index}.md`), "")));
-    expect((await wall.walk(".", { maxEntries: 3 })).truncated).toBe(true);
-    expect((await wall.walk(".", { maxDepth: 2 })).truncated).toBe(true);
-    expect((await wall.walk(".", { maxDepth: 3 })).truncated).toBe(false);
+    expect((await sandbox.walk(".", { maxEntries: 3 })).truncated).toBe(true);
+    expect((await sandbox.walk(".", { maxDepth: 2 })).truncated).toBe(true);
+    expect((await sandbox.walk(".", { maxDepth: 3 })).truncated).toBe(false);
   });
 });
 
