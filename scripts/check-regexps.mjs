@@ -29,7 +29,10 @@ const EXCEPTIONS = new Map([
 
 /** Files that make expressions as they are called, and why nobody has to look at these. */
 const MADE_LATER = new Map([
-  ["src/sandbox/without-folder.ts", "of the folders that the host names; what is repeated in it has a bound of its own"],
+  [
+    "src/sandbox/without-folder.ts",
+    "of the folders that the host names; what is repeated in it has a bound of its own",
+  ],
 ]);
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
