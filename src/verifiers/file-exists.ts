@@ -119,7 +119,13 @@ const HOLES_MAX = 64 * 2 ** 20;
 /** How much is read at once of a file that is only counted. */
 const PART = 2 ** 20;
 
-async function look(sandbox: Sandbox, path: string, least: number, maxBytes: number, signal: AbortSignal): Promise<Found> {
+async function look(
+  sandbox: Sandbox,
+  path: string,
+  least: number,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Found> {
   const signature = await sandbox.signature(path);
   if (signature === undefined) return { path, held: 0 };
   if (signature.size <= maxBytes) {

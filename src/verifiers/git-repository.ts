@@ -3,8 +3,8 @@ import { lstat, mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { devNull, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { isPhasegateError } from "../errors.js";
-import { openSandbox } from "../sandbox/sandbox.js";
 import { isMissing } from "../sandbox/refusals.js";
+import { openSandbox } from "../sandbox/sandbox.js";
 import { type ProcessResult, runProcess } from "./run-process.js";
 
 /** Where a repository keeps what is needed of it. */
