@@ -8,7 +8,6 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 const MIN_LINES = 12;
 const MIN_TOKENS = 50;
@@ -32,21 +31,13 @@ const TABLES = new Map([
 
 const folder = mkdtempSync(join(tmpdir(), "phasegate-duplicates-"));
 const flags = ["--min-lines", MIN_LINES, "--min-tokens", MIN_TOKENS, "--ignore-identifiers", "--ignore-literals"];
+// Fetched when it is needed: of its binaries, registries may have only some.
 const { status, stderr, error } = spawnSync(
-  process.execPath,
-  [
-    fileURLToPath(import.meta.resolve("jscpd/run-jscpd.js")),
-    ...flags,
-    "--mode",
-    "weak",
-    "--format",
-    "typescript",
-    "--max-lines",
-    10_000,
-  ]
+  "npx",
+  ["--yes", "jscpd@5.3.3", ...flags, "--mode", "weak", "--format", "typescript", "--max-lines", 10_000]
     .concat(["--max-size", "1mb", "--reporters", "json", "--output", folder, "src"])
     .map(String),
-  { encoding: "utf8" },
+  { encoding: "utf8", shell: process.platform === "win32" },
 );
 if (status !== 0) {
   console.error(error?.message ?? stderr);
