@@ -5,6 +5,8 @@ import { readRuleText } from "../../src/rules/python-to-cel.js";
 import type { FieldType } from "../../src/workflow/structure.js";
 import { howOften } from "../support/how-often.js";
 
+const LAMBDAS = howOften(300, 15_000);
+
 const FIELDS = [
   { name: "a", type: "integer" },
   { name: "b", type: "number" },
@@ -207,9 +209,9 @@ describe("a lambda", () => {
         if (!compiled.ok)
           expect(compiled.message).not.toMatch(/unexpected|expected [A-Z]|unterminated|invalid|unknown/i);
       }),
-      { numRuns: howOften(300, 15_000) },
+      { numRuns: LAMBDAS },
     );
-    expect(read).toBeGreaterThan(700);
+    expect(read).toBeGreaterThan(LAMBDAS / 2);
   });
 
   it("of any text never throws", () => {
