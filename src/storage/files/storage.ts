@@ -70,7 +70,7 @@ const COPY_WINDOW_MS = 3_600_000;
  * Lists omit a session whose newest commit is damaged; reading it throws `TAMPERED`. `countActive` counts such a
  * session, and reads sessions only if their markers reach `upTo`. Files have mode 0600 and folders 0700.
  *
- * Every method throws {@link PhasegateError} `STORAGE_FAILED` when the file system fails.
+ * Every method throws `PhasegateError` `STORAGE_FAILED` when the file system fails.
  */
 export class FileStorage implements StorageAdapter {
   readonly capabilities: StorageAdapter["capabilities"];

@@ -40,7 +40,7 @@ import { Channel, CommitFeed, type FeedPosition, readLog, watchCommits } from ".
  * While the server cannot be reached, calls are retried for `retryMs`. An append whose answer was lost is confirmed
  * by a write that finds its hash. If that is not possible, it fails with `STORAGE_FAILED` and `outcome: "unknown"`.
  *
- * There is no `compact`, because the server's own vacuum frees space. Every method throws {@link PhasegateError}
+ * There is no `compact`, because the server's own vacuum frees space. Every method throws `PhasegateError`
  * `STORAGE_FAILED` when the server fails.
  */
 export class PostgresStorage implements StorageAdapter {
