@@ -11,8 +11,8 @@ import { checkSessions } from "./check-sessions.ts";
 const LONG = process.env.PHASEGATE_LONG === "1";
 const PROCESSES = LONG ? 8 : 4;
 const APPENDS = howOften(60, 500);
-/** In every run the storage contract kills 100 processes; here most of them are for the long one. */
-const KILLS = howOften(8, 1000);
+/** A multiple of the number that is killed at once. The storage contract kills processes in every run as well. */
+const KILLS = howOften(10, 1000);
 const AT_ONCE = 5;
 
 let url = "";
