@@ -8,7 +8,9 @@ if (existsSync(file)) {
   const notLoaded = testResults.filter(
     ({ status, assertionResults }) => status === "failed" && !assertionResults.some((test) => test.status === "failed"),
   );
-  console.log(`${numPassedTests} passed, ${numFailedTests + notLoaded.length} failed`);
+  const failed = numFailedTests + notLoaded.length;
+  console.log(`${numPassedTests} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
 } else {
   console.error("The tests did not run.");
   console.log("0 passed, 0 failed");
