@@ -61,10 +61,10 @@ function spelledCharacter(char: string): string {
 
 /** Returns a pattern for one code point, literal and in all usual escapes. */
 function spelledAs(char: string): string {
-  const code = char.codePointAt(0) ?? 0;
   const bytes = [...new TextEncoder().encode(char)];
   const units = Array.from({ length: char.length }, (_, index) => char.charCodeAt(index));
   const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
+  const code = codeOf(char);
   const ways = [
     (char < "\u0080" ? String.raw`\\{0,4}` : "") + literal(char),
     bytes.map((byte) => `%(?:25){0,3}${hex(byte, 2)}`).join(""),
@@ -81,5 +81,11 @@ function spelledAs(char: string): string {
 }
 
 function literal(char: string): string {
-  return `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
+  return `\\u{${codeOf(char).toString(16)}}`;
+}
+
+/** Returns the number of a code point. */
+function codeOf(char: string): number {
+  // The parts of a string are never empty, which the type doesn't say: NaN would match nothing.
+  return Number(char.codePointAt(0));
 }

@@ -3,7 +3,7 @@ import { appendFile, lstat, mkdir, open, readdir, rename, rm, symlink, writeFile
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { isPhasegateError } from "../../src/errors.js";
-import { checkRegular, openChecked, openSame, readBounded } from "../../src/sandbox/read.js";
+import { checkRegular, identityOf, openChecked, openSame, readBounded, signatureOf } from "../../src/sandbox/read.js";
 import { openSandbox } from "../../src/sandbox/sandbox.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
@@ -152,6 +152,21 @@ describe("openChecked", () => {
     };
     await expect(openChecked(root, "dir/file", stale)).rejects.toMatchObject({ code: "PATH_REFUSED" });
     expect(looks).toBe(5);
+  });
+});
+
+describe("identityOf", () => {
+  it("is the same for a file under another name and with other contents", async () => {
+    const before = identityOf(signatureOf(await stat(file)));
+    await rename(file, join(root, "moved"));
+    await appendFile(join(root, "moved"), "more");
+    expect(before).toMatch(/^\d+:\d+$/);
+    expect(identityOf(signatureOf(await stat(join(root, "moved"))))).toBe(before);
+  });
+
+  it("is unknown where the file system has no inode numbers", () => {
+    expect(identityOf({ key: "64:0:5:1:1", size: 5, changedAt: 0 })).toBeUndefined();
+    expect(identityOf({ key: "another", size: 5, changedAt: 0 })).toBeUndefined();
   });
 });
 

