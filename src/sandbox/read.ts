@@ -82,9 +82,9 @@ export async function openSame(
   try {
     // Synchronous: the kernel answers for an open file without disk access.
     const stats = fstatSync(handle.fd, { bigint: true });
-    const isSafe = isSameFile(stats, checked)
-      ? await isOpenInside(root, real, handle, stats, handles)
-      : await isAt(real, handle, handles);
+    const isSafe = await (isSameFile(stats, checked)
+      ? isOpenInside(root, real, handle, stats, handles)
+      : isAt(real, handle, handles));
     if (stats.isFile() && isSafe) file = { handle, stats, real };
   } finally {
     if (file === undefined) await handle.close();
