@@ -30,12 +30,8 @@ import { storedObjectSchema } from "./json.js";
 
 /** What a session keeps of a task in a plan. */
 export type PlannedTask = z.infer<typeof plannedTaskSchema>;
-/** What a session keeps of a phase in a plan. */
-export type PlannedPhase = z.infer<typeof plannedPhaseSchema>;
 /** How the phases after the static ones are read from a plan. */
 export type DynamicDefinition = z.infer<typeof dynamicSchema>;
-/** The plan that a session is pinned to. */
-export type PlanPin = z.infer<typeof planPinSchema>;
 
 export type {
   ApprovalDefinition,

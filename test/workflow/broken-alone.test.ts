@@ -7,11 +7,10 @@ import {
   defineWorkflow,
   MemoryContent,
   MemoryStorage,
-  type TextSource,
   type WorkflowDefinition,
   type WorkflowListing,
 } from "phasegate";
-import { FileContent } from "phasegate/fs";
+import { FileContent, type TextSource } from "phasegate/fs";
 import { createRoutedEngine, RoutedFolders } from "phasegate/routed";
 import { discoverBundles } from "phasegate/workspace";
 import { afterEach, describe, expect, it, vi } from "vitest";

@@ -1,7 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { copySessions, MemoryStorage } from "phasegate";
+import { MemoryStorage } from "phasegate";
 import { FileStorage } from "phasegate/fs";
+import { copySessions } from "phasegate/storage";
 import { createWorkspace, RECORDED_SESSIONS, type Workspace } from "phasegate/workspace";
 import { beforeEach, describe, expect, it } from "vitest";
 import { recordedMachine } from "../../src/workspace/session/machine.js";

@@ -1,4 +1,5 @@
-import { createWorkflowTool, Engine, MemoryContent, MemoryStorage, Session, signApproval } from "phasegate";
+import { createWorkflowTool, Engine, MemoryContent, MemoryStorage, Session } from "phasegate";
+import { signApproval } from "phasegate/approval";
 import { describe, expect, it } from "vitest";
 import { ACTION_NAMES, type Action } from "../../../src/tools/phased/actions.js";
 import { connectInMemory, readResource } from "../../mcp/connect-in-memory.js";

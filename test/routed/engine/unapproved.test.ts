@@ -1,4 +1,5 @@
-import { createApproverKeys, MemoryStorage, signApproval } from "phasegate";
+import { MemoryStorage } from "phasegate";
+import { createApproverKeys, signApproval } from "phasegate/approval";
 import { createHttpApi, createRoutedTools, RoutedEngine, type RoutedEngineOptions } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.js";
