@@ -5,7 +5,7 @@
  * checked against the body.
  */
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Commit, SessionSummary } from "../ports/storage-adapter.js";
 import { digest, keyedDigest } from "../workflow/json.js";
@@ -46,12 +46,12 @@ export interface Made<Event, Head> {
 
 const bodySchema = z.object({
   sessionId: z.custom<SessionId>(isSessionId),
-  version: z.int().positive(),
+  version: z.int().check(z.positive()),
   at: z.string(),
   /** The version of the format of events and head: under the hash, since it says how they are read. */
-  schema: z.int().positive(),
+  schema: z.int().check(z.positive()),
   keys: keysSchema,
-  events: z.array(z.unknown()).readonly(),
+  events: z.readonly(z.array(z.unknown())),
   head: z.unknown(),
 });
 

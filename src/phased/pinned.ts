@@ -5,7 +5,7 @@
  */
 
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import * as z from "zod";
+import * as z from "zod/mini";
 import { PhasegateError } from "../errors.js";
 import { type Current, type Recorded, tampered } from "../log/commit.js";
 import { LogFold } from "../log/fold.js";
@@ -16,7 +16,8 @@ import { RecentMap } from "../runtime/cache.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import type { SessionCommand, TransitionContext } from "./state/commands.js";
-import { type EventOf, SESSION_SCHEMA, type SessionEvent, sessionEventSchema, type ValueRef } from "./state/events.js";
+import { SESSION_SCHEMA, sessionEventSchema } from "./state/event-schemas.js";
+import type { EventOf, SessionEvent, ValueRef } from "./state/events.js";
 import { type SessionHead, sessionHeadSchema } from "./state/head.js";
 import { type ArtifactName, artifactNames } from "./state/history.js";
 import { transition } from "./state/transition.js";

@@ -2,7 +2,9 @@
  * The tasks.json of task-master as a plan: a source that isn't Markdown. Each tag is a phase; its tasks and
  * their subtasks are tasks.
  */
-import * as z from "zod";
+
+import * as z from "zod/mini";
+import { ENGLISH } from "../workflow/english.js";
 import { JsonFailure, type JsonPlace, scanJson } from "../workflow/json-source.js";
 import { UniqueIds } from "./drafts.js";
 import { reportRepeated } from "./finish.js";
@@ -67,8 +69,8 @@ interface Tag {
   readonly position: PlanPosition;
 }
 
-const idSchema = z.union([z.string(), z.number()]).transform(String);
-const textSchema = z.string().nullish();
+const idSchema = z.pipe(z.union([z.string(), z.number()]), z.transform(String));
+const textSchema = z.nullish(z.string());
 
 const subtaskSchema = z.object({
   id: idSchema,
@@ -77,9 +79,9 @@ const subtaskSchema = z.object({
   details: textSchema,
   testStrategy: textSchema,
   status: textSchema,
-  dependencies: z.array(idSchema).nullish(),
+  dependencies: z.nullish(z.array(idSchema)),
 });
-const taskSchema = subtaskSchema.extend({ subtasks: z.array(subtaskSchema).nullish() });
+const taskSchema = z.extend(subtaskSchema, { subtasks: z.nullish(z.array(subtaskSchema)) });
 const tagSchema = z.object({ tasks: z.array(taskSchema) });
 
 /**
@@ -99,7 +101,7 @@ function readTags(text: string, file: string): Tag[] {
     throw planError({ file, line: 1 }, "it has no list of tasks", 'Write {"tasks": [{"id": 1, "title": "…"}]}.');
   }
   const read = tags.map(([name, place, tag], index) => {
-    const parsed = tagSchema.safeParse(tag);
+    const parsed = tagSchema.safeParse(tag, ENGLISH);
     if (!parsed.success) throw badTask(parsed.error, place, source, file);
     const prefix = index === 0 ? "" : `${name}/`;
     const tasks = foundTasks(parsed.data.tasks, place.entries.get("tasks") ?? place, prefix, source);
@@ -131,7 +133,7 @@ function isTag(value: unknown): boolean {
   return typeof value === "object" && value !== null && "tasks" in value && Array.isArray(value.tasks);
 }
 
-function badTask(error: z.ZodError, tag: JsonPlace, source: SourceText, file: string) {
+function badTask(error: z.core.$ZodError, tag: JsonPlace, source: SourceText, file: string) {
   const issue = error.issues[0];
   const keys = issue?.path ?? [];
   const place = keys.reduce<JsonPlace>((at, key) => (typeof key === "symbol" ? at : (at.entries.get(key) ?? at)), tag);

@@ -4,36 +4,80 @@
  * separate writes, so a later call must be able to catch up.
  */
 
-import * as z from "zod";
-import { addToRanges, cutRanges, type EventOf, inRanges, joinRanges, rangesSchema } from "./events.js";
+import * as z from "zod/mini";
+import { rangesSchema } from "./event-schemas.js";
+import { addToRanges, cutRanges, type EventOf, inRanges, joinRanges, type Ranges } from "./events.js";
+
+/** The state of a phased session. Names come from the pinned structure, payloads from the log. */
+export type SessionHead =
+  | (HeadFacts & { status: "active" })
+  | (HeadFacts & { status: "paused"; pausedAt: string; note?: string | undefined })
+  | (HeadFacts & { status: "failed"; failedAt: string })
+  | (HeadFacts & { status: "completed"; completedAt: string })
+  | (HeadFacts & { status: "deleted"; deletedAt: string; reason?: string | undefined });
+
+/** The part of a head that every status has. Times are ISO 8601, UTC. */
+export interface HeadFacts {
+  /** The type of the workflow. */
+  workflowType: string;
+  /** The revision that the session has pinned. */
+  revision: string;
+  /** What the work is about, as given at the start. */
+  target: string;
+  /** The version of the commit that pins the structure. */
+  structureVersion: number;
+  /** The number of the current phase; of the last one if the session is completed. */
+  phase: number;
+  /** Its position among the phases, from 0. */
+  position: number;
+  /** The number of phases. */
+  total: number;
+  /** Positions of phases whose gates passed. */
+  completed: Ranges;
+  /** Positions of phases that the host skipped. */
+  skipped: Ranges;
+  /** Failures in a row at the current phase's gate. */
+  attempts: number;
+  /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
+  spent: [number, number][];
+  /** The last submission at the current phase, and whether the next one is merged over it. */
+  submission?: { version: number; merge: boolean } | undefined;
+  /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
+  due?: DueTicks | undefined;
+  /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
+  awaiting?: { version: number; evidenceHash: string } | undefined;
+  /** The commit with the current phase's snapshots: usually the one that entered the phase. */
+  baseline?: number | undefined;
+  /** When the session was started. */
+  createdAt: string;
+  /** When the current phase was entered. */
+  phaseStartedAt: string;
+}
+
+/** Ticks that are not written into a plan yet: positions of phases. */
+export interface DueTicks {
+  /** Phases whose tasks are to be ticked. */
+  tick: Ranges;
+  /** Phases whose ticks are to be removed. */
+  untick: Ranges;
+}
 
 const common = {
   workflowType: z.string(),
   revision: z.string(),
   target: z.string(),
-  /** The version of the commit that pins the structure. */
-  structureVersion: z.int().positive(),
-  /** The number of the current phase; of the last one if the session is completed. */
+  structureVersion: z.int().check(z.positive()),
   phase: z.int(),
-  /** Its position among the phases, from 0. */
-  position: z.int().nonnegative(),
-  total: z.int().positive(),
-  /** Positions of phases whose gates passed. */
+  position: z.int().check(z.nonnegative()),
+  total: z.int().check(z.positive()),
   completed: rangesSchema,
-  /** Positions of phases that the host skipped. */
   skipped: rangesSchema,
-  /** Failures in a row at the current phase's gate. */
-  attempts: z.int().nonnegative(),
-  /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
+  attempts: z.int().check(z.nonnegative()),
   spent: z.array(z.tuple([z.int(), z.int()])),
-  /** The last submission at the current phase, and whether the next one is merged over it. */
-  submission: z.object({ version: z.int(), merge: z.boolean() }).optional(),
-  /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
-  due: z.object({ tick: rangesSchema, untick: rangesSchema }).optional(),
-  /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
-  awaiting: z.object({ version: z.int(), evidenceHash: z.string() }).optional(),
-  /** The commit with the current phase's snapshots: usually the one that entered the phase. */
-  baseline: z.int().positive().optional(),
+  submission: z.optional(z.object({ version: z.int(), merge: z.boolean() })),
+  due: z.optional(z.object({ tick: rangesSchema, untick: rangesSchema })),
+  awaiting: z.optional(z.object({ version: z.int(), evidenceHash: z.string() })),
+  baseline: z.optional(z.int().check(z.positive())),
   createdAt: z.string(),
   phaseStartedAt: z.string(),
 };
@@ -41,20 +85,11 @@ const common = {
 /** Checks a stored head. */
 export const sessionHeadSchema = z.discriminatedUnion("status", [
   z.object({ status: z.literal("active"), ...common }),
-  z.object({ status: z.literal("paused"), ...common, pausedAt: z.string(), note: z.string().optional() }),
+  z.object({ status: z.literal("paused"), ...common, pausedAt: z.string(), note: z.optional(z.string()) }),
   z.object({ status: z.literal("failed"), ...common, failedAt: z.string() }),
   z.object({ status: z.literal("completed"), ...common, completedAt: z.string() }),
-  z.object({ status: z.literal("deleted"), ...common, deletedAt: z.string(), reason: z.string().optional() }),
+  z.object({ status: z.literal("deleted"), ...common, deletedAt: z.string(), reason: z.optional(z.string()) }),
 ]);
-
-/** The state of a phased session. Names come from the pinned structure, payloads from the log. */
-export type SessionHead = z.infer<typeof sessionHeadSchema>;
-
-/** The part of a head that every status has. */
-export type HeadFacts = Omit<Extract<SessionHead, { status: "active" }>, "status">;
-
-/** Ticks that are not written into a plan yet: positions of phases. */
-export type DueTicks = NonNullable<SessionHead["due"]>;
 
 /** Returns the number of failures at a position that still count. */
 export function spentAt(head: HeadFacts, position: number): number {

@@ -6,7 +6,7 @@
 import * as z from "zod";
 import { signatureSchema } from "../../approval/message.js";
 import { problemSchema } from "../../gate/verdict.js";
-import { snapshotSchema, verificationSchema } from "../../phased/state/events.js";
+import { snapshotSchema, verificationSchema } from "../../phased/state/event-schemas.js";
 import { approvalSchema, fieldGateSchema } from "../../workflow/gate-definition.js";
 import { storedObjectSchema } from "../../workflow/json.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
@@ -25,7 +25,7 @@ const routedStructureSchema = z.object({
       z.object({
         name: z.string(),
         next: z.array(z.string()).optional(),
-        gate: fieldGateSchema.optional(),
+        gate: z.optional(fieldGateSchema),
         maxVisits: z.int().positive().optional(),
       }),
     )

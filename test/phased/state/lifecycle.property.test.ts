@@ -7,7 +7,8 @@ import {
   rollbackTargets,
   type SessionCommand,
 } from "../../../src/phased/state/commands.js";
-import { inRanges, type Ranges, sessionEventSchema } from "../../../src/phased/state/events.js";
+import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
+import { inRanges, type Ranges } from "../../../src/phased/state/events.js";
 import { type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../../src/phased/state/history.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
