@@ -52,8 +52,15 @@ export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskStanding } from "
 export { Session } from "./phased/session.js";
 export type { StartedPlan, StartRequest, StartResult } from "./phased/start.js";
 export type { Actor } from "./phased/state/commands.js";
-export type { PlanChange, PlanChanges, SessionEvent, Verification } from "./phased/state/events.js";
-export type { SessionHead } from "./phased/state/head.js";
+export type {
+  PlanChange,
+  PlanChanges,
+  SessionEvent,
+  Snapshot,
+  StoredValue,
+  Verification,
+} from "./phased/state/events.js";
+export type { HeadFacts, SessionHead } from "./phased/state/head.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
 export type { FullStateView, PhaseView, StateView, TaskView, TextView, UnapprovedView } from "./phased/views.js";
 export type { SessionCommit, WatchQuery } from "./phased/watch.js";

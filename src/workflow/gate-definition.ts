@@ -18,18 +18,8 @@ export type Reveal = "fields" | "names" | "none";
 /** The requirements that must be met before a phase counts as done. */
 export type GateDefinition = FieldGate | SchemaGate | OpenGate | PlanGate;
 
-/** What every gate with evidence may ask for in addition. */
-interface Demands {
-  /** Checks against reality. None if missing. */
-  verify?: VerifyDefinition[] | undefined;
-  /** A person who must approve complete evidence. Nobody if missing. */
-  approval?: ApprovalDefinition | undefined;
-  /** How much of the gate agents see. `fields` if missing. */
-  reveal?: Reveal | undefined;
-}
-
 /** A gate that asks for named fields: from a gate file, metadata or code. */
-export interface FieldGate extends Demands {
+export interface FieldGate {
   kind: "fields";
   /** True if rules block, false if they only warn. Missing fields and wrong types always block. */
   strict: boolean;
@@ -39,12 +29,18 @@ export interface FieldGate extends Demands {
   fields: FieldDefinition[];
   /** Rules for the evidence as a whole. None if missing. */
   rules?: RuleDefinition[] | undefined;
+  /** Checks against reality. None if missing. */
+  verify?: VerifyDefinition[] | undefined;
+  /** A person who must approve complete evidence. Nobody if missing. */
+  approval?: ApprovalDefinition | undefined;
+  /** How much of the gate agents see. `fields` if missing. */
+  reveal?: Reveal | undefined;
   /** The place where the requirements were found. */
   source: "gate-file" | "document" | "metadata";
 }
 
 /** A gate whose evidence is checked by a Standard Schema in code. */
-export interface SchemaGate extends Demands {
+export interface SchemaGate {
   kind: "schema";
   /** True if the host may let a session pass without evidence. */
   allowOverride: boolean;
@@ -52,6 +48,12 @@ export interface SchemaGate extends Demands {
   jsonSchema?: JsonObject | undefined;
   /** Evidence that the schema accepts, if there is an example. */
   example?: JsonObject | undefined;
+  /** Checks against reality. None if missing. */
+  verify?: VerifyDefinition[] | undefined;
+  /** A person who must approve complete evidence. Nobody if missing. */
+  approval?: ApprovalDefinition | undefined;
+  /** How much of the gate agents see. `fields` if missing. */
+  reveal?: Reveal | undefined;
 }
 
 /** A gate that any evidence object passes. */

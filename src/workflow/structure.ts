@@ -81,9 +81,39 @@ export interface WorkflowStructure {
    */
   phases: PhaseDefinition[];
   /** How phases are read from a plan, if they are. */
-  dynamic?: DynamicDefinition | undefined;
+  dynamic?:
+    | {
+        /** The name of the source parser. */
+        parser: string;
+        /** The session option that holds the path of the plan. */
+        sourcePathKey: string;
+        /** Paths of the templates, relative to the workflow's folder. */
+        templates: { phase: string; task: string };
+        /** The revisions of the templates' texts when the definition was read. */
+        templateRevisions?: { phase?: string | undefined; task?: string | undefined } | undefined;
+        /** True if a task can't be read while its dependencies are open. */
+        enforceDependencies: boolean;
+        /** True if acceptance criteria are ticked with their tasks. */
+        tickCriteria: boolean;
+        /** Keys of the source that this version doesn't know, kept. */
+        extra?: JsonObject | undefined;
+      }
+    | undefined;
   /** The pinned plan of a session whose phases come from a plan. */
-  plan?: PlanPin | undefined;
+  plan?:
+    | {
+        /** The path of the plan, relative to the project root. */
+        path: string;
+        /** The digest of the text that was pinned. */
+        hash: string;
+        /** The dialect that the plan was read in. */
+        dialect: string;
+        /** What was added to the plan's own phase numbers. */
+        shift: number;
+        /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
+        ticked: boolean;
+      }
+    | undefined;
   /** Keys of the source that this version doesn't know, kept. */
   extra?: JsonObject | undefined;
 }
@@ -113,7 +143,16 @@ export interface PhaseDefinition {
   /** The revision of the phase's text when the definition was read. */
   textRevision?: string | undefined;
   /** What the plan says of it, if it comes from one. */
-  plan?: PlannedPhase | undefined;
+  plan?:
+    | {
+        /** The number in the plan; it differs from the session's number where phases were shifted. */
+        number: number;
+        /** The phase's goal. */
+        goal?: string | undefined;
+        /** How long it takes, in the plan's words. */
+        estimatedDuration?: string | undefined;
+      }
+    | undefined;
   /** Keys of the source that this version doesn't know, kept. */
   extra?: JsonObject | undefined;
 }
@@ -131,74 +170,36 @@ export interface TaskDefinition {
   /** The revision of the task's text when the definition was read. */
   textRevision?: string | undefined;
   /** What the plan says of it, if it comes from one. */
-  plan?: PlannedTask | undefined;
+  plan?:
+    | {
+        /** The plan's own id. */
+        id: string;
+        /** The text below the task's name. */
+        description?: string | undefined;
+        /** How long it takes, in the plan's words. */
+        estimatedTime?: string | undefined;
+        /** Ids of the tasks that must be done before this one. */
+        dependencies: string[];
+        /** When the task is done. */
+        acceptanceCriteria: string[];
+        /** The requirements that the task serves, if the plan names them. */
+        requirements?: string[] | undefined;
+        /** The task's state when the plan was pinned. */
+        state: "pending" | "in_progress" | "queued" | "blocked" | "done";
+        /** True if the phase can pass without it. */
+        optional: boolean;
+        /** True if it can be done at the same time as its neighbours. */
+        parallel: boolean;
+      }
+    | undefined;
   /** Keys of the source that this version doesn't know, kept. */
   extra?: JsonObject | undefined;
-}
-
-/** What a session keeps of a phase in a plan. */
-export interface PlannedPhase {
-  /** The number in the plan; it differs from the session's number where phases were shifted. */
-  number: number;
-  /** The phase's goal. */
-  goal?: string | undefined;
-  /** How long it takes, in the plan's words. */
-  estimatedDuration?: string | undefined;
-}
-
-/** What a session keeps of a task in a plan. */
-export interface PlannedTask {
-  /** The plan's own id. */
-  id: string;
-  /** The text below the task's name. */
-  description?: string | undefined;
-  /** How long it takes, in the plan's words. */
-  estimatedTime?: string | undefined;
-  /** Ids of the tasks that must be done before this one. */
-  dependencies: string[];
-  /** When the task is done. */
-  acceptanceCriteria: string[];
-  /** The requirements that the task serves, if the plan names them. */
-  requirements?: string[] | undefined;
-  /** The task's state when the plan was pinned. */
-  state: "pending" | "in_progress" | "queued" | "blocked" | "done";
-  /** True if the phase can pass without it. */
-  optional: boolean;
-  /** True if it can be done at the same time as its neighbours. */
-  parallel: boolean;
 }
 
 /** How the phases after the static ones are read from a plan. */
-export interface DynamicDefinition {
-  /** The name of the source parser. */
-  parser: string;
-  /** The session option that holds the path of the plan. */
-  sourcePathKey: string;
-  /** Paths of the templates, relative to the workflow's folder. */
-  templates: { phase: string; task: string };
-  /** The revisions of the templates' texts when the definition was read. */
-  templateRevisions?: { phase?: string | undefined; task?: string | undefined } | undefined;
-  /** True if a task can't be read while its dependencies are open. */
-  enforceDependencies: boolean;
-  /** True if acceptance criteria are ticked with their tasks. */
-  tickCriteria: boolean;
-  /** Keys of the source that this version doesn't know, kept. */
-  extra?: JsonObject | undefined;
-}
-
-/** The plan that a session is pinned to. */
-export interface PlanPin {
-  /** The path of the plan, relative to the project root. */
-  path: string;
-  /** The digest of the text that was pinned. */
-  hash: string;
-  /** The dialect that the plan was read in. */
-  dialect: string;
-  /** What was added to the plan's own phase numbers. */
-  shift: number;
-  /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
-  ticked: boolean;
-}
+export type DynamicDefinition = NonNullable<WorkflowStructure["dynamic"]>;
+/** What a session keeps of a task in a plan. */
+export type PlannedTask = NonNullable<TaskDefinition["plan"]>;
 
 const texts = z.optional(z.array(z.string()));
 const text = z.optional(z.string());

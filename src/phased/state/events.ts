@@ -23,9 +23,9 @@ export type SessionEvent =
       /** The number of this submission among those at the phase. */
       attempt: number;
       /** The evidence: inline, or the digest of a payload. */
-      evidence: EvidenceRef;
+      evidence: StoredValue<JsonObject>;
       /** The schema's output, where it differs from the evidence. */
-      output?: ValueRef | undefined;
+      output?: StoredValue<JsonValue> | undefined;
       /** Problems that don't block. */
       warnings?: Problem[] | undefined;
       /** The results of the gate's verifiers, if it has any. */
@@ -85,9 +85,9 @@ export type SessionEvent =
       /** The number of this submission among those at the phase. */
       attempt: number;
       /** The evidence: inline, or the digest of a payload. */
-      evidence: EvidenceRef;
+      evidence: StoredValue<JsonObject>;
       /** The schema's output, where it differs from the evidence. */
-      output?: ValueRef | undefined;
+      output?: StoredValue<JsonValue> | undefined;
       /** Problems that don't block. */
       warnings?: Problem[] | undefined;
       /** The results of the gate's verifiers, if it has any. */
@@ -102,7 +102,7 @@ export type SessionEvent =
       type: "gate_failed";
       phase: number;
       attempt: number;
-      evidence: EvidenceRef;
+      evidence: StoredValue<JsonObject>;
       problems: Problem[];
       verification?: Verification[] | undefined;
     }
@@ -157,10 +157,10 @@ export type SessionEvent =
   /** Ticks were written into the plan. */
   | {
       type: "plan_ticked";
-      /** Positions of the phases whose tasks are now ticked in the plan. */
-      ticks: Ranges;
+      /** Positions of the phases whose tasks are now ticked in the plan, as ranges. */
+      ticks: [from: number, to: number][];
       /** Positions of the phases whose ticks were removed. */
-      unticks: Ranges;
+      unticks: [from: number, to: number][];
       /** The tasks that were ticked, by their ids in the plan. */
       ticked: string[];
       /** The tasks whose ticks were removed. */
@@ -175,12 +175,21 @@ export type SessionEvent =
 /** An event of one type. */
 export type EventOf<T extends SessionEvent["type"]> = Extract<SessionEvent, { type: T }>;
 
-/** A long text in the log: the digest of a payload, its length, and the keys of the value if it is an object. */
-type Stored = { payload: string; characters: number; names: string[] };
+/** A value in the log: inline if it is short, otherwise the digest of a payload that holds its JSON. */
+export type StoredValue<Value> =
+  | { inline: Value }
+  | {
+      /** The digest of the payload. */
+      payload: string;
+      /** The length of the JSON, in characters. */
+      characters: number;
+      /** The value's keys, if it is an object. */
+      names: string[];
+    };
 /** Evidence in the log. */
-export type EvidenceRef = { inline: JsonObject } | Stored;
+export type EvidenceRef = StoredValue<JsonObject>;
 /** A value in the log: the output of a schema, or a verifier's snapshot. */
-export type ValueRef = { inline: JsonValue } | Stored;
+export type ValueRef = StoredValue<JsonValue>;
 
 /** A verifier's snapshot of the state that a phase began with. */
 export interface Snapshot {
@@ -189,7 +198,7 @@ export interface Snapshot {
   /** Identifies the gate's check: the SHA-256 of its verifier, field and params. */
   check: string;
   /** Missing if the snapshot failed. */
-  value?: ValueRef | undefined;
+  value?: StoredValue<JsonValue> | undefined;
   /** Why the snapshot failed: the check reports it at the gate. */
   failed?: string | undefined;
 }

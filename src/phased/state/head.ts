@@ -6,7 +6,7 @@
 
 import * as z from "zod/mini";
 import { rangesSchema } from "./event-schemas.js";
-import { addToRanges, cutRanges, type EventOf, inRanges, joinRanges, type Ranges } from "./events.js";
+import { addToRanges, cutRanges, type EventOf, inRanges, joinRanges } from "./events.js";
 
 /** The state of a phased session. Names come from the pinned structure, payloads from the log. */
 export type SessionHead =
@@ -32,10 +32,10 @@ export interface HeadFacts {
   position: number;
   /** The number of phases. */
   total: number;
-  /** Positions of phases whose gates passed. */
-  completed: Ranges;
-  /** Positions of phases that the host skipped. */
-  skipped: Ranges;
+  /** Positions of phases whose gates passed, as ranges. */
+  completed: [from: number, to: number][];
+  /** Positions of phases that the host skipped, as ranges. */
+  skipped: [from: number, to: number][];
   /** Failures in a row at the current phase's gate. */
   attempts: number;
   /** Failures in total, by position, of phases that have not passed since. An agent's retry does not reset them. */
@@ -43,7 +43,7 @@ export interface HeadFacts {
   /** The last submission at the current phase, and whether the next one is merged over it. */
   submission?: { version: number; merge: boolean } | undefined;
   /** Ticks that are not written into the plan yet: positions of phases to tick and to untick. */
-  due?: DueTicks | undefined;
+  due?: { tick: [from: number, to: number][]; untick: [from: number, to: number][] } | undefined;
   /** The commit that asked a person to approve complete evidence, while the answer is awaited. */
   awaiting?: { version: number; evidenceHash: string } | undefined;
   /** The commit with the current phase's snapshots: usually the one that entered the phase. */
@@ -55,12 +55,7 @@ export interface HeadFacts {
 }
 
 /** Ticks that are not written into a plan yet: positions of phases. */
-export interface DueTicks {
-  /** Phases whose tasks are to be ticked. */
-  tick: Ranges;
-  /** Phases whose ticks are to be removed. */
-  untick: Ranges;
-}
+export type DueTicks = NonNullable<HeadFacts["due"]>;
 
 const common = {
   workflowType: z.string(),
