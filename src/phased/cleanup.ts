@@ -10,6 +10,7 @@ import { reportFailure } from "./announce.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
+import type { PhasedSession } from "./pinned.js";
 
 /** Selects the sessions to delete. */
 export interface CleanupRequest {
@@ -101,15 +102,11 @@ async function writeTombstone(
   { status, updatedBefore }: { readonly status: readonly SessionStatus[]; readonly updatedBefore: string },
 ): Promise<boolean> {
   try {
-    await executeCommand(context, sessionId, { type: "delete", reason: "stale" }, undefined, ({ at, head }) => {
-      if (at >= updatedBefore || !status.includes(head.status)) throw new TouchedError();
-    });
-    return true;
+    const command = { type: "delete", reason: "stale" } as const;
+    const isStale = ({ at, head }: PhasedSession) => at < updatedBefore && status.includes(head.status);
+    return (await executeCommand(context, sessionId, command, undefined, isStale)) !== undefined;
   } catch (error) {
-    if (error instanceof TouchedError || isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
+    if (isPhasegateError(error, "SESSION_NOT_FOUND")) return false;
     return keepUnreadable(context)(error);
   }
 }
-
-/** The session was changed meanwhile. */
-class TouchedError extends Error {}

@@ -19,7 +19,7 @@ import { parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadEvidence } from "./artifacts.js";
 import { checkWorkflow, execute, requirePhase, sessionNotFound } from "./context.js";
-import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, groundOfRules, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
 import { loadPlanned } from "./plan/load-planned.js";
@@ -63,12 +63,9 @@ export async function completePhase(
     checkWorkflow(context, session);
     return judge(session, confirm);
   };
-  let outcome: PhasedOutcome;
-  try {
-    outcome = await execute(context, id, prepare, request);
-  } catch (error) {
-    outcome = await repeatQuestion(context, error);
-  }
+  const executed = await execute(context, id, prepare, request);
+  // The session already waits for an approval of the same evidence: that question is the answer again.
+  const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
@@ -105,7 +102,7 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     if (checking !== undefined) await checking;
     const { structureVersion, submission: last, awaiting, baseline } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
-      throw new AlreadyAsked(session, awaiting.version);
+      return { answer: { asked: awaiting.version } };
     }
     const phase = requirePhase(structure, number);
     const merge = last?.merge === true ? last.version : 0;
@@ -129,18 +126,6 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
     return withBegun({ command, structure, limits: options.limits }, kept.begun, payloads);
   };
-}
-
-/** The session already waits for an approval of the same evidence; that question is the answer again. */
-class AlreadyAsked extends Error {
-  readonly session: PhasedSession;
-  readonly version: number;
-
-  constructor(session: PhasedSession, version: number) {
-    super("the same evidence waits for an approval");
-    this.session = session;
-    this.version = version;
-  }
 }
 
 /** After a retry without a reset, a submission is merged over the one before it. */
@@ -237,9 +222,4 @@ async function tickedBefore(
 
 async function refuseMissing(context: EngineContext, id: SessionId): Promise<never> {
   throw await sessionNotFound(context, id);
-}
-
-async function repeatQuestion({ kernel }: EngineContext, error: unknown): Promise<PhasedOutcome> {
-  if (!(error instanceof AlreadyAsked)) throw error;
-  return kernel.again(error.session.sessionId, error.version);
 }

@@ -2,7 +2,7 @@
 
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { Executed } from "../log/commit.js";
-import type { Prepared } from "../log/log.js";
+import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
 import type { KeyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
@@ -57,8 +57,23 @@ export function executeOn(
   id: SessionId,
   prepare: (session: RoutedSession) => Promise<Prepared<RoutedCommand>> | Prepared<RoutedCommand>,
   keyed: KeyedRequest | undefined,
+  mayUndo?: (unapproved: UnapprovedStep, session: RoutedSession) => boolean,
+): Promise<Executed<RoutedEvent, RoutedHead>>;
+/** The same, for a command that may turn out to need no commit. */
+export function executeOn<Answer>(
+  context: RoutedContext,
+  id: SessionId,
+  prepare: (session: RoutedSession) => Promise<PreparedOr<RoutedCommand, Answer>>,
+  keyed: KeyedRequest | undefined,
+  mayUndo?: (unapproved: UnapprovedStep, session: RoutedSession) => boolean,
+): Promise<Executed<RoutedEvent, RoutedHead> | Unwritten<Answer>>;
+export function executeOn<Answer>(
+  context: RoutedContext,
+  id: SessionId,
+  prepare: (session: RoutedSession) => Promise<PreparedOr<RoutedCommand, Answer>> | PreparedOr<RoutedCommand, Answer>,
+  keyed: KeyedRequest | undefined,
   mayUndo: (unapproved: UnapprovedStep, session: RoutedSession) => boolean = () => false,
-): Promise<Executed<RoutedEvent, RoutedHead>> {
+): Promise<Executed<RoutedEvent, RoutedHead> | Unwritten<Answer>> {
   return context.kernel.execute(
     id,
     async (current) => {

@@ -218,16 +218,13 @@ async function record(
   written: Written,
 ): Promise<PhasedSession> {
   const ticked = { ticks: due.tick, unticks: due.untick, ...plainLists(written) };
-  try {
-    return await kernel.execute(sessionId, (current) => {
-      if (current === undefined || current.head.status === "deleted") throw new SettledError();
-      const { due: left } = dueAfterTicks(current.head, { type: "plan_ticked", ...ticked });
-      if (JSON.stringify(left) === JSON.stringify(current.head.due)) throw new SettledError();
-      return { command: { command: { type: "planTicked", ticked }, structure, limits: options.limits } };
-    });
-  } catch (error) {
-    if (!(error instanceof SettledError)) throw error;
-  }
+  const recorded = await kernel.execute(sessionId, (current) => {
+    if (current === undefined || current.head.status === "deleted") return { answer: "nothing left" as const };
+    const { due: left } = dueAfterTicks(current.head, { type: "plan_ticked", ...ticked });
+    if (JSON.stringify(left) === JSON.stringify(current.head.due)) return { answer: "nothing left" as const };
+    return { command: { command: { type: "planTicked", ticked } as const, structure, limits: options.limits } };
+  });
+  if (!("answer" in recorded)) return recorded;
   const newest = await kernel.find(sessionId);
   if (newest !== undefined) return newest;
   throw new PhasegateError("SESSION_NOT_FOUND", `there is no session ${sessionId} any more`, {
@@ -240,9 +237,6 @@ function plainLists({ ticked, unticked, missing, unwritable }: Written): Pick<Ev
   const rest = unwritable.length === 0 ? {} : { unwritable: [...unwritable] };
   return { ticked: [...ticked], unticked: [...unticked], missing: [...missing], ...rest };
 }
-
-/** Nothing is left to record. */
-class SettledError extends Error {}
 
 /** Combines two rounds; what the second undid of the first is omitted. */
 function inAll(first: Written, second: Written): Written {
