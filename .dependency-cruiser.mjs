@@ -31,7 +31,7 @@ const MAY_IMPORT = {
   sandbox: ["workflow"],
   "storage/common": ["workflow", "ports"],
   "storage/memory": STORAGE,
-  "storage/files": STORAGE,
+  "storage/files": [...STORAGE, "runtime"],
   "storage/sqlite": STORAGE,
   "storage/postgres": STORAGE,
   content: ["workflow", "workflow/files", "ports", "sandbox"],

@@ -6,7 +6,6 @@
 import { isPhasegateError } from "../errors.js";
 import type { SessionQuery, SessionStatus } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId } from "../workflow/names.js";
-import { reportFailure } from "./announce.js";
 import { executeCommand } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { badAge, checkRetention, isAge, LIVING, type LivingStatus, type Retention } from "./options.js";
@@ -87,7 +86,7 @@ async function* phasedSessions({ options }: EngineContext, query: SessionQuery):
 function keepUnreadable({ notifications }: EngineContext): (error: unknown) => false {
   return (error) => {
     if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "FORMAT_TOO_NEW")) throw error;
-    reportFailure(notifications, "cleanup", error);
+    notifications.report("cleanup", error);
     return false;
   };
 }

@@ -15,7 +15,7 @@ import type { Verdict } from "../gate/verdict.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
-import { parseSessionId, type SessionId } from "../workflow/names.js";
+import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { loadEvidence } from "./artifacts.js";
 import { checkWorkflow, execute, requirePhase, sessionNotFound } from "./context.js";
@@ -40,19 +40,17 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   readonly idempotencyKey?: string;
 }
 
-/** A request whose evidence was copied on arrival; if it is unsafe, `takeEvidence` throws. */
-interface TakenRequest extends Omit<CompleteRequest, "evidence"> {
-  readonly takeEvidence: () => SafeEvidence;
+/** A request whose evidence was checked and copied on arrival. */
+interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
+  readonly submission: SafeEvidence;
 }
 
 /** Takes evidence to the gate of the current phase, and advances the session if it passes. */
 export async function completePhase(
   context: EngineContext,
-  sessionId: string,
-  { phase, takeEvidence, idempotencyKey }: TakenRequest,
+  id: SessionId,
+  { phase, submission, idempotencyKey }: CopiedRequest,
 ): Promise<CompleteResult> {
-  const id = parseSessionId(sessionId);
-  const submission = takeEvidence();
   const request =
     idempotencyKey === undefined
       ? undefined

@@ -9,7 +9,6 @@ import type { Prepare, Unwritten } from "../log/log.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
 import { nearest, parseSessionId, type SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { reportFailure } from "./announce.js";
 import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { PhasedCommand, PhasedSession } from "./pinned.js";
@@ -194,7 +193,7 @@ async function newestSessions({ options, notifications }: EngineContext): Promis
     return (await options.storage.list({ limit: 50 })).items.map((summary) => summary.sessionId);
   } catch (error) {
     if (!isPhasegateError(error)) throw error;
-    reportFailure(notifications, "list sessions", error);
+    notifications.report("list sessions", error);
     return [];
   }
 }

@@ -7,7 +7,6 @@
 import { type AnyPhasegateError, type ErrorCode, isPhasegateError, PhasegateError } from "../errors.js";
 import type { Page, SessionQuery, SessionSummary } from "../ports/storage-adapter.js";
 import { isSessionId, type SessionId, shown } from "../workflow/names.js";
-import { reportFailure } from "./announce.js";
 import { notBelieved } from "./approval/ledger.js";
 import type { EngineContext } from "./engine-context.js";
 import type { PhasedCommit, PhasedSession } from "./pinned.js";
@@ -37,7 +36,7 @@ export async function listSessions(context: EngineContext, query: SessionQuery):
   const { options, notifications } = context;
   const page = await options.storage.list({ ...query, kind: "phased" });
   const lookAt = (id: SessionId) => lookAtSession(context, id);
-  return checkedPage(page, query, lookAt, (error) => reportFailure(notifications, "listSessions", error));
+  return checkedPage(page, query, lookAt, (error) => notifications.report("listSessions", error));
 }
 
 /**
@@ -60,7 +59,7 @@ export async function isBelieved(context: EngineContext, commit: PhasedCommit): 
     await requireBelieved(context, commit);
     return true;
   } catch (error) {
-    if (isPhasegateError(error, "APPROVAL_REFUSED")) reportFailure(context.notifications, "watch", error);
+    if (isPhasegateError(error, "APPROVAL_REFUSED")) context.notifications.report("watch", error);
     else if (!isPhasegateError(error, "TAMPERED") || (await context.kernel.newest(commit.sessionId)) !== undefined)
       throw error;
     return false;

@@ -14,13 +14,11 @@
  * - context.ts: how a session is loaded, and how a command is executed
  * - lists.ts: lists show what a session's log says, not what the storage's summary says
  * - cleanup.ts: which sessions are deleted
- * - announce.ts: who is notified of which error
  */
 
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
-import { announce, reportFailure } from "./announce.js";
 import { auditSession } from "./approval/audit.js";
 import { decide } from "./approval/decide.js";
 import { ApprovalGuard } from "./approval/guard.js";
@@ -34,7 +32,7 @@ import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
 import { isBelieved, listSessions } from "./lists.js";
-import type { Notifications } from "./notifications.js";
+import { announce, type Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
 import { startSession } from "./start.js";
@@ -61,7 +59,6 @@ export const phased = {
   phaseHistory,
   readCommit: readPhasedCommit,
   readEvents,
-  reportFailure,
   resume,
   retryPhase,
   rollback,

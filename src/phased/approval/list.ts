@@ -2,7 +2,6 @@
 
 import { isPhasegateError } from "../../errors.js";
 import { isSessionId, type SessionId } from "../../workflow/names.js";
-import { reportFailure } from "../announce.js";
 import { believed } from "../context.js";
 import type { EngineContext } from "../engine-context.js";
 import type { AwaitedApproval } from "./awaited.js";
@@ -47,7 +46,7 @@ async function awaitedIn(context: EngineContext, sessionId: SessionId): Promise<
     return await viewAwaited(context, session);
   } catch (error) {
     if (!isPhasegateError(error, "TAMPERED") && !isPhasegateError(error, "APPROVAL_REFUSED")) throw error;
-    reportFailure(context.notifications, "approvals", error);
+    context.notifications.report("approvals", error);
     return undefined;
   }
 }

@@ -6,8 +6,8 @@
 
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { claimedIds } from "../../gate/plan-gate.js";
+import { audienceOf } from "../../runtime/notifier.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../workflow/structure.js";
-import { hearerOf, reportFailure } from "../announce.js";
 import { loadEvidence, readEvents } from "../artifacts.js";
 import type { EngineContext, TickReport } from "../engine-context.js";
 import { isPinning, type PhasedCommit, type PhasedSession } from "../pinned.js";
@@ -261,7 +261,7 @@ function pendingReason(
   const at = new Date(options.clock.now()).toISOString();
   const reason = reasonOf(error);
   // All else is told as `planTicksPending`, with the error.
-  if (isPhasegateError(error) && hearerOf(error) === "guard") reportFailure(notifications, "write plan", error);
+  if (isPhasegateError(error) && audienceOf(error) === "guard") notifications.report("write plan", error);
   notifications.notify("planTicksPending", { sessionId, workflowType, at, path: plan?.path ?? "", reason, error });
   return reason;
 }
