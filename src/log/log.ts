@@ -197,7 +197,7 @@ export class Kernel<Command, Event, Head> {
    * must first be as durable as one whose append was acknowledged.
    */
   async again(id: SessionId, version: number): Promise<Executed<Event, Head>> {
-    await this.#options.storage.settle?.(id);
+    await this.#options.storage.makeDurable?.(id);
     return { ...(await this.at(id, version)), replayed: true };
   }
 
