@@ -27,10 +27,15 @@ export { compileRules } from "./gate/gate-rules.js";
 export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rule-set.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./log/commit.js";
-export type { SessionAudit } from "./phased/approval/audit.js";
-export type { ApprovalRequest, AwaitedApproval, Denial } from "./phased/approval/awaited.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/decide.js";
-export type { ApprovedPass, UnapprovedPass } from "./phased/approval/ledger.js";
+export type {
+  ApprovalRequest,
+  ApprovedPass,
+  AwaitedApproval,
+  Denial,
+  SessionAudit,
+  UnapprovedPass,
+} from "./phased/approval/ledger.js";
 export type { ArtifactView } from "./phased/artifacts.js";
 export type { CleanupRequest, CleanupResult } from "./phased/cleanup.js";
 export type {

@@ -8,9 +8,9 @@ export type { Current, Recorded } from "./log/commit.js";
 export type { SessionKind } from "./phased/log-check.js";
 export type { RoutedListing, RoutedSource, TextSource } from "./ports/content-provider.js";
 export type { StepDecider } from "./ports/step-decider.js";
-export type { RoutedAudit } from "./routed/approval-guard.js";
-export type { RoutedApproval } from "./routed/approvals.js";
+export type { RoutedAudit } from "./routed/approvals.js";
 export type { RoutedMove } from "./routed/commands.js";
+export type { RoutedApproval } from "./routed/decide.js";
 export {
   buildDecisionPrompt,
   type DecisionPrompt,

@@ -4,7 +4,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { contentUnavailable } from "../content/answers.js";
 import { PhasegateError } from "../errors.js";
 import type { Receipt } from "../log/commit.js";
-import type { SessionAudit } from "../phased/approval/audit.js";
+import type { SessionAudit } from "../phased/approval/ledger.js";
 import { createEngine, type Engine } from "../phased/engine.js";
 import { type LookAt, lookAtSession } from "../phased/lists.js";
 import { Notifications } from "../phased/notifications.js";

@@ -10,9 +10,8 @@ import type { OperationMetrics } from "../runtime/metrics.js";
 import { Operations } from "../runtime/operations.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
-import type { SessionAudit } from "./approval/audit.js";
-import type { ApprovalRequest, AwaitedApproval } from "./approval/awaited.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
+import type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./approval/ledger.js";
 import type { CleanupRequest, CleanupResult } from "./cleanup.js";
 import type {
   DeleteResult,

@@ -5,9 +5,8 @@ import type { Receipt } from "../log/commit.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import type { SessionAudit } from "./approval/audit.js";
-import type { ApprovalRequest } from "./approval/awaited.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
+import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
 import type {
   DeleteResult,
   Keyed,
@@ -285,7 +284,7 @@ export class Session<
   /** Checks the session's log, against a receipt if one is given. */
   audit(receipt?: Receipt): Promise<SessionAudit> {
     return this.#run("audit", async ({ phased, context }) => {
-      const report = await phased.auditSession(context, this.id, receipt);
+      const report = await context.approvalGuard.audit(this.id, receipt);
       if (report.versions === 0 && report.intact) throw await phased.sessionNotFound(context, this.id);
       return report;
     });

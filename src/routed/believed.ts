@@ -6,7 +6,7 @@ import type { Prepared, PreparedOr, Unwritten } from "../log/log.js";
 import type { KeyedRequest } from "../log/machine.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import { notBelieved } from "./approval-guard.js";
+import { notBelieved } from "./approvals.js";
 import type { RoutedContext } from "./options.js";
 import type { RoutedCommit, RoutedSession } from "./session.js";
 import type { RoutedCommand } from "./state/commands.js";

@@ -5,7 +5,7 @@
  * - judge.ts: a report must pass its step's gate before the decider is asked
  * - settle.ts: the decider is asked once per report, and which of its failures are recorded
  * - ask-decider.ts: which answers of a decider are accepted
- * - approval-guard.ts and approvals.ts: which approvals count
+ * - approvals.ts: which approvals in a log count; decide.ts takes a person's decision
  * - believed.ts: what is shown of an instance with an approval that does not count
  */
 
@@ -20,10 +20,10 @@ import type { Listener } from "../runtime/notifier.js";
 import { Operations } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { advance, resume } from "./advance.js";
-import type { RoutedAudit } from "./approval-guard.js";
-import { answerQuestion, type RoutedApproval } from "./approvals.js";
+import type { RoutedAudit } from "./approvals.js";
 import { believed, lookAtInstance, requireBelieved, requireInstance } from "./believed.js";
 import { cancel, type RoutedMove, remove, retry, suspend } from "./commands.js";
+import { answerQuestion, type RoutedApproval } from "./decide.js";
 import { type RoutedNotificationMap, type RoutedNotificationName, RoutedNotifications } from "./notifications.js";
 import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "./options.js";
 import type { RoutedCommit } from "./session.js";

@@ -1,7 +1,7 @@
 /** What an instance shows: its state, the next step, and what it asks a person. */
 
 import { FINISH } from "../workflow/routed-definition.js";
-import { questionIn } from "./approval-guard.js";
+import { questionIn } from "./approvals.js";
 import { believed, isStillThere, requireInstance } from "./believed.js";
 import type { RoutedStatus } from "./decision/request.js";
 import type { RoutedContext } from "./options.js";

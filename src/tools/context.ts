@@ -4,7 +4,7 @@
  */
 
 import type { ApprovalSignature } from "../approval/message.js";
-import type { ApprovalRequest } from "../phased/approval/awaited.js";
+import type { ApprovalRequest } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
 import type { Metrics } from "../runtime/metrics.js";
 import { LEAST_PAGE, pageText, surelyFits } from "./paging.js";
