@@ -37,7 +37,6 @@ export type {
   UnapprovedPass,
 } from "./phased/approval/ledger.js";
 export type { ArtifactView } from "./phased/artifacts.js";
-export type { CleanupRequest, CleanupResult } from "./phased/cleanup.js";
 export type {
   DeleteResult,
   Keyed,
@@ -53,7 +52,7 @@ export { copySessions } from "./phased/copy-sessions.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./phased/engine.js";
 export type { TickReport } from "./phased/engine-context.js";
 export type { CompleteResult, GateAnswer } from "./phased/gate-answer.js";
-export type { BrokenSession, SessionPage } from "./phased/lists.js";
+export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
 export type { RefusalReason, SessionKind } from "./phased/log-check.js";
 export type { CopyOptions, CopyProgress, CopyReport, RefusedSession, SessionChoice } from "./phased/log-copy.js";
 export type {
@@ -115,7 +114,7 @@ export type {
   StorageAdapter,
 } from "./ports/storage-adapter.js";
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
-export type { OperationMetrics } from "./runtime/metrics.js";
+export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
 export { renderTemplate, type TemplateValues } from "./template/template.js";
 export type { DispatchOptions, PersonsAnswer, WorkflowResponse } from "./tools/context.js";

@@ -5,7 +5,13 @@
 
 import type { ErrorDetails, PhasegateError } from "../errors.js";
 import { isSignedBy, keyIdOf } from "./keys.js";
-import { type ApprovalQuestion, type ApprovalRequested, type ApprovalSignature, approvalMessage, approvalRefused } from "./message.js";
+import {
+  type ApprovalQuestion,
+  type ApprovalRequested,
+  type ApprovalSignature,
+  approvalMessage,
+  approvalRefused,
+} from "./message.js";
 
 /** Which approvals count. */
 export interface ApprovalOptions {
@@ -37,9 +43,7 @@ interface Authentication {
 export type Distrust = ErrorDetails["APPROVAL_REFUSED"]["reason"];
 
 /** The outcome of checking a decision. */
-type CheckedDecision =
-  | { readonly accepted: Authentication }
-  | { readonly refusal: PhasegateError<"APPROVAL_REFUSED"> };
+type CheckedDecision = { readonly accepted: Authentication } | { readonly refusal: PhasegateError<"APPROVAL_REFUSED"> };
 
 /**
  * Checks a decision on a question. An invalid signature is refused even where none is required: its sender expects

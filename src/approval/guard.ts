@@ -9,7 +9,13 @@ import type { AuditReport, Current, Receipt, Recorded } from "../log/commit.js";
 import { LogFold } from "../log/fold.js";
 import type { Kernel } from "../log/log.js";
 import type { SessionId } from "../workflow/names.js";
-import { type ApprovalOptions, type AskedApproval, checkDecision, type Distrust, type GivenDecision } from "./decision.js";
+import {
+  type ApprovalOptions,
+  type AskedApproval,
+  checkDecision,
+  type Distrust,
+  type GivenDecision,
+} from "./decision.js";
 
 /** A gate that passed with a person's approval, and whether this host accepts it. */
 export interface ApprovalPass {

@@ -81,10 +81,7 @@ export type Prepare<Command, Head, Answer = never> = (
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
 /** The outcome of a command on a state: the earlier answer to its key, an answer without a commit, or a decision. */
-type Step<Event, Head, Answer> =
-  | { readonly replay: Executed<Event, Head> }
-  | Unwritten<Answer>
-  | Decided<Event, Head>;
+type Step<Event, Head, Answer> = { readonly replay: Executed<Event, Head> } | Unwritten<Answer> | Decided<Event, Head>;
 
 /** Limits how many heads are cached, so that a commit need not be parsed and hashed again. */
 const HEADS_KEPT = 256;

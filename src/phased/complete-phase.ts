@@ -17,16 +17,14 @@ import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { loadEvidence } from "./artifacts.js";
-import { checkWorkflow, execute, requirePhase, sessionNotFound } from "./context.js";
+import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
+import { checkWorkflow, execute, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
 import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, groundOfRules, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
 import { submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, ValueRef, Verification } from "./state/events.js";
-import { asJson, isSame, storeValue } from "./stored-values.js";
 import { type Begun, beginPhase, withBegun } from "./verify/snapshots.js";
 import { verifyEvidence } from "./verify/verify.js";
 
@@ -55,13 +53,7 @@ export async function completePhase(
     idempotencyKey === undefined
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
-  const judge = createJudge(context, phase, submission);
-  const prepare = (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
-    if (session === undefined || session.head.status === "deleted") return refuseMissing(context, id);
-    checkWorkflow(context, session);
-    return judge(session, confirm);
-  };
-  const executed = await execute(context, id, prepare, request);
+  const executed = await execute(context, id, createJudge(context, id, phase, submission), request);
   // The session already waits for an approval of the same evidence: that question is the answer again.
   const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
@@ -88,10 +80,12 @@ interface Judged {
  * Returns a function that judges the submission on the current state. After a conflict it is called again
  * and reuses its verdict, if nothing that it depends on has changed.
  */
-function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
+function createJudge(context: EngineContext, id: SessionId, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
   let kept: Judged | undefined;
-  return async (session: PhasedSession, confirm: () => Promise<void>) => {
+  return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
     const known = pinned.structure(session);
     const structure = known instanceof Promise ? await known : known;
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
@@ -216,8 +210,4 @@ async function tickedBefore(
 ): Promise<readonly string[] | undefined> {
   const { earlierTicks } = await loadPlanned();
   return earlierTicks(context, session, structure, requirePhase(structure, number));
-}
-
-async function refuseMissing(context: EngineContext, id: SessionId): Promise<never> {
-  throw await sessionNotFound(context, id);
 }

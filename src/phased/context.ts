@@ -12,8 +12,7 @@ import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.j
 import { notBelieved, type UnapprovedPass } from "./approval/ledger.js";
 import type { EngineContext, LoadedSession, PhasedOutcome } from "./engine-context.js";
 import type { PhasedCommand, PhasedSession } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
-import { phaseOutOfRange, type SessionCommand } from "./state/commands.js";
+import { phaseOutOfRange, positionOf, type SessionCommand } from "./state/commands.js";
 import type { SessionHead } from "./state/head.js";
 import { begunBy, withBegun } from "./verify/snapshots.js";
 
@@ -167,10 +166,7 @@ export async function sessionNow(context: EngineContext, outcome: PhasedOutcome)
 
 /** Returns a phase by its number. Throws `PHASE_OUT_OF_RANGE`. */
 export function requirePhase(structure: WorkflowStructure, number: number): PhaseDefinition {
-  const { phases } = structure;
-  // Numbers are usually consecutive and then give the position.
-  const there = phases[number - (phases[0]?.number ?? 0)];
-  const phase = there?.number === number ? there : phases.find((candidate) => candidate.number === number);
+  const phase = structure.phases[positionOf(structure, number)];
   if (phase === undefined) throw phaseOutOfRange(structure, number);
   return phase;
 }
@@ -204,7 +200,7 @@ function refuseUnapproved(
   session: PhasedSession,
   mayUndo?: Execution["mayUndo"],
 ): Promise<void> | undefined {
-  if (session.head.status === "deleted") return undefined;
+  if (session.head.status === "deleted" || !approvalGuard.knowsApprovers) return undefined;
   const check = (structure: WorkflowStructure) =>
     approvalGuard.unapproved(session, structure)?.then((pass) => {
       if (pass !== undefined && mayUndo?.(pass, structure) !== true) throw notBelieved(pass);
@@ -220,4 +216,21 @@ async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promis
   if (session?.head.due === undefined) return outcome;
   const { settleTicks } = await loadPlanned();
   return { ...outcome, ticks: (await settleTicks(context, session, outcome)).ticks };
+}
+
+type Planned = typeof import("./plan/planned.js");
+
+let planned: Planned | undefined;
+
+/**
+ * Returns the operations; not a promise once they are loaded. They are cached here, since `import()` of a
+ * loaded module costs as much as half a call.
+ */
+export function loadPlanned(): Planned | Promise<Planned> {
+  return planned ?? load();
+}
+
+async function load(): Promise<Planned> {
+  planned = await import("./plan/planned.js");
+  return planned;
 }

@@ -6,13 +6,11 @@
 import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import type { OperationMetrics } from "../runtime/metrics.js";
-import { Operations } from "../runtime/operations.js";
+import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
 import type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./approval/ledger.js";
-import type { CleanupRequest, CleanupResult } from "./cleanup.js";
 import type {
   DeleteResult,
   Keyed,
@@ -25,7 +23,7 @@ import type {
 } from "./commands.js";
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
-import type { SessionPage } from "./lists.js";
+import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";

@@ -12,8 +12,8 @@
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
  * - context.ts: how a session is loaded, and how a command is executed
- * - lists.ts: lists show what a session's log says, not what the storage's summary says
- * - cleanup.ts: which sessions are deleted
+ * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
+ *   cleanup deletes
  */
 
 import { ApprovalGuard } from "../approval/guard.js";
@@ -24,12 +24,11 @@ import { decide } from "./approval/decide.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
 import { listApprovals, viewRequest } from "./approval/requests.js";
 import { readEvents } from "./artifacts.js";
-import { cleanup } from "./cleanup.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
-import { isBelieved, listSessions } from "./lists.js";
+import { cleanup, isBelieved, listSessions } from "./lists.js";
 import { announce, type Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";

@@ -169,7 +169,9 @@ export class Session<
 
   /** Returns every attempt at every phase, oldest first. */
   history(): Promise<readonly PhaseAttempt[]> {
-    return this.#run("history", async ({ phased, context }) => phased.phaseHistory(await this.#events(phased, context)));
+    return this.#run("history", async ({ phased, context }) =>
+      phased.phaseHistory(await this.#events(phased, context)),
+    );
   }
 
   /** Returns every failure at a gate, oldest first. */

@@ -21,12 +21,11 @@ import {
   shown,
 } from "../workflow/names.js";
 import type { WorkflowDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { sessionNow } from "./context.js";
+import { loadPlanned, sessionNow } from "./context.js";
 import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
 import { requireVerifiers } from "./verify/verify-context.js";
 import { type PhaseView, viewPhase, viewText } from "./views.js";

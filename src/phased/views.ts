@@ -13,9 +13,8 @@ import type { PhaseDefinition, TaskDefinition, WorkflowStructure } from "../work
 import { type AwaitedApproval, type Denial, notBelieved, type UnapprovedPass } from "./approval/ledger.js";
 import { viewAwaited, viewDenial } from "./approval/requests.js";
 import { type ArtifactView, loadArtifacts } from "./artifacts.js";
-import { requirePhase } from "./context.js";
+import { loadPlanned, requirePhase } from "./context.js";
 import type { EngineContext, LoadedSession } from "./engine-context.js";
-import { loadPlanned } from "./plan/load-planned.js";
 import type { PlannedPhaseView, PlannedTaskView, PlanView } from "./plan/view.js";
 import { exhausted, readingRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";

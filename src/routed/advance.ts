@@ -14,17 +14,16 @@ import { parseSessionId, shown } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
 import { matchName } from "../workflow/routed-definition.js";
 import { mergeContext } from "./ask-decider.js";
-import { executeOn, isStillThere } from "./believed.js";
+import { answerAfter, decidePending } from "./decide.js";
 import type { StepReport } from "./decision/request.js";
 import { judgeReport } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommit, RoutedSession } from "./session.js";
-import { answerAfter, settle } from "./settle.js";
 import type { ReportFacts, RoutedCommand } from "./state/commands.js";
 import { type PendingDecision, stepOf } from "./state/events.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import { notNow } from "./state/transition.js";
 import type { AdvanceRequest, GateRefusal, ResumeRequest, RoutedResult } from "./types.js";
-import { resultOf } from "./views.js";
+import { executeOn, isStillThere, resultOf } from "./views.js";
 
 /** Takes a report, and returns the next step. */
 export function advance(context: RoutedContext, id: string, request: AdvanceRequest): Promise<RoutedResult> {
@@ -170,7 +169,7 @@ async function answerOf(context: RoutedContext, taken: RoutedCommit, replayed: b
   if (pending === undefined) return decidedResult(context, answered, replayed);
   if (answered.head.status !== "RUNNING" || pending.awaiting !== undefined)
     return resultOf(context, answered, replayed);
-  return decidedResult(context, await settle(context, answered, pending), replayed);
+  return decidedResult(context, await decidePending(context, answered, pending), replayed);
 }
 
 function gateRefusal({ options }: RoutedContext, { events }: RoutedCommit): GateRefusal | undefined {
@@ -198,7 +197,7 @@ async function answerUnwritten(
   if (head.status !== "RUNNING" || pending === undefined || pending.awaiting !== undefined) {
     return resultOf(context, session, pending?.digest === handed.digest);
   }
-  const answered = await settle(context, session, pending);
+  const answered = await decidePending(context, session, pending);
   if (pending.digest === handed.digest) return resultOf(context, answered, true);
   // A client that comes back before the first step asks for it, and reports on none.
   if (pending.operation === "start" && handed.operation === "resume") return decidedResult(context, answered, false);

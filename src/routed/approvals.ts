@@ -10,8 +10,8 @@ import { approvalRefused, hashEvidence } from "../approval/message.js";
 import type { PhasegateError } from "../errors.js";
 import type { AuditReport } from "../log/commit.js";
 import { isJsonObject } from "../workflow/json.js";
-import type { RoutedCommit, RoutedSession } from "./session.js";
 import { type RoutedEvent, type RoutedEventOf, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 import type { RoutedPass, RoutedQuestion, UnapprovedStep } from "./types.js";
 
 /** The result of an audit: whether the log is intact, and which approvals this host accepts. */

@@ -3,10 +3,11 @@
  * - state/transition.ts: what a state allows, and when a gate's failures end an instance
  * - advance.ts: how a report is read, and when it is a new one, a repeated one or too late
  * - judge.ts: a report must pass its step's gate before the decider is asked
- * - settle.ts: the decider is asked once per report, and which of its failures are recorded
+ * - decide.ts: the decider is asked once per report, and which of its failures are recorded
  * - ask-decider.ts: which answers of a decider are accepted
- * - approvals.ts: which approvals in a log count; decide.ts takes a person's decision
- * - believed.ts: what is shown of an instance with an approval that does not count
+ * - approvals.ts: which approvals in a log count
+ * - commands.ts: start, suspend, cancel, retry, delete, and a person's decision
+ * - views.ts: what is shown of an instance, also behind an approval that does not count
  */
 
 import { isPhasegateError } from "../errors.js";
@@ -15,21 +16,25 @@ import { checkedPage, type SessionPage } from "../phased/lists.js";
 import { type WatchQuery, watchKind } from "../phased/watch.js";
 import type { RoutedListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import type { OperationMetrics } from "../runtime/metrics.js";
 import type { Listener } from "../runtime/notifier.js";
-import { Operations } from "../runtime/operations.js";
+import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
 import { advance, resume } from "./advance.js";
 import type { RoutedAudit } from "./approvals.js";
-import { believed, lookAtInstance, requireBelieved, requireInstance } from "./believed.js";
-import { cancel, type RoutedMove, remove, retry, suspend } from "./commands.js";
-import { answerQuestion, type RoutedApproval } from "./decide.js";
+import {
+  answerQuestion,
+  cancel,
+  type RoutedApproval,
+  type RoutedMove,
+  remove,
+  retry,
+  startRouted,
+  suspend,
+} from "./commands.js";
 import { type RoutedNotificationMap, type RoutedNotificationName, RoutedNotifications } from "./notifications.js";
 import { createRoutedContext, type RoutedContext, type RoutedEngineOptions, resolveRoutedOptions } from "./options.js";
-import type { RoutedCommit } from "./session.js";
-import { startRouted } from "./start.js";
 import { type RoutedEntry, RoutedHistory, withReveal } from "./state/history.js";
-import { routedMachine } from "./state/machine.js";
+import { type RoutedCommit, routedMachine } from "./state/machine.js";
 import type {
   AdvanceRequest,
   ResumeRequest,
@@ -39,7 +44,7 @@ import type {
   StartRoutedRequest,
   StepView,
 } from "./types.js";
-import { stepView, viewInstance } from "./views.js";
+import { believed, lookAtInstance, requireBelieved, requireInstance, stepView, viewInstance } from "./views.js";
 
 /**
  * Runs routed workflows: after each report a decider chooses the next step, within the transitions and
@@ -92,7 +97,9 @@ export class RoutedEngine {
 
   /** Returns the state of an instance. */
   status(instanceId: string): Promise<RoutedView> {
-    return this.#operations.run("status", async (context) => viewInstance(context, await requireInstance(context, instanceId)));
+    return this.#operations.run("status", async (context) =>
+      viewInstance(context, await requireInstance(context, instanceId)),
+    );
   }
 
   /** Returns the history, oldest first: reports with their decisions, and all other events. */
@@ -114,7 +121,9 @@ export class RoutedEngine {
    * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
    */
   step(instanceId: string): Promise<StepView> {
-    return this.#operations.run("step", async (context) => stepView(context, await requireInstance(context, instanceId)));
+    return this.#operations.run("step", async (context) =>
+      stepView(context, await requireInstance(context, instanceId)),
+    );
   }
 
   /** Suspends an instance until `resume`. */

@@ -20,9 +20,8 @@ import type { StepDecider } from "../ports/step-decider.js";
 import { ROUTED_APPROVALS, type RoutedGuard } from "./approvals.js";
 import { Histories, PinnedWays } from "./histories.js";
 import { announceRouted, type RoutedNotifications } from "./notifications.js";
-import type { RoutedCommit, RoutedKernel } from "./session.js";
 import type { RoutedHead } from "./state/events.js";
-import { routedMachine } from "./state/machine.js";
+import { type RoutedCommit, type RoutedKernel, routedMachine } from "./state/machine.js";
 
 /** The limits of a routed engine, in addition to those of phased engines. */
 export interface RoutedLimits extends EngineLimits {

@@ -51,7 +51,8 @@ export class FaultyStorage implements StorageAdapter {
     this.#inner = inner;
     for (const fault of faults) this.inject(fault);
     const { makeDurable, watch, hint, damaged, size, compact } = inner;
-    if (makeDurable !== undefined) this.makeDurable = (id) => this.#ask("makeDurable", () => makeDurable.call(inner, id));
+    if (makeDurable !== undefined)
+      this.makeDurable = (id) => this.#ask("makeDurable", () => makeDurable.call(inner, id));
     if (watch !== undefined) {
       this.watch = (query, options) => this.#through("watch", () => watch.call(inner, query, options));
     }
