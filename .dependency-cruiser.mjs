@@ -16,7 +16,6 @@ const MAY_IMPORT = {
   rules: ["workflow"],
   "workflow/infer": ["workflow", "rules"],
   gate: ["workflow", "rules"],
-  approval: ["workflow"],
   // What a decider is asked and what it may answer.
   "routed/decision": ["workflow"],
   ports: ["workflow", "plan", "routed/decision"],
@@ -24,6 +23,7 @@ const MAY_IMPORT = {
   runtime: [],
   // All kinds of sessions share one log, which knows of no phases and no gates.
   log: ["workflow", "ports", "runtime"],
+  approval: ["workflow", "log"],
   phased: [...PORTS, "workflow/files", "runtime", "log", "approval"],
   // Routed sessions ask the same gates: verifiers, signatures and limits are the phased engine's.
   routed: [...PORTS, "runtime", "log", "approval", "phased"],
@@ -31,7 +31,7 @@ const MAY_IMPORT = {
   sandbox: ["workflow"],
   "storage/common": ["workflow", "ports"],
   "storage/memory": STORAGE,
-  "storage/files": STORAGE,
+  "storage/files": [...STORAGE, "runtime"],
   "storage/sqlite": STORAGE,
   "storage/postgres": STORAGE,
   content: ["workflow", "workflow/files", "ports", "sandbox"],

@@ -17,12 +17,16 @@ export {
 } from "./errors.js";
 export type { Enforcement, Problem } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./log/commit.js";
-export type { SessionAudit } from "./phased/approval/audit.js";
-export type { ApprovalRequest, AwaitedApproval, Denial } from "./phased/approval/awaited.js";
 export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/decide.js";
-export type { ApprovedPass, UnapprovedPass } from "./phased/approval/ledger.js";
+export type {
+  ApprovalRequest,
+  ApprovedPass,
+  AwaitedApproval,
+  Denial,
+  SessionAudit,
+  UnapprovedPass,
+} from "./phased/approval/ledger.js";
 export type { ArtifactView } from "./phased/artifacts.js";
-export type { CleanupRequest, CleanupResult } from "./phased/cleanup.js";
 export type {
   DeleteResult,
   Keyed,
@@ -37,7 +41,7 @@ export type { CompleteRequest } from "./phased/complete-phase.js";
 export { createEngine, Engine, type EvidenceByPhase } from "./phased/engine.js";
 export type { TickReport } from "./phased/engine-context.js";
 export type { CompleteResult, GateAnswer } from "./phased/gate-answer.js";
-export type { BrokenSession, SessionPage } from "./phased/lists.js";
+export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
 export type {
   EngineNotifications,
   NotificationListener,
@@ -99,7 +103,7 @@ export type {
   StorageAdapter,
 } from "./ports/storage-adapter.js";
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
-export type { OperationMetrics } from "./runtime/metrics.js";
+export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
 export type { DispatchOptions, PersonsAnswer, WorkflowResponse } from "./tools/context.js";
 export type { Action, ObjectSchema } from "./tools/phased/actions.js";

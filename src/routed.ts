@@ -8,9 +8,8 @@ export type { Current, Recorded } from "./log/commit.js";
 export type { SessionKind } from "./phased/log-check.js";
 export type { RoutedListing, RoutedSource, TextSource } from "./ports/content-provider.js";
 export type { StepDecider } from "./ports/step-decider.js";
-export type { RoutedAudit } from "./routed/approval-guard.js";
-export type { RoutedApproval } from "./routed/approvals.js";
-export type { RoutedMove } from "./routed/commands.js";
+export type { RoutedAudit } from "./routed/approvals.js";
+export type { RoutedApproval, RoutedMove } from "./routed/commands.js";
 export {
   buildDecisionPrompt,
   type DecisionPrompt,
@@ -33,9 +32,9 @@ export type {
   RoutedNotificationName,
 } from "./routed/notifications.js";
 export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/options.js";
-export type { RoutedCommit } from "./routed/session.js";
 export type { PendingDecision, RoutedEvent, RoutedHead } from "./routed/state/events.js";
 export type { RoutedDecision, RoutedEntry } from "./routed/state/history.js";
+export type { RoutedCommit } from "./routed/state/machine.js";
 export { ROUTED_SESSIONS } from "./routed/state/machine.js";
 export type { RoutedOperation } from "./routed/state/transition.js";
 export type {

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { ApprovalRequest, AwaitedApproval } from "../phased/approval/awaited.js";
+import type { ApprovalRequest, AwaitedApproval } from "../phased/approval/ledger.js";
 import type { Verification } from "../phased/state/events.js";
 import type { PhaseAttempt } from "../phased/state/history.js";
 import type { StateView } from "../phased/views.js";

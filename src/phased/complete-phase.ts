@@ -15,18 +15,16 @@ import type { Verdict } from "../gate/verdict.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
-import { parseSessionId, type SessionId } from "../workflow/names.js";
+import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
-import { loadEvidence } from "./artifacts.js";
-import { checkWorkflow, execute, requirePhase, sessionNotFound } from "./context.js";
-import type { EngineContext, PhasedOutcome } from "./engine-context.js";
+import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
+import { checkWorkflow, execute, loadPlanned, requirePhase, sessionNotFound } from "./context.js";
+import type { EngineContext } from "./engine-context.js";
 import { type CompleteResult, describe, groundOfRules, ruleSurroundings } from "./gate-answer.js";
 import type { PhasedSession } from "./pinned.js";
-import { loadPlanned } from "./plan/load-planned.js";
 import { submissionRefusal } from "./state/commands.js";
 import { approvalOf } from "./state/decide-gate.js";
 import type { EvidenceRef, ValueRef, Verification } from "./state/events.js";
-import { asJson, isSame, storeValue } from "./stored-values.js";
 import { type Begun, beginPhase, withBegun } from "./verify/snapshots.js";
 import { verifyEvidence } from "./verify/verify.js";
 
@@ -40,35 +38,24 @@ export interface CompleteRequest<Phase extends number = number, Evidence = unkno
   readonly idempotencyKey?: string;
 }
 
-/** A request whose evidence was copied on arrival; if it is unsafe, `takeEvidence` throws. */
-interface TakenRequest extends Omit<CompleteRequest, "evidence"> {
-  readonly takeEvidence: () => SafeEvidence;
+/** A request whose evidence was checked and copied on arrival. */
+interface CopiedRequest extends Omit<CompleteRequest, "evidence"> {
+  readonly submission: SafeEvidence;
 }
 
 /** Takes evidence to the gate of the current phase, and advances the session if it passes. */
 export async function completePhase(
   context: EngineContext,
-  sessionId: string,
-  { phase, takeEvidence, idempotencyKey }: TakenRequest,
+  id: SessionId,
+  { phase, submission, idempotencyKey }: CopiedRequest,
 ): Promise<CompleteResult> {
-  const id = parseSessionId(sessionId);
-  const submission = takeEvidence();
   const request =
     idempotencyKey === undefined
       ? undefined
       : keyedRequest(idempotencyKey, ["completePhase", phase, submission.evidence]);
-  const judge = createJudge(context, phase, submission);
-  const prepare = (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
-    if (session === undefined || session.head.status === "deleted") return refuseMissing(context, id);
-    checkWorkflow(context, session);
-    return judge(session, confirm);
-  };
-  let outcome: PhasedOutcome;
-  try {
-    outcome = await execute(context, id, prepare, request);
-  } catch (error) {
-    outcome = await repeatQuestion(context, error);
-  }
+  const executed = await execute(context, id, createJudge(context, id, phase, submission), request);
+  // The session already waits for an approval of the same evidence: that question is the answer again.
+  const outcome = "answer" in executed ? await context.kernel.again(id, executed.answer.asked) : executed;
   return describe(context, outcome, await context.pinned.structure(outcome), Object.keys(submission.evidence));
 }
 
@@ -93,10 +80,12 @@ interface Judged {
  * Returns a function that judges the submission on the current state. After a conflict it is called again
  * and reuses its verdict, if nothing that it depends on has changed.
  */
-function createJudge(context: EngineContext, number: number, submission: SafeEvidence) {
+function createJudge(context: EngineContext, id: SessionId, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
   let kept: Judged | undefined;
-  return async (session: PhasedSession, confirm: () => Promise<void>) => {
+  return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
+    if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
+    checkWorkflow(context, session);
     const known = pinned.structure(session);
     const structure = known instanceof Promise ? await known : known;
     const refusal = submissionRefusal(session.head, number, structure, options.limits);
@@ -105,7 +94,7 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     if (checking !== undefined) await checking;
     const { structureVersion, submission: last, awaiting, baseline } = session.head;
     if (awaiting !== undefined && awaiting.evidenceHash === hashEvidence(submission.evidence)) {
-      throw new AlreadyAsked(session, awaiting.version);
+      return { answer: { asked: awaiting.version } };
     }
     const phase = requirePhase(structure, number);
     const merge = last?.merge === true ? last.version : 0;
@@ -129,18 +118,6 @@ function createJudge(context: EngineContext, number: number, submission: SafeEvi
     const command = { type: "completePhase", phase: number, ...judged, ...marks } as const;
     return withBegun({ command, structure, limits: options.limits }, kept.begun, payloads);
   };
-}
-
-/** The session already waits for an approval of the same evidence; that question is the answer again. */
-class AlreadyAsked extends Error {
-  readonly session: PhasedSession;
-  readonly version: number;
-
-  constructor(session: PhasedSession, version: number) {
-    super("the same evidence waits for an approval");
-    this.session = session;
-    this.version = version;
-  }
 }
 
 /** After a retry without a reset, a submission is merged over the one before it. */
@@ -233,13 +210,4 @@ async function tickedBefore(
 ): Promise<readonly string[] | undefined> {
   const { earlierTicks } = await loadPlanned();
   return earlierTicks(context, session, structure, requirePhase(structure, number));
-}
-
-async function refuseMissing(context: EngineContext, id: SessionId): Promise<never> {
-  throw await sessionNotFound(context, id);
-}
-
-async function repeatQuestion({ kernel }: EngineContext, error: unknown): Promise<PhasedOutcome> {
-  if (!(error instanceof AlreadyAsked)) throw error;
-  return kernel.again(error.session.sessionId, error.version);
 }

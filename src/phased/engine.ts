@@ -6,13 +6,11 @@
 import type { Receipt } from "../log/commit.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionQuery } from "../ports/storage-adapter.js";
-import type { OperationMetrics } from "../runtime/metrics.js";
+import { type OperationMetrics, Operations } from "../runtime/operations.js";
 import type { EvidenceOf, PhaseNumberOf, Workflow } from "../workflow/define-workflow.js";
 import type { JsonObject } from "../workflow/json.js";
-import type { SessionAudit } from "./approval/audit.js";
-import type { ApprovalRequest, AwaitedApproval } from "./approval/awaited.js";
 import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
-import type { CleanupRequest, CleanupResult } from "./cleanup.js";
+import type { ApprovalRequest, AwaitedApproval, SessionAudit } from "./approval/ledger.js";
 import type {
   DeleteResult,
   Keyed,
@@ -25,12 +23,11 @@ import type {
 } from "./commands.js";
 import type { CompleteRequest } from "./complete-phase.js";
 import type { CompleteResult } from "./gate-answer.js";
-import type { SessionPage } from "./lists.js";
+import type { CleanupRequest, CleanupResult, SessionPage } from "./lists.js";
 import { type NotificationListener, type NotificationName, Notifications } from "./notifications.js";
-import { Operations } from "./operations.js";
 import { type EngineOptions, type ResolvedOptions, resolveOptions } from "./options.js";
 import type { SyncRequest, SyncResult } from "./plan/sync.js";
-import { Session } from "./session.js";
+import { type LoadedPhased, Session } from "./session.js";
 import type { StartRequest, StartResult } from "./start.js";
 import type { Actor } from "./state/commands.js";
 import type { GateFailure, PhaseAttempt } from "./state/history.js";
@@ -50,12 +47,24 @@ export type EvidenceByPhase<W extends Workflow> = { [N in PhaseNumberOf<W>]: Evi
  */
 export class Engine {
   readonly #options: ResolvedOptions;
-  readonly #operations: Operations;
+  readonly #operations: Operations<LoadedPhased>;
   readonly #notifications = new Notifications();
+  #loaded: LoadedPhased | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
-    this.#operations = new Operations(this.#options, this.#notifications);
+    this.#operations = new Operations({
+      context: () => this.#loaded ?? this.#load(),
+      notifications: this.#notifications,
+      maxConcurrent: this.#options.limits.maxConcurrent,
+    });
+  }
+
+  async #load(): Promise<LoadedPhased> {
+    const { phased, createContext } = await import("./phased.js");
+    // Concurrent first calls share one context.
+    this.#loaded ??= { phased, context: createContext(this.#options, this.#notifications) };
+    return this.#loaded;
   }
 
   /** Adds a listener for a notification; returns a function that removes it. */
@@ -75,13 +84,14 @@ export class Engine {
    */
   session(sessionId: string): Session;
   session(workflowOrId: Workflow | string, sessionId = ""): Session {
-    if (typeof workflowOrId === "string") return new Session(this.#operations, workflowOrId);
-    return new Session(this.#operations, sessionId, workflowOrId.definition.structure.type);
+    const { evidenceLimits } = this.#options;
+    if (typeof workflowOrId === "string") return new Session(this.#operations, evidenceLimits, workflowOrId);
+    return new Session(this.#operations, evidenceLimits, sessionId, workflowOrId.definition.structure.type);
   }
 
   /** Lists all workflows; broken ones with their diagnostics. */
   listWorkflows(): Promise<readonly WorkflowListing[]> {
-    return this.#operations.run("listWorkflows", (_, { workflows }) => workflows.all());
+    return this.#operations.run("listWorkflows", ({ context: { workflows } }) => workflows.all());
   }
 
   /**
@@ -96,7 +106,7 @@ export class Engine {
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` or `TEMPLATE` when a text can't be read.
    */
   start(request: StartRequest): Promise<StartResult> {
-    return this.#operations.run("start", (phased, context) => phased.startSession(context, request));
+    return this.#operations.run("start", ({ phased, context }) => phased.startSession(context, request));
   }
 
   /**
@@ -106,7 +116,7 @@ export class Engine {
    * @throws {PhasegateError} `CURSOR_INVALID` when `query.cursor` is not a cursor of this storage.
    */
   listSessions(query: SessionQuery = {}): Promise<SessionPage> {
-    return this.#operations.run("listSessions", (phased, context) => phased.listSessions(context, query));
+    return this.#operations.run("listSessions", ({ phased, context }) => phased.listSessions(context, query));
   }
 
   /**
@@ -129,7 +139,7 @@ export class Engine {
    * @throws {PhasegateError} `INVALID_INPUT` when an age or a status is invalid.
    */
   cleanup(request: CleanupRequest = {}): Promise<CleanupResult> {
-    return this.#operations.run("cleanup", (phased, context) => phased.cleanup(context, request));
+    return this.#operations.run("cleanup", ({ phased, context }) => phased.cleanup(context, request));
   }
 
   /** Returns counts and durations of every operation since the engine was created. */
@@ -166,7 +176,7 @@ export class Engine {
 
   /** Lists the approvals that all sessions wait for. */
   approvals(): Promise<readonly AwaitedApproval[]> {
-    return this.#operations.run("approvals", (phased, context) => phased.listApprovals(context));
+    return this.#operations.run("approvals", ({ phased, context }) => phased.listApprovals(context));
   }
 
   /** Returns the approval that a session waits for, with its evidence; undefined if it waits for none. */

@@ -10,7 +10,7 @@ import type { Problem } from "../gate/verdict.js";
 import type { JsonObject, JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { GateDefinition, PhaseDefinition, Reveal, WorkflowStructure } from "../workflow/structure.js";
-import { type AwaitedApproval, awaitedBy } from "./approval/awaited.js";
+import { type AwaitedApproval, awaitedBy } from "./approval/ledger.js";
 import { loadArtifacts } from "./artifacts.js";
 import { requirePhase } from "./context.js";
 import type { EngineContext, PhasedOutcome, TickReport } from "./engine-context.js";

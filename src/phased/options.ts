@@ -1,6 +1,7 @@
 /** The options of an engine with their defaults and checks, including how long `cleanup` keeps sessions. */
 
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
 import type { Enforcement } from "../gate/verdict.js";
@@ -101,14 +102,6 @@ export interface EngineOptions {
   readonly retention?: Retention;
   /** Tells the time. Default: the system's clock. */
   readonly clock?: Clock;
-}
-
-/** Which approvals count. */
-export interface ApprovalOptions {
-  /** Public keys by name. */
-  readonly approvers: ReadonlyMap<string, string>;
-  /** True if unsigned approvals count. */
-  readonly unsigned: boolean;
 }
 
 /** Options with all defaults filled in. */

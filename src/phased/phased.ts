@@ -5,36 +5,31 @@
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows (commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
- * - approval/: which approvals count: authenticate.ts checks an answer, ledger.ts checks those in the log,
- *   guard.ts stops work behind one that does not count
+ * - approval/: decide.ts takes a person's decision, ledger.ts checks those in the log; the rules that routed
+ *   sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
  * - plan/: pinned plans: which changes a sync accepts (rebuild.ts), and when ticks are written (ticks.ts)
  * - start.ts: ids of sessions, the limit of active sessions; nothing is written before everything was
  *   checked
  * - context.ts: how a session is loaded, and how a command is executed
- * - lists.ts: lists show what a session's log says, not what the storage's summary says
- * - cleanup.ts: which sessions are deleted
- * - announce.ts: who is notified of which error
+ * - lists.ts: lists show what a session's log says, not what the storage's summary says; which sessions a
+ *   cleanup deletes
  */
 
+import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
-import { announce, reportFailure } from "./announce.js";
-import { auditSession } from "./approval/audit.js";
 import { decide } from "./approval/decide.js";
-import { ApprovalGuard } from "./approval/guard.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
-import { listApprovals } from "./approval/list.js";
-import { viewRequest } from "./approval/views.js";
+import { listApprovals, viewRequest } from "./approval/requests.js";
 import { readEvents } from "./artifacts.js";
-import { cleanup } from "./cleanup.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";
 import { loadSession, sessionNotFound } from "./context.js";
 import { type EngineContext, WorkflowList } from "./engine-context.js";
-import { isBelieved, listSessions } from "./lists.js";
-import type { Notifications } from "./notifications.js";
+import { cleanup, isBelieved, listSessions } from "./lists.js";
+import { announce, type Notifications } from "./notifications.js";
 import type { ResolvedOptions } from "./options.js";
 import { ArtifactNames, type PhasedCommit, Pinned, phasedMachine } from "./pinned.js";
 import { startSession } from "./start.js";
@@ -45,7 +40,6 @@ import { startOptions, viewFullState, viewPhase, viewState, viewTask } from "./v
 
 /** The operations on sessions. */
 export const phased = {
-  auditSession,
   cleanup,
   completePhase,
   decide,
@@ -61,7 +55,6 @@ export const phased = {
   phaseHistory,
   readCommit: readPhasedCommit,
   readEvents,
-  reportFailure,
   resume,
   retryPhase,
   rollback,

@@ -156,7 +156,7 @@ export interface StorageAdapter {
    * commit that they found: the append that wrote it may have failed before the commit reached the disk or
    * a standby. Omitted by an adapter whose reads return only durable commits.
    */
-  settle?(id: SessionId): Promise<void>;
+  makeDurable?(id: SessionId): Promise<void>;
   /** Returns the commits in ascending order: those with a version above `after`, at most `limit`. */
   log(id: SessionId, options?: { readonly after?: number; readonly limit?: number }): AsyncIterable<Commit>;
   /** Returns a payload of the session by its digest; undefined if there is none. */

@@ -14,8 +14,8 @@ import type { Payload } from "../ports/storage-adapter.js";
 import type { JsonObject } from "../workflow/json.js";
 import type { FieldGate } from "../workflow/structure.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedSession } from "./session.js";
 import { type PinnedStep, type RoutedStructure, stepOf } from "./state/events.js";
+import type { RoutedSession } from "./state/machine.js";
 
 /** The verdict of a step's gate on a report. */
 export interface Judged {

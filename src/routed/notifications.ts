@@ -4,7 +4,7 @@ import type { ErrorCode } from "../errors.js";
 import type { Problem } from "../gate/verdict.js";
 import { Notifier } from "../runtime/notifier.js";
 import type { SessionId } from "../workflow/names.js";
-import type { RoutedCommit } from "./session.js";
+import type { RoutedCommit } from "./state/machine.js";
 
 /** The instance of a notification. */
 export interface InstanceNotification {

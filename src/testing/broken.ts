@@ -174,7 +174,7 @@ function sharedReferences(inner: StorageAdapter): StorageAdapter {
 
 /** An adapter in front of another one: what `replace` has goes before, all else goes through. */
 export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapter>): StorageAdapter {
-  const { settle, watch, hint, damaged, size, compact, close } = inner;
+  const { makeDurable, watch, hint, damaged, size, compact, close } = inner;
   return {
     capabilities: inner.capabilities,
     read: (id) => inner.read(id),
@@ -185,7 +185,7 @@ export function wrapStorage(inner: StorageAdapter, replace: Partial<StorageAdapt
     countActive: (upTo) => inner.countActive(upTo),
     remove: (id) => inner.remove(id),
     // What the other one doesn't have, this one doesn't have.
-    ...(settle === undefined ? {} : { settle: settle.bind(inner) }),
+    ...(makeDurable === undefined ? {} : { makeDurable: makeDurable.bind(inner) }),
     ...(watch === undefined ? {} : { watch: watch.bind(inner) }),
     ...(hint === undefined ? {} : { hint: hint.bind(inner) }),
     ...(damaged === undefined ? {} : { damaged: damaged.bind(inner) }),

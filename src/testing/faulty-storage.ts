@@ -37,7 +37,7 @@ const DELAY_MS = 50;
 
 /** A storage that fails when it is told to, in front of a sound one: hosts see what they do then. */
 export class FaultyStorage implements StorageAdapter {
-  readonly settle?: (id: SessionId) => Promise<void>;
+  readonly makeDurable?: (id: SessionId) => Promise<void>;
   readonly watch?: NonNullable<StorageAdapter["watch"]>;
   readonly hint?: (id: SessionId) => Promise<number>;
   readonly damaged?: () => AsyncIterable<SessionId>;
@@ -50,8 +50,9 @@ export class FaultyStorage implements StorageAdapter {
   constructor(inner: StorageAdapter, faults: readonly StorageFault[] = []) {
     this.#inner = inner;
     for (const fault of faults) this.inject(fault);
-    const { settle, watch, hint, damaged, size, compact } = inner;
-    if (settle !== undefined) this.settle = (id) => this.#ask("settle", () => settle.call(inner, id));
+    const { makeDurable, watch, hint, damaged, size, compact } = inner;
+    if (makeDurable !== undefined)
+      this.makeDurable = (id) => this.#ask("makeDurable", () => makeDurable.call(inner, id));
     if (watch !== undefined) {
       this.watch = (query, options) => this.#through("watch", () => watch.call(inner, query, options));
     }

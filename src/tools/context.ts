@@ -4,9 +4,9 @@
  */
 
 import type { ApprovalSignature } from "../approval/message.js";
-import type { ApprovalRequest } from "../phased/approval/awaited.js";
+import type { ApprovalRequest } from "../phased/approval/ledger.js";
 import type { Engine } from "../phased/engine.js";
-import type { Metrics } from "../runtime/metrics.js";
+import type { Metrics } from "../runtime/operations.js";
 import { LEAST_PAGE, pageText, surelyFits } from "./paging.js";
 import type { Action } from "./phased/actions.js";
 import { compact, type WireObject } from "./wire-object.js";

@@ -1,8 +1,8 @@
-import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
+import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
-import { hearerOf, reportFailure } from "../phased/announce.js";
 import { watchKind } from "../phased/watch.js";
-import { Metrics } from "../runtime/metrics.js";
+import { audienceOf } from "../runtime/notifier.js";
+import { Operations } from "../runtime/operations.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { Connection } from "./connection.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
@@ -33,7 +33,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
   const { variables, limits, clock, hashKey } = resolveWorkspaceOptions(options);
   const { storage } = options;
   const notifications = new WorkspaceNotifications();
-  const metrics = new Metrics();
+  const operations = new Operations({ context: () => undefined, notifications });
   const counts = new SessionCounts();
   const opened = await openFolders(options);
   const project = options.projectRoot === undefined ? [] : await placesOf(options.projectRoot);
@@ -49,7 +49,7 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
     sessions: new SessionKeeper({ folders, recorder, notifications, counts }),
     tools: WORKSPACE_TOOLS,
     notifications,
-    metrics,
+    operations,
     violated: () => {
       violations += 1;
     },
@@ -73,13 +73,13 @@ export async function createWorkspace(options: WorkspaceOptions): Promise<Worksp
           const commit = await next();
           return commit && readWhole(recordedMachine, commit, hashKey);
         } catch (error) {
-          if (isPhasegateError(error)) reportFailure(notifications, "watch", error);
+          if (isPhasegateError(error)) notifications.report("watch", error);
           throw error;
         }
       });
     },
     on: (name, listener) => notifications.on(name, listener),
-    metrics: () => ({ tools: metrics.report(), violations, sessions: counts.report() }),
+    metrics: () => ({ tools: operations.metrics.report(), violations, sessions: counts.report() }),
     close: async () => storage?.close?.(),
   };
 }
@@ -134,7 +134,7 @@ function notRecorded(operation: string): PhasegateError<"UNSUPPORTED"> {
 interface Shared extends Pick<Connection, "roots" | "limits" | "clock" | "sessions"> {
   readonly tools: readonly WorkspaceTool[];
   readonly notifications: WorkspaceNotifications;
-  readonly metrics: Metrics;
+  readonly operations: Operations<undefined>;
   /** Counts a refusal that touches security. */
   violated(): void;
 }
@@ -209,34 +209,29 @@ class ToolConnection implements Connection {
     { name, run }: { readonly name: string; run(input: unknown, connection: Connection): Promise<Done> },
     input: unknown,
   ): Promise<Done | ToolFailure> {
+    const { operations, notifications } = this.#shared;
     const begun = performance.now();
     let success = false;
     try {
-      const done = await run(input, this);
+      const done = await operations.run(name, () => this.#counted(run(input, this)));
       success = true;
       return done;
     } catch (error) {
-      const { message, remedy } = this.#known(name, error);
-      return { success: false, error: message, remedy };
+      if (!isPhasegateError(error)) throw error;
+      return { success: false, error: error.message, remedy: error.remedy };
     } finally {
-      const milliseconds = performance.now() - begun;
-      this.#shared.metrics.record(name, milliseconds, success);
-      this.#shared.notifications.notify("called", { tool: name, milliseconds, success });
+      notifications.notify("called", { tool: name, milliseconds: performance.now() - begun, success });
     }
   }
 
-  #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
-    const { notifications, violated } = this.#shared;
-    if (!isPhasegateError(error)) {
-      notifications.notify("internalError", { operation, error });
-      return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
-        remedy: "Try once more; if it fails again, tell the person who runs this server: its log has the cause.",
-        details: {},
-      });
+  /** Counts a refusal that touches security before the host is notified of it. */
+  async #counted<Done>(running: Promise<Done>): Promise<Done> {
+    try {
+      return await running;
+    } catch (error) {
+      if (isPhasegateError(error) && audienceOf(error) === "guard") this.#shared.violated();
+      throw error;
     }
-    if (hearerOf(error) === "guard") violated();
-    reportFailure(notifications, operation, error);
-    return error;
   }
 }
 

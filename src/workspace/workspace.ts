@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
-import type { OperationMetrics } from "../runtime/metrics.js";
+import type { OperationMetrics } from "../runtime/operations.js";
 import type { WorkspaceListener, WorkspaceNotificationName } from "./options.js";
 import type { WorkflowSummary } from "./preload/list.js";
 import type { SessionFigures } from "./session/keeper.js";

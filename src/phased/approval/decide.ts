@@ -3,6 +3,7 @@
  * evidence needs a new approval.
  */
 
+import { type GivenDecision, requireDecision } from "../../approval/decision.js";
 import type { ApprovalSignature } from "../../approval/message.js";
 import { PhasegateError } from "../../errors.js";
 import { keyedRequest } from "../../log/machine.js";
@@ -16,9 +17,8 @@ import type { PhasedSession } from "../pinned.js";
 import type { SessionCommand } from "../state/commands.js";
 import { decisionRefusal, notWaiting } from "../state/decide-gate.js";
 import { begunBy, withBegun } from "../verify/snapshots.js";
-import { authenticate, type Word } from "./authenticate.js";
-import { awaitedBy } from "./awaited.js";
-import { loadAsked } from "./views.js";
+import { awaitedBy } from "./ledger.js";
+import { loadAsked } from "./requests.js";
 
 /** A person's approval. */
 export interface ApproveRequest {
@@ -96,7 +96,7 @@ function requireText(field: "by" | "note", text: unknown): void {
 async function commandFor(
   context: EngineContext,
   session: PhasedSession,
-  word: Word,
+  word: GivenDecision,
   evidenceHash: string,
 ): Promise<SessionCommand> {
   const structure = await context.pinned.structure(session);
@@ -104,7 +104,7 @@ async function commandFor(
   if (refusal !== undefined) throw await nameFirst(context, session, evidenceHash, refusal);
   const asked = await loadAsked(context, session);
   if (asked === undefined) throw notWaiting(session.head.phase);
-  const found = await authenticate(context.options.approvals, awaitedBy(asked.commit, asked.event), word);
+  const found = await requireDecision(context.options.approvals, awaitedBy(asked.commit, asked.event), word);
   const { by, note, decision } = word;
   const decided = { by, evidenceHash, asked: { version: asked.commit.version, event: asked.event }, ...found };
   if (decision === "deny") return { type: "deny", note: note ?? "", ...decided };

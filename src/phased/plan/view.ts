@@ -16,7 +16,6 @@ import type {
   TaskDefinition,
   WorkflowStructure,
 } from "../../workflow/structure.js";
-import { reportFailure } from "../announce.js";
 import type { EngineContext, LoadedSession, TickReport } from "../engine-context.js";
 import { inRanges } from "../state/events.js";
 import type { SessionHead } from "../state/head.js";
@@ -119,7 +118,7 @@ export async function livePlan(context: EngineContext, loaded: LoadedSession): P
     const changed = isSame ? undefined : changedSince(session, structure, plan);
     return { plan, view: { ...view, ...(changed === undefined ? {} : { changed }) } };
   } catch (error) {
-    if (isPhasegateError(error)) reportFailure(context.notifications, "read plan", error);
+    if (isPhasegateError(error)) context.notifications.report("read plan", error);
     else context.notifications.notify("internalError", { operation: "read plan", error });
     return { view: { ...view, unreadable: reasonOf(error) } };
   }

@@ -125,6 +125,13 @@ export function rollbackTargets(head: SessionHead, structure: WorkflowStructure)
   return structure.phases.slice(Math.max(first, 0), end).map(({ number }) => number);
 }
 
+/** Returns the position of a phase, from 0; -1 if there is no such phase. */
+export function positionOf({ phases }: WorkflowStructure, number: number): number {
+  // Numbers are usually consecutive and then give the position.
+  const usual = number - (phases[0]?.number ?? 0);
+  return phases[usual]?.number === number ? usual : phases.findIndex((phase) => phase.number === number);
+}
+
 /** Returns the reason why evidence for a phase can't be submitted now; undefined if it can. */
 export function submissionRefusal(
   head: SessionHead,
@@ -132,7 +139,7 @@ export function submissionRefusal(
   structure: WorkflowStructure,
   limits: AttemptLimits,
 ): AnyPhasegateError | undefined {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
+  const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (head.status !== "active") return invalidTransition(head, structure, "completePhase", { limits });
   if (position > head.position) return phaseLocked(phase, head.phase);
@@ -149,7 +156,7 @@ export function readingRefusal(
   phase: number,
   structure: WorkflowStructure,
 ): AnyPhasegateError | undefined {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
+  const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   if (position > head.position) return phaseLocked(phase, head.phase);
   const done = inRanges(head.completed, position) || inRanges(head.skipped, position);
@@ -195,7 +202,7 @@ export function exhausted(head: SessionHead, limits: AttemptLimits): PhasegateEr
 
 /** Returns the error for a phase that is not the current one. */
 export function notCurrent(head: SessionHead, phase: number, structure: WorkflowStructure): AnyPhasegateError {
-  const position = structure.phases.findIndex(({ number }) => number === phase);
+  const position = positionOf(structure, phase);
   if (position < 0) return phaseOutOfRange(structure, phase);
   return position > head.position ? phaseLocked(phase, head.phase) : behind(head, phase, structure);
 }

@@ -3,7 +3,8 @@
  * skips a gate. A denial is a failed attempt like any other; the last failed attempt ends the session.
  */
 
-import { type AnyPhasegateError, type ErrorDetails, PhasegateError } from "../../errors.js";
+import { approvalRefused } from "../../approval/message.js";
+import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { Problem } from "../../gate/verdict.js";
 import type {
   ApprovalDefinition,
@@ -131,15 +132,6 @@ export function notWaiting(
     phase,
     reason: "not_waiting",
   });
-}
-
-/** Returns the error for an answer that is not accepted. */
-export function approvalRefused(
-  message: string,
-  remedy: string,
-  details: ErrorDetails["APPROVAL_REFUSED"],
-): PhasegateError<"APPROVAL_REFUSED"> {
-  return new PhasegateError("APPROVAL_REFUSED", message, { remedy, details });
 }
 
 /** Returns true if the phase at this position comes from a plan whose file is written. */

@@ -14,12 +14,11 @@ import type { Verifier, VerifyRequest } from "../../ports/verifier.js";
 import { canonicalJson, digest, type JsonValue } from "../../workflow/json.js";
 import type { SessionId } from "../../workflow/names.js";
 import type { VerifyDefinition, WorkflowStructure } from "../../workflow/structure.js";
-import { loadValue } from "../artifacts.js";
+import { asJson, loadValue, storeValue } from "../artifacts.js";
 import type { EngineContext } from "../engine-context.js";
 import type { PhasedCommand, PhasedSession } from "../pinned.js";
 import type { SessionCommand } from "../state/commands.js";
 import type { Snapshot } from "../state/events.js";
-import { asJson, storeValue } from "../stored-values.js";
 import {
   type BoundedOptions,
   placeholderValues,

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Commit } from "../../ports/storage-adapter.js";
+import { RecentMap } from "../../runtime/cache.js";
 import type { SessionId } from "../../workflow/names.js";
 import { type CommitHeader, PackedLogs, parseCommit, parseHeader } from "./commit-file.js";
 import { type Disk, ignore, orMissing, type Publisher, temporaryName } from "./disk.js";
@@ -20,24 +21,19 @@ interface KnownVersion {
 const MAX_KNOWN = 1024;
 
 /** The newest version that this process has seen of each recently used session. */
-export class KnownVersions {
-  readonly #known = new Map<SessionId, KnownVersion>();
-
-  get(id: SessionId): KnownVersion | undefined {
-    return this.#known.get(id);
+export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
+  constructor() {
+    super(MAX_KNOWN);
   }
 
   /** Records a version unless a newer one is known. */
   note(id: SessionId, { version, hash }: KnownVersion): void {
-    const before = this.#known.get(id);
-    this.#known.delete(id);
-    this.#known.set(id, before !== undefined && before.version > version ? before : { version, hash });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    const before = this.get(id);
+    if (before === undefined || before.version <= version) this.set(id, { version, hash });
   }
 
   forget(id: SessionId): void {
-    this.#known.delete(id);
+    this.delete(id);
   }
 }
 

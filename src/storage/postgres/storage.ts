@@ -122,9 +122,9 @@ export class PostgresStorage implements StorageAdapter {
    * Updates the session's row without a change. The server acknowledges this when everything written before is on the
    * standbys too.
    */
-  async settle(id: SessionId): Promise<void> {
-    await this.#retrier.repeatable("settle", async (client) => {
-      const { waited } = await withStandby(client, () => client.query(this.#statements.settle([id])));
+  async makeDurable(id: SessionId): Promise<void> {
+    await this.#retrier.repeatable("make durable", async (client) => {
+      const { waited } = await withStandby(client, () => client.query(this.#statements.makeDurable([id])));
       if (!waited) throw new NotReplicated();
     });
   }

@@ -162,8 +162,8 @@ export class SqliteStorage implements StorageAdapter {
    * Syncs the write-ahead log to the disk by an empty commit. Commits of a process that was killed before its sync
    * are visible when the database is next opened, but until then only in the operating system's memory.
    */
-  async settle(id: SessionId): Promise<void> {
-    await this.#connection.write("settle", () => this.#writer.touch(id));
+  async makeDurable(id: SessionId): Promise<void> {
+    await this.#connection.write("make durable", () => this.#writer.touch(id));
   }
 
   /**

@@ -6,7 +6,7 @@
 
 import { conceal } from "../../gate/check-gate.js";
 import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
-import type { AwaitedApproval } from "../../phased/approval/awaited.js";
+import type { AwaitedApproval } from "../../phased/approval/ledger.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject } from "../../workflow/json.js";
 import type { ToolContext } from "../context.js";

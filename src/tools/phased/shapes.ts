@@ -3,8 +3,7 @@
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import { evidenceNames, exampleEvidence, requiredFormat } from "../../gate/format.js";
 import type { Problem } from "../../gate/verdict.js";
-import type { AwaitedApproval, Denial } from "../../phased/approval/awaited.js";
-import type { UnapprovedPass } from "../../phased/approval/ledger.js";
+import type { AwaitedApproval, Denial, UnapprovedPass } from "../../phased/approval/ledger.js";
 import type { TaskStanding } from "../../phased/plan/view.js";
 import type { Verification } from "../../phased/state/events.js";
 import type { PhaseAttempt } from "../../phased/state/history.js";

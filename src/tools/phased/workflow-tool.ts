@@ -12,7 +12,7 @@
 
 import { PhasegateError } from "../../errors.js";
 import type { Engine } from "../../phased/engine.js";
-import { Metrics } from "../../runtime/metrics.js";
+import { Metrics } from "../../runtime/operations.js";
 import type { DispatchOptions, ToolContext, WorkflowResponse } from "../context.js";
 import { charactersFor } from "../paging.js";
 import {

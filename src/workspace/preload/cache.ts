@@ -1,4 +1,5 @@
 import { isPhasegateError } from "../../errors.js";
+import { RecentMap } from "../../runtime/cache.js";
 import type { FileSignature } from "../../sandbox/read.js";
 import type { Location } from "../roots/paths.js";
 import type { Roots } from "../roots/roots.js";
@@ -105,7 +106,7 @@ export function keptSource(roots: Roots): FileSource {
 }
 
 function createSource(roots: Roots): FileSource {
-  const kept = keepNewest<Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length);
+  const kept = new RecentMap<string, Kept>(KEPT_SOURCES_MAX, ({ text }) => text.length);
   return {
     known: roots.known,
     found: new Map(),
@@ -123,7 +124,7 @@ function createSource(roots: Roots): FileSource {
       }
       const { text, size, signature } = await roots.read(location, options);
       // What was read may be newer than the signature, and is never older: then it is only read once more.
-      if (isSettled(signature)) kept.put(path, { key: signature.key, text, size });
+      if (isSettled(signature)) kept.set(path, { key: signature.key, text, size });
       return { text, size };
     },
   };
@@ -131,58 +132,4 @@ function createSource(roots: Roots): FileSource {
 
 function isSettled({ changedAt }: FileSignature): boolean {
   return Date.now() - changedAt > SETTLED;
-}
-
-/** Entries by name, the newest of them: as many as their weights allow. */
-export interface Newest<T> {
-  get(name: string): T | undefined;
-  /** Keeps an entry, in the place of the one before under its name; the oldest go where it gets too much. */
-  put(name: string, entry: T): void;
-}
-
-/** Keeps entries up to a weight in all. */
-export function keepNewest<T>(maxWeight: number, weigh: (entry: T) => number): Newest<T> {
-  const kept = new Map<string, T>();
-  let weight = 0;
-  const drop = (name: string) => {
-    const entry = kept.get(name);
-    if (entry !== undefined) weight -= weigh(entry);
-    kept.delete(name);
-  };
-  return {
-    get: (name) => kept.get(name),
-    put(name, entry) {
-      drop(name);
-      kept.set(name, entry);
-      weight += weigh(entry);
-      for (const oldest of kept.keys()) {
-        if (weight <= maxWeight) break;
-        drop(oldest);
-      }
-    },
-  };
-}
-
-/** How many results a function keeps. */
-const KEPT = 128;
-
-/**
- * A function of texts that remembers its newest results by these texts: what is worked out of a text is the same as long as
- * the text is. A rejection is forgotten.
- */
-export function remember<Texts extends readonly string[], T>(
-  make: (...texts: Texts) => Promise<T>,
-): (...texts: Texts) => Promise<T> {
-  const known = new Map<string, Promise<T>>();
-  return (...texts) => {
-    const key = texts.join("\0");
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const made = make(...texts);
-    known.set(key, made);
-    made.catch(() => known.delete(key));
-    const [oldest] = known.keys();
-    if (oldest !== undefined && known.size > KEPT) known.delete(oldest);
-    return made;
-  };
 }

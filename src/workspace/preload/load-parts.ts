@@ -1,7 +1,8 @@
 /** Loads a workflow of any shape, with all that it invokes. */
 import { PhasegateError } from "../../errors.js";
+import { RecentMap } from "../../runtime/cache.js";
 import type { Location } from "../roots/paths.js";
-import { beginLooks, keepNewest, type LookKind, type Newest, type Seen } from "./cache.js";
+import { beginLooks, type LookKind, type Seen } from "./cache.js";
 import { loadCustomization } from "./customization.js";
 import { findWorkflow } from "./find.js";
 import { loadWorkflow } from "./load-workflow.js";
@@ -164,7 +165,7 @@ interface Made {
   readonly folders: readonly Seen<readonly FolderEntry[]>[];
 }
 
-const lastCalls = new WeakMap<FileSource["found"], Newest<Call>>();
+const lastCalls = new WeakMap<FileSource["found"], RecentMap<string, Call>>();
 /** How many characters of loaded workflows are kept, and how many calls that keep none are worth as many. */
 const KEPT_MAX = 8_000_000;
 const CALLS_MAX = 200;
@@ -174,7 +175,7 @@ const CALLS_MAX = 200;
  * what isn't asked for this time was looked at in vain, and goes nowhere.
  */
 export function withinCall(source: FileSource, name: string): LoadingCall {
-  const calls = lastCalls.get(source.found) ?? keepNewest<Call>(KEPT_MAX, weightOf);
+  const calls = lastCalls.get(source.found) ?? new RecentMap<string, Call>(KEPT_MAX, weightOf);
   lastCalls.set(source.found, calls);
   const before = calls.get(name);
   const files = beginLooks(fileLooks(source), before?.files.values() ?? []);
@@ -189,7 +190,7 @@ export function withinCall(source: FileSource, name: string): LoadingCall {
       folders.forget(folderOf(file));
       const made = before?.made;
       if (made?.file === source.show(file) && (await isAsBefore(made))) {
-        calls.put(name, { ...call, made });
+        calls.set(name, { ...call, made });
         return made.loaded;
       }
       const known = source.found.size;
@@ -197,7 +198,7 @@ export function withinCall(source: FileSource, name: string): LoadingCall {
       const seen = { files: await files.seen(), folders: await folders.seen() };
       // What lies beside a missing file is no look of these; and who searched all folders needn't do so the next time.
       const lasts = loaded.parts.missing.length === 0 && source.found.size === known;
-      calls.put(name, lasts ? { ...call, made: { file: source.show(file), loaded, ...seen } } : call);
+      calls.set(name, lasts ? { ...call, made: { file: source.show(file), loaded, ...seen } } : call);
       return loaded;
     },
   };

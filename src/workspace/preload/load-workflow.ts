@@ -1,10 +1,10 @@
 /** Workflows as BMAD wrote them up to its version 6: a workflow.yaml that names its files. */
 
 import { isPhasegateError, PhasegateError } from "../../errors.js";
+import { remember } from "../../runtime/cache.js";
 import { codeParts } from "../../workflow/from-markdown.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { Location } from "../roots/paths.js";
-import { remember } from "./cache.js";
 import { componentsOf } from "./customization.js";
 import { createVariables, type Mapping, readMapping, replaceTexts, type Variables } from "./mapping.js";
 import {

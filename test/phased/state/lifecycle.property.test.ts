@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyEvent } from "../../../src/phased/state/apply-event.js";
 import {
   type Actor,
   allowedCommands,
@@ -9,7 +8,7 @@ import {
 } from "../../../src/phased/state/commands.js";
 import { sessionEventSchema } from "../../../src/phased/state/event-schemas.js";
 import { inRanges, type Ranges } from "../../../src/phased/state/events.js";
-import { type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
+import { applyEvent, type SessionHead, sessionHeadSchema } from "../../../src/phased/state/head.js";
 import { artifacts, type PhaseAttempt, phaseHistory, type RecordedEvent } from "../../../src/phased/state/history.js";
 import type { PhaseDefinition, WorkflowStructure } from "../../../src/workflow/structure.js";
 import { HASH, Model } from "./model.js";

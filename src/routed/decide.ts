@@ -11,12 +11,12 @@ import { askDecider, type Decided } from "./ask-decider.js";
 import type { DecisionRequest, StepReport } from "./decision/request.js";
 import { beginStep } from "./judge.js";
 import type { RoutedContext } from "./options.js";
-import type { RoutedCommit, RoutedSession } from "./session.js";
 import { allowedNext, type PendingDecision, type RoutedHead, type RoutedStructure, stepOf } from "./state/events.js";
 import type { RoutedEntry } from "./state/history.js";
+import type { RoutedCommit, RoutedSession } from "./state/machine.js";
 
 /** Has the pending report decided; returns the commit that answers it, whoever made it. */
-export function settle(
+export function decidePending(
   context: RoutedContext,
   session: RoutedSession,
   pending: PendingDecision,
@@ -111,19 +111,18 @@ async function decide(context: RoutedContext, session: RoutedSession, pending: P
     ...(usage === undefined ? {} : { usage }),
   };
   const prepare = async (current: RoutedSession | undefined) => {
-    requirePending(current?.head, pending);
+    if (!isPending(current?.head, pending)) return ANSWERED;
     if (stays) return { command };
     const { payloads, ...begun } = await beginStep(context, session, structure, next);
     return { command: { ...command, ...begun }, payloads };
   };
-  try {
-    // This engine read or wrote the question itself: the append detects if it is outdated.
-    return await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
-  } catch (error) {
-    if (error instanceof AnsweredError) return answerAfter(context, sessionId, pending.version);
-    throw error;
-  }
+  // This engine read or wrote the question itself: the append detects if it is outdated.
+  const commit = await context.kernel.execute(sessionId, prepare, undefined, { trustsHead: true });
+  return "answer" in commit ? answerAfter(context, sessionId, pending.version) : commit;
 }
+
+/** Another writer has answered the question meanwhile. */
+const ANSWERED = { answer: "answered already" } as const;
 
 function unavailable(workflow: string, why: string, cause?: unknown): PhasegateError<"DEFINITION_UNAVAILABLE"> {
   return new PhasegateError("DEFINITION_UNAVAILABLE", `the workflow ${workflow} could not be loaded: ${why}`, {
@@ -217,26 +216,16 @@ async function recordFailure(
   error: AnyPhasegateError,
   milliseconds: number,
 ): Promise<AnyPhasegateError> {
-  const { code, message } = error;
-  try {
-    await kernel.execute(sessionId, (current) => {
-      requirePending(current?.head, pending);
-      return { command: { type: "fail", pending: pending.version, code, reason: message, milliseconds } };
-    });
-  } catch (failure) {
-    // Another writer got an answer, so the failure concerns only this caller.
-    if (!(failure instanceof AnsweredError)) throw failure;
-  }
+  const { code, message: reason } = error;
+  const command = { type: "fail", pending: pending.version, code, reason, milliseconds } as const;
+  // If another writer got an answer, the failure concerns only this caller.
+  await kernel.execute(sessionId, (current) => (isPending(current?.head, pending) ? { command } : ANSWERED));
   return error;
 }
 
-function requirePending(head: RoutedHead | undefined, pending: PendingDecision): void {
-  if (head?.status === "RUNNING" && head.pending?.version === pending.version) return;
-  throw new AnsweredError();
+function isPending(head: RoutedHead | undefined, { version }: PendingDecision): boolean {
+  return head?.status === "RUNNING" && head.pending?.version === version;
 }
-
-/** Another writer has answered the question meanwhile. */
-class AnsweredError extends Error {}
 
 function requireStep({ name: workflow, steps }: RoutedDefinition, name: string): RoutedStep {
   const step = steps.find((one) => one.name === name);
