@@ -5,8 +5,14 @@ import { Command, Option } from "commander";
 import { isPhasegateError, type PhasegateError } from "../errors.js";
 import { DIALECT_NAMES } from "../plan/drafts.js";
 import { planMermaid, planOrder } from "../plan/order.js";
-import { PLAN_MAX, type PlanItem, type PlanReading, type PlanTask, planError } from "../plan/plan.js";
-import type { SourceParser } from "../plan/source-parser.js";
+import {
+  PLAN_MAX,
+  type PlanItem,
+  type PlanReading,
+  type PlanTask,
+  planError,
+  type SourceParser,
+} from "../plan/plan.js";
 import { builtInParsers } from "../plan/source-parsers.js";
 import { openChecked, readBounded } from "../sandbox/read.js";
 import { hasErrors } from "../workflow/diagnostic.js";

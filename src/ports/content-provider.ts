@@ -8,7 +8,7 @@ import type { RoutedDefinition } from "../workflow/routed-definition.js";
 import type { WorkflowDefinition } from "../workflow/structure.js";
 
 /** Reads sources of one kind as plans; the plans that come with the library are read through it too. */
-export type { SourceParser, TickRequest } from "../plan/source-parser.js";
+export type { SourceParser, TickRequest } from "../plan/plan.js";
 
 /** A workflow in a list: one that can be started, or a broken one with its errors. */
 export type WorkflowListing =

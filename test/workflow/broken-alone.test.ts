@@ -150,7 +150,7 @@ describe("one bad definition beside a good one", () => {
       expect(listing?.diagnostics.filter(({ severity }) => severity === "error")).toEqual([
         expect.objectContaining({
           ...{ file: "phases/1/gate-definition.yaml", line: 2, code: "RULE_INVALID" },
-          hint: expect.stringContaining("two rules of it"),
+          hint: expect.stringContaining("split it into two rules"),
         }),
       ]);
     }

@@ -3,7 +3,7 @@
  * missing, one is generated that passes the rules.
  */
 import { candidateValues, faultOfValue, SIZE_MAX, type TrialRule } from "../../rules/candidates.js";
-import { EvidenceValue, ruleValue } from "../../rules/compile.js";
+import { EvidenceValue, ruleValue } from "../../rules/environment.js";
 import { verifiedValues } from "../../rules/language.js";
 import { exampleOf, USUAL_EXAMPLES } from "../field-types.js";
 import type { JsonValue } from "../json.js";

@@ -4,7 +4,7 @@
  * requirements of a gate.
  */
 import type { Code, RootContent } from "mdast";
-import { EvidenceValue, ruleParams, ruleValue, SessionValue } from "../../rules/compile.js";
+import { EvidenceValue, ruleParams, ruleValue, SessionValue } from "../../rules/environment.js";
 import { loadRuleLanguage } from "../../rules/language.js";
 import { parsePython } from "../../rules/python-parser.js";
 import { PythonFault, type PythonNode } from "../../rules/python-tokens.js";
