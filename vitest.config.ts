@@ -38,6 +38,7 @@ export default defineConfig(({ mode }) => {
     hookTimeout: long ? 7_200_000 : 60_000,
     // Vitest leaves a core to itself, which is half of a machine with two; many tests wait for child processes anyway.
     maxWorkers: "100%",
+    setupFiles: ["test/support/children-setup.ts"],
     unstubEnvs: true,
     // A test that only passes the second time has found something.
     retry: 0,
