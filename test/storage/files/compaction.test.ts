@@ -9,8 +9,8 @@ import { appendAll, commitChain, makeCommit, nextCommit } from "../../../src/tes
 import { collect, wins } from "../../../src/testing/contract.js";
 import { directFs } from "./direct-fs.js";
 import { systemError } from "./faulty-fs.js";
-import { createPausingFs } from "./pausing-fs.js";
 import { eachInstant } from "./instants.js";
+import { createPausingFs } from "./pausing-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
 const newRoot = temporaryRoots();
