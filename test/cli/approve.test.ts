@@ -137,7 +137,8 @@ describe("phasegate approve", () => {
     await expect(engine.getPhase(sessionId)).rejects.toThrow("an approval by ann that this host does not believe");
   });
 
-  it.skipIf(process.platform === "win32")("takes no key that others can read, nor what is no key", async () => {
+  it("takes no key that others can read, nor what is no key", async ({ skip }) => {
+    skip(process.platform === "win32", "Windows has no such permissions");
     const { root, state, sessionId, keyFile, approvers, evidenceHash } = await waitingSession();
     const ann = await keyFile("ann");
     await chmod(ann, 0o644);

@@ -2,11 +2,12 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { startModelServer } from "../../src/testing/model-server.js";
 import { temporaryFolder } from "../sandbox/temporary-folder.js";
 import { runBin } from "./bin.js";
 import { CORPUS, connectRoutedBin, nextIn, REASON, standingIn, stepsOf } from "./routed-client.js";
+import { run } from "./run-cli.js";
 import { serveHttp } from "./serve-http.js";
 
 const report = { status: "success" };
@@ -152,7 +153,7 @@ describe("phasegate serve with routed workflows", () => {
     });
   });
 
-  it.each([
+  it.each<[string[], Record<string, string>, RegExp]>([
     [["--state", "x"], {}, /there is nothing to serve/],
     [["--routed", "x"], {}, /--state is missing/],
     [["--routed", "x", "--state", "x", "--decider", "oracle"], {}, /Allowed choices are gemini, sampling, linear/],
@@ -167,7 +168,8 @@ describe("phasegate serve with routed workflows", () => {
       /apiKey/,
     ],
   ])("refuses wrong usage: %j", async (flags, env, message) => {
-    const { code, stdout, stderr } = await runBin(["serve", ...flags], { env });
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const { code, stdout, stderr } = await run("serve", ...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
     // What is refused has made no state.
@@ -176,7 +178,7 @@ describe("phasegate serve with routed workflows", () => {
 
   it("says that a folder, or a port, can't be had", async () => {
     const { state, routed } = await gardens();
-    const missing = await runBin(["serve", "--routed", "/nowhere", "--state", state]);
+    const missing = await run("serve", "--routed", "/nowhere", "--state", state);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining("the folder of routed workflows") });
     const { url } = await serveHttp({}, "--routed", routed, "--decider", "linear");
     const taken = ["--http", new URL(url).port, "--decider", "linear"];

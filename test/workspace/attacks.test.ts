@@ -231,7 +231,8 @@ describe("a link or a strange file", () => {
     await link(join(made.base, "project/src/index.ts"), join(session, "report.md"));
     await refuses(`${id}/report.md`, "save");
   });
-  it.skipIf(process.platform === "win32")("is a FIFO", async () => {
+  it("is a FIFO", async ({ skip }) => {
+    skip(process.platform === "win32", "Windows has no FIFOs");
     execFileSync("mkfifo", [join(session, "pipe")]);
     await refuses(`${id}/pipe`);
   });

@@ -9,7 +9,7 @@ import { collect, wins } from "../../../src/testing/contract.js";
 import { createPausingFs } from "./pausing-fs.js";
 import { temporaryRoots } from "./temporary-root.js";
 
-const newRoot = temporaryRoots({ inMemory: true });
+const newRoot = temporaryRoots();
 
 afterEach(() => vi.useRealTimers());
 
