@@ -112,11 +112,14 @@ describe("phasegate gate freeze", () => {
     const none = await run("gate", "freeze", folder, "--phase", "2");
     expect(none).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("phase 2 is none that has its gate from its text"),
+      stderr: expect.stringContaining("the gate of phase 2 is not read from its text"),
     });
     expect(await run("gate", "freeze", folder, "--phase", "1")).toMatchObject({ code: 0 });
     const again = await run("gate", "freeze", folder);
-    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("no phase has its gate from its text") });
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no gate is read from the text of its phase"),
+    });
     expect(await readFile(join(folder, "phases/2/gate-definition.yaml"), "utf8")).toContain("a: {type: bool}");
   });
 

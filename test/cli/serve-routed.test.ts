@@ -159,9 +159,9 @@ describe("phasegate serve with routed workflows", () => {
     [["--routed", "x", "--state", "x", "--decider", "oracle"], {}, /Allowed choices are gemini, sampling, linear/],
     [["--routed", "x", "--state", "x", "--http", "70000"], {}, /less than 65536/],
     [["--workflows", "x", "--routed", "x", "--state", "x", "--http", "0"], {}, /serves routed workflows alone/],
-    [["--routed", "x", "--state", "x"], { LOG_LEVEL: "loud" }, /LOG_LEVEL is no level/],
-    [["--routed", "x", "--state", "x"], { ORCHESTRATOR_LOG_FILE: "../x.log" }, /must be a file's name/],
-    [["--routed", ".", "--http", "0"], { WORKFLOW_DB_PATH: NO_FILE }, /no client whose model/],
+    [["--routed", "x", "--state", "x"], { LOG_LEVEL: "loud" }, /LOG_LEVEL is not a log level/],
+    [["--routed", "x", "--state", "x"], { ORCHESTRATOR_LOG_FILE: "../x.log" }, /must be a file name without a folder/],
+    [["--routed", ".", "--http", "0"], { WORKFLOW_DB_PATH: NO_FILE }, /no model that a sampling decider could ask/],
     [
       ["--routed", "."],
       { WORKFLOW_DB_PATH: NO_FILE, GEMINI_REQUEST_TIMEOUT_SECONDS: "1", GEMINI_API_KEY: "ä" },
@@ -176,7 +176,7 @@ describe("phasegate serve with routed workflows", () => {
     expect(existsSync("x") || existsSync(NO_FILE)).toBe(false);
   });
 
-  it("says that a folder, or a port, can't be had", async () => {
+  it("reports a folder that is missing, and a port that is in use", async () => {
     const { state, routed } = await gardens();
     const missing = await run("serve", "--routed", "/nowhere", "--state", state);
     expect(missing).toMatchObject({ code: 3, stderr: expect.stringContaining("the folder of routed workflows") });
@@ -184,8 +184,8 @@ describe("phasegate serve with routed workflows", () => {
     const taken = ["--http", new URL(url).port, "--decider", "linear"];
     const second = await runBin(["serve", "--routed", routed, "--state", state, ...taken]);
     expect(second.code).toBe(3);
-    expect(second.stderr).toContain(`port ${new URL(url).port} is taken by another process`);
-    expect(second.stderr).toContain("--http 0 for any that is free");
+    expect(second.stderr).toContain(`port ${new URL(url).port} is in use`);
+    expect(second.stderr).toContain("--http 0 for any free one");
   });
 });
 

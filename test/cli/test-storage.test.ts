@@ -78,7 +78,10 @@ describe("phasegate test-storage", () => {
       stderr: expect.stringContaining("no database"),
     });
     expect(await run("test-storage", join(folder, "none.mjs"))).toMatchObject({ code: 3 });
-    expect(await run("test-storage", folder)).toMatchObject({ code: 3, stderr: expect.stringContaining("is no file") });
+    expect(await run("test-storage", folder)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("is not a file"),
+    });
     expect(await run("test-storage", wrong, "--kills", "0")).toMatchObject({ code: 2 });
   });
 });

@@ -8,7 +8,7 @@ import { checkGate } from "../../src/gate/check-gate.js";
 import { checkEvidenceSafety } from "../../src/gate/evidence.js";
 import { readRequest } from "../../src/http/request.js";
 import { ROUTES } from "../../src/http/routes.js";
-import { createStdioLines } from "../../src/mcp/stdio.js";
+import { createStdioLines } from "../../src/mcp/stdio-messages.js";
 import { planOrder } from "../../src/plan/order.js";
 import { parsePlan } from "../../src/plan/parse-plan.js";
 import { taskMasterParser } from "../../src/plan/task-master.js";

@@ -14,7 +14,7 @@ import { FileContent, type TextSource } from "phasegate/fs";
 import { createRoutedEngine, RoutedFolders } from "phasegate/routed";
 import { discoverBundles } from "phasegate/workspace";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { runCli } from "../../src/cli/run.js";
+import { runCli } from "../../src/cli/cli.js";
 import { LinearDecider } from "../../src/deciders/linear.js";
 import { createEngine } from "../../src/phased/engine.js";
 import { loadRuleLanguage } from "../../src/rules/language.js";
