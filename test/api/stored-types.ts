@@ -8,6 +8,13 @@ import type { sessionEventSchema, snapshotSchema, verificationSchema } from "../
 import type { SessionEvent, Snapshot, Verification } from "../../src/phased/state/events.js";
 import type { SessionHead, sessionHeadSchema } from "../../src/phased/state/head.js";
 import type { SESSION_STATUSES, SessionStatus } from "../../src/ports/storage-adapter.js";
+import type { ROUTED_STATUSES, RoutedStatus } from "../../src/routed/decision/request.js";
+import type {
+  routedEventSchema,
+  routedHeadSchema,
+  routedStructureSchema,
+} from "../../src/routed/state/event-schemas.js";
+import type { RoutedEvent, RoutedHead, RoutedStructure } from "../../src/routed/state/events.js";
 import type { GateDefinition, gateSchema } from "../../src/workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import type { structureSchema, WorkflowStructure } from "../../src/workflow/structure.js";
@@ -27,4 +34,8 @@ export const SAME: [
   Same<SessionEvent, z.infer<typeof sessionEventSchema>>,
   Same<SessionStatus, (typeof SESSION_STATUSES)[number]>,
   Same<SessionHead, z.infer<typeof sessionHeadSchema>>,
-] = [true, true, true, true, true, true, true, true];
+  Same<RoutedStatus, (typeof ROUTED_STATUSES)[number]>,
+  Same<RoutedEvent, z.infer<typeof routedEventSchema>>,
+  Same<RoutedHead, z.infer<typeof routedHeadSchema>>,
+  Same<RoutedStructure, z.infer<typeof routedStructureSchema>>,
+] = [true, true, true, true, true, true, true, true, true, true, true, true];

@@ -4,14 +4,15 @@
  * providers has no free-form objects.
  */
 
-import * as z from "zod";
+import * as z from "zod/mini";
+import { ENGLISH } from "../../workflow/english.js";
 import { isJsonObject, type JsonObject, type JsonValue, storedValueSchema } from "../../workflow/json.js";
 import type { RoutedDefinition } from "../../workflow/routed-definition.js";
 
 /** The states of an instance of a routed workflow, as on the wire. */
 export const ROUTED_STATUSES = ["RUNNING", "SUSPENDED", "COMPLETED", "FAILED"] as const;
 /** The state of an instance of a routed workflow. */
-export type RoutedStatus = (typeof ROUTED_STATUSES)[number];
+export type RoutedStatus = "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
 
 /** A client's report on a step. Additional keys are stored. */
 export interface StepReport {
@@ -130,15 +131,15 @@ const updateSchema = z.object({ key: z.string(), value: storedValueSchema });
 const updatesSchema = z.union([z.array(updateSchema), z.custom<JsonObject>(isJsonObject)]);
 
 const answerSchema = z.object({
-  next_step_name: z.string().min(1),
-  updated_context: updatesSchema.nullish(),
-  status_suggestion: z.string().nullish(),
-  reasoning: z.string().nullish(),
+  next_step_name: z.string().check(z.minLength(1)),
+  updated_context: z.nullish(updatesSchema),
+  status_suggestion: z.nullish(z.string()),
+  reasoning: z.nullish(z.string()),
 });
 
 /** Reads an answer that a provider has already parsed. The caller checks steps, statuses and keys. */
 export function readDecision(value: unknown): ReadAnswer {
-  const parsed = answerSchema.safeParse(value);
+  const parsed = answerSchema.safeParse(value, ENGLISH);
   if (!parsed.success) return { ok: false, problem: problemOf(parsed.error) };
   const { next_step_name, updated_context, status_suggestion, reasoning } = parsed.data;
   return {
@@ -157,7 +158,7 @@ function oneOf(...types: readonly string[]): JsonObject {
   return { anyOf: types.map((type) => ({ type })) };
 }
 
-function problemOf(error: z.ZodError): string {
+function problemOf(error: z.core.$ZodError): string {
   const parts = error.issues.map(({ path, message }) => `${path.join(".") || "the answer"}: ${message}`);
   return parts.join("; ");
 }
