@@ -27,7 +27,6 @@ export { compileRules } from "./gate/gate-rules.js";
 export type { CompiledRules, RuleSession, RuleSurroundings } from "./gate/rule-set.js";
 export type { Enforcement, Problem, Verdict } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./log/commit.js";
-export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/decide.js";
 export type {
   ApprovalRequest,
   ApprovedPass,
@@ -36,6 +35,7 @@ export type {
   SessionAudit,
   UnapprovedPass,
 } from "./phased/approval/ledger.js";
+export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/requests.js";
 export type { ArtifactView } from "./phased/artifacts.js";
 export type {
   DeleteResult,

@@ -5,7 +5,7 @@ import { readPrivateKey } from "../approval/keys.js";
 import type { ApprovalSignature } from "../approval/message.js";
 import { createApproverKeys, signApproval } from "../approval/sign.js";
 import { checksOf } from "../gate/check-gate.js";
-import type { ApprovalResult } from "../phased/approval/decide.js";
+import type { ApprovalResult } from "../phased/approval/requests.js";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedView } from "../routed/types.js";
