@@ -17,7 +17,6 @@ export {
 } from "./errors.js";
 export type { Enforcement, Problem } from "./gate/verdict.js";
 export type { AuditReport, Receipt } from "./log/commit.js";
-export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/decide.js";
 export type {
   ApprovalRequest,
   ApprovedPass,
@@ -26,6 +25,7 @@ export type {
   SessionAudit,
   UnapprovedPass,
 } from "./phased/approval/ledger.js";
+export type { ApprovalResult, ApproveRequest, DenyRequest } from "./phased/approval/requests.js";
 export type { ArtifactView } from "./phased/artifacts.js";
 export type {
   DeleteResult,

@@ -14,16 +14,23 @@ import { type Keys, keysSchema, type Machine, upcast } from "./machine.js";
 
 /** The state of a session after a commit. */
 export interface Current<Head> {
+  /** The session's id. */
   readonly sessionId: SessionId;
+  /** The version of its last commit; 1 for the first one. */
   readonly version: number;
+  /** The time of that commit: ISO 8601, UTC. */
   readonly at: string;
+  /** The hash of that commit. */
   readonly hash: string;
+  /** The state after that commit. */
   readonly head: Head;
+  /** The session as lists show it. */
   readonly summary: SessionSummary;
 }
 
 /** A commit, read and checked. */
 export interface Recorded<Event, Head> extends Current<Head> {
+  /** The events of the commit, in order. */
   readonly events: readonly Event[];
 }
 

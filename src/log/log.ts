@@ -80,9 +80,6 @@ export type Prepare<Command, Head, Answer = never> = (
 
 /** A decision that is to be written. */
 type Decided<Event, Head> = Made<Event, Head> & { readonly commit: Commit };
-/** The outcome of a command on a state: the earlier answer to its key, an answer without a commit, or a decision. */
-type Step<Event, Head, Answer> = { readonly replay: Executed<Event, Head> } | Unwritten<Answer> | Decided<Event, Head>;
-
 /** Limits how many heads are cached, so that a commit need not be parsed and hashed again. */
 const HEADS_KEPT = 256;
 
@@ -143,45 +140,36 @@ export class Kernel<Command, Event, Head> {
     // Try 0 uses the cached head: if it is outdated, that is not a conflict.
     for (let tries = seen === undefined ? 1 : 0; ; tries += 1) {
       const newest = tries === 0 ? seen : await this.#newest(id);
+      const isCurrent = async () => tries > 0 || (await this.#newest(id)) === seen;
       const confirm = async () => {
-        if (tries === 0 && (await this.#newest(id)) !== seen) throw new Error(`session ${id} has moved on`);
+        if (!(await isCurrent())) throw new Error(`session ${id} has moved on`);
       };
-      let step: Step<Event, Head, Answer>;
+      let decided: Decided<Event, Head>;
       try {
-        step = await this.#step(id, newest, () => prepare(newest, confirm), request);
+        const known = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
+        if (known !== undefined) return await this.again(id, known);
+        const prepared = await prepare(newest, confirm);
+        if ("answer" in prepared) {
+          if (await isCurrent()) return prepared;
+          continue;
+        }
+        decided = this.#decide(id, newest, prepared, request);
       } catch (error) {
-        if (tries > 0 || (await this.#newest(id)) === seen) throw error;
+        if (await isCurrent()) throw error;
         continue;
       }
-      if ("replay" in step) return step.replay;
-      if ("answer" in step) {
-        if (tries > 0 || (await this.#newest(id)) === seen) return step;
-        continue;
-      }
-      const appending = this.#appended(step.commit, tries);
+      const appending = this.#appended(decided.commit, tries);
       // Freezing runs while the storage writes.
-      freeze(step.newest.head);
+      freeze(decided.newest.head);
       if (await appending) {
-        this.#heads.set(id, step.newest);
-        const recorded = recordedOf(step);
+        this.#heads.set(id, decided.newest);
+        const recorded = recordedOf(decided);
         this.#options.onCommit?.(recorded);
         return { ...recorded, replayed: false };
       }
       if (newest === undefined) await this.#refuseRemoved(id);
       if (tries > 0) await backoff(tries);
     }
-  }
-
-  async #step<Answer>(
-    id: SessionId,
-    newest: Newest<Head> | undefined,
-    prepare: () => ReturnType<Prepare<Command, Head, Answer>>,
-    request: KeyedRequest | undefined,
-  ): Promise<Step<Event, Head, Answer>> {
-    const version = request === undefined || newest === undefined ? undefined : findKey(newest.keys, request);
-    if (version !== undefined) return { replay: await this.again(id, version) };
-    const prepared = await prepare();
-    return "answer" in prepared ? prepared : this.#decide(id, newest, prepared, request);
   }
 
   /** Returns one commit of a session. */

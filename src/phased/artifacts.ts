@@ -10,7 +10,7 @@ import type { EngineContext } from "./engine-context.js";
 import type { PhasedSession } from "./pinned.js";
 import type { EvidenceRef, ValueRef } from "./state/events.js";
 import { artifacts, type RecordedEvent } from "./state/history.js";
-import type { VerifyContext } from "./verify/verify-context.js";
+import type { VerifyContext } from "./verify/run-verifiers.js";
 
 /** The accepted evidence of one phase. */
 export interface ArtifactView {

@@ -8,13 +8,12 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { hashEvidence } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
-import { checkGate, checksOf } from "../gate/check-gate.js";
+import { checksOf } from "../gate/check-gate.js";
 import { checkEvidenceSafety, type SafeEvidence } from "../gate/evidence.js";
-import { compileRules } from "../gate/gate-rules.js";
-import type { Verdict } from "../gate/verdict.js";
+import { type Judged, judge } from "../gate/judge.js";
 import { keyedRequest } from "../log/machine.js";
 import type { Payload } from "../ports/storage-adapter.js";
-import type { JsonObject, JsonValue } from "../workflow/json.js";
+import type { JsonValue } from "../workflow/json.js";
 import type { SessionId } from "../workflow/names.js";
 import type { PhaseDefinition, WorkflowStructure } from "../workflow/structure.js";
 import { asJson, isSame, loadEvidence, storeValue } from "./artifacts.js";
@@ -60,17 +59,14 @@ export async function completePhase(
 }
 
 /** The verdict on a submission with everything that is recorded. */
-interface Evaluation {
-  readonly verdict: Verdict;
+interface Evaluation extends Judged<Verification> {
   readonly evidence: EvidenceRef;
   readonly output?: ValueRef;
-  /** The results of the gate's verifiers, if any were run. */
-  readonly verification?: readonly Verification[];
   readonly payloads: readonly Payload[];
 }
 
 /** A verdict with what it depends on, and the snapshots of the next phase. */
-interface Judged {
+interface KeptVerdict {
   readonly ground: string;
   readonly evaluation: Evaluation & { readonly evidenceHash?: string };
   readonly begun: Begun | undefined;
@@ -82,7 +78,7 @@ interface Judged {
  */
 function createJudge(context: EngineContext, id: SessionId, number: number, submission: SafeEvidence) {
   const { pinned, options } = context;
-  let kept: Judged | undefined;
+  let kept: KeptVerdict | undefined;
   return async (session: PhasedSession | undefined, confirm: () => Promise<void>) => {
     if (session === undefined || session.head.status === "deleted") throw await sessionNotFound(context, id);
     checkWorkflow(context, session);
@@ -143,47 +139,28 @@ interface Submitted {
   readonly submission: SafeEvidence;
 }
 
-/**
- * Runs the parts of a gate that are not pure, and checks the gate. Verifiers run last, and only for
- * evidence without other problems, since they may be slow. Their problems block whatever `strict` and
- * `enforcement` say.
- */
+/** Takes a submission to the gate of its phase. */
 async function evaluate(context: EngineContext, submitted: Submitted): Promise<Evaluation> {
   const { session, structure, phase, submission } = submitted;
   const { evidence } = submission;
   const stored = storeValue(evidence, submission.characters);
   const schema = phase.gate.kind === "schema" ? await context.pinned.schema(structure, phase) : undefined;
   const schemaResult = schema && (await schema["~standard"].validate(evidence));
-  const judging = schemaResult
-    ? checkGate(phase.gate, evidence, { schemaResult })
-    : withRules(context, submitted, evidence);
-  const verdict = judging instanceof Promise ? await judging : judging;
   const made = outputOf(schemaResult, submission, structure);
   const output = made === undefined ? undefined : storeValue(made);
-  const judged = {
+  const judging = judge(phase.gate, evidence, {
+    enforcement: context.options.enforcement,
+    schemaResult,
+    surroundings: () => ruleSurroundings(context, session, structure, phase),
+    verify: () => verifyEvidence(context, session, structure, phase, evidence),
+  });
+  const judged = judging instanceof Promise ? await judging : judging;
+  return {
+    ...judged,
     evidence: stored.ref,
     ...(output === undefined ? {} : { output: output.ref }),
     payloads: output === undefined ? stored.payloads : [...stored.payloads, ...output.payloads],
   };
-  const verifying = verdict.passed ? verifyEvidence(context, session, structure, phase, evidence) : undefined;
-  if (verifying === undefined) return { verdict, ...judged };
-  const { problems, verification } = await verifying;
-  if (problems.length === 0) return { verdict, verification, ...judged };
-  return { verdict: { passed: false, problems, warnings: verdict.warnings }, verification, ...judged };
-}
-
-/** Synchronous where the gate has no rules. */
-function withRules(
-  context: EngineContext,
-  { session, structure, phase }: Submitted,
-  evidence: JsonObject,
-): Verdict | Promise<Verdict> {
-  const { enforcement } = context.options;
-  const compiling = compileRules(phase.gate);
-  if (compiling === undefined) return checkGate(phase.gate, evidence, { enforcement });
-  return Promise.all([compiling, ruleSurroundings(context, session, structure, phase)]).then(([rules, surroundings]) =>
-    checkGate(phase.gate, evidence, { enforcement, rules, surroundings }),
-  );
 }
 
 /** Returns the output of a schema, where it differs from the evidence; it must be JSON to be stored. */

@@ -136,23 +136,24 @@ export async function execute<Answer>(
   request: KeyedRequest | undefined,
   { ticksFirst = true, mayUndo }: Execution = {},
 ): Promise<PhasedOutcome | Unwritten<Answer>> {
-  const guarded: typeof prepare = (session, confirm) => {
+  let mayBeDue = ticksFirst;
+  const guarded: Prepare<PhasedCommand, SessionHead, Answer | typeof TICKS_DUE> = (session, confirm) => {
+    if (mayBeDue && session?.head.due !== undefined) return { answer: TICKS_DUE };
     const checking = session && refuseUnapproved(context, session, mayUndo);
     return checking === undefined ? prepare(session, confirm) : checking.then(() => prepare(session, confirm));
   };
-  const first: Prepare<PhasedCommand, SessionHead, Answer | typeof TICKS_DUE> = (session, confirm) =>
-    ticksFirst && session?.head.due !== undefined ? { answer: TICKS_DUE } : guarded(session, confirm);
-  const outcome = await context.kernel.execute(id, first, request);
-  if (!("answer" in outcome)) {
-    if (outcome.replayed) await refuseUnapproved(context, outcome);
-    return outcome.head.due === undefined ? outcome : withTicks(context, outcome);
+  for (;;) {
+    const outcome = await context.kernel.execute(id, guarded, request);
+    if (!("answer" in outcome)) {
+      if (outcome.replayed) await refuseUnapproved(context, outcome);
+      return outcome.head.due === undefined ? outcome : withTicks(context, outcome);
+    }
+    const { answer } = outcome;
+    if (answer !== TICKS_DUE) return { answer };
+    mayBeDue = false;
+    const session = await context.kernel.find(id);
+    if (session?.head.due !== undefined) await (await loadPlanned()).settleTicks(context, session);
   }
-  const { answer } = outcome;
-  if (answer !== TICKS_DUE) return { answer };
-  const session = await context.kernel.find(id);
-  if (session?.head.due !== undefined) await (await loadPlanned()).settleTicks(context, session);
-  const second = await context.kernel.execute(id, guarded, request);
-  return "answer" in second ? second : withTicks(context, second);
 }
 
 /** Returns the current session. The outcome of a repeated call may be far behind it. */

@@ -4,13 +4,13 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { ApprovalOptions } from "../approval/decision.js";
 import { PhasegateError } from "../errors.js";
 import type { EvidenceLimits } from "../gate/evidence.js";
+import type { AttemptLimits } from "../gate/judge.js";
 import type { Enforcement } from "../gate/verdict.js";
 import type { Clock, TargetGuard } from "../ports/clock.js";
 import type { ContentProvider, PlanSource, SourceParser } from "../ports/content-provider.js";
 import type { SessionStatus, StorageAdapter } from "../ports/storage-adapter.js";
 import type { Verifier } from "../ports/verifier.js";
 import { shown } from "../workflow/names.js";
-import type { AttemptLimits } from "./state/commands.js";
 
 /** The limits of an engine. */
 export interface EngineLimits extends AttemptLimits {

@@ -5,7 +5,7 @@
  * - state/: pure: which events follow from a command (transition.ts), when the last failed attempt ends a
  *   session (decide-gate.ts), what a state allows (commands.ts)
  * - complete-phase.ts: in which order a gate runs its checks, and when a verdict is reused after a conflict
- * - approval/: decide.ts takes a person's decision, ledger.ts checks those in the log; the rules that routed
+ * - approval/: requests.ts takes a person's decision, ledger.ts checks those in the log; the rules that routed
  *   sessions share are in src/approval
  * - verify/: how verifiers are run and what blocks (verify.ts), and what they compare with (snapshots.ts)
  * - plan/: pinned plans: which changes a sync accepts (rebuild.ts), and when ticks are written (ticks.ts)
@@ -20,9 +20,8 @@ import { ApprovalGuard } from "../approval/guard.js";
 import { readWhole } from "../log/commit.js";
 import { Kernel } from "../log/log.js";
 import type { Commit } from "../ports/storage-adapter.js";
-import { decide } from "./approval/decide.js";
 import { PHASED_APPROVALS } from "./approval/ledger.js";
-import { listApprovals, viewRequest } from "./approval/requests.js";
+import { decide, listApprovals, viewRequest } from "./approval/requests.js";
 import { readEvents } from "./artifacts.js";
 import { deleteSession, migrate, movePast, pause, resume, retryPhase, rollback } from "./commands.js";
 import { completePhase } from "./complete-phase.js";

@@ -5,8 +5,8 @@ import type { Receipt } from "../log/commit.js";
 import type { Operations } from "../runtime/operations.js";
 import type { JsonObject } from "../workflow/json.js";
 import { parseSessionId, type SessionId } from "../workflow/names.js";
-import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/decide.js";
 import type { ApprovalRequest, SessionAudit } from "./approval/ledger.js";
+import type { ApprovalResult, ApproveRequest, DenyRequest } from "./approval/requests.js";
 import type {
   DeleteResult,
   Keyed,

@@ -26,8 +26,8 @@ import type { EngineContext, PhasedOutcome } from "./engine-context.js";
 import { listSessions } from "./lists.js";
 import type { ResolvedOptions } from "./options.js";
 import type { PhasedCommand } from "./pinned.js";
+import { requireVerifiers } from "./verify/run-verifiers.js";
 import { beginPhase, withBegun } from "./verify/snapshots.js";
-import { requireVerifiers } from "./verify/verify-context.js";
 import { type PhaseView, viewPhase, viewText } from "./views.js";
 
 /** Starts a session. */
@@ -56,8 +56,11 @@ export interface StartedPlan {
 
 /** A started session. */
 export interface StartResult {
+  /** The session's id, for all later calls. */
   readonly sessionId: SessionId;
+  /** The type of its workflow. */
   readonly workflowType: string;
+  /** The subject of the work: a path relative to the project root. */
   readonly target: string;
   /** The current phase: the first one, unless an earlier call has started the session. */
   readonly phase: PhaseView;

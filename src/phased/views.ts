@@ -23,10 +23,13 @@ import type { SessionHead } from "./state/head.js";
 
 /** The part of a session's state that decides what is possible. */
 export interface Standing {
+  /** The session's id. */
   readonly sessionId: SessionId;
+  /** The session's status. */
   readonly status: SessionHead["status"];
   /** The number of the current phase. */
   readonly currentPhase: number;
+  /** The number of phases. */
   readonly totalPhases: number;
   /** True if the agent has used all its attempts at the current phase: only the host can grant more. */
   readonly exhausted: boolean;
@@ -36,6 +39,7 @@ export interface Standing {
 
 /** A text with the facts that were read from it. */
 export interface TextView {
+  /** The text with its revision. */
   readonly content: Content;
   /** Title, duration, steps and the like, as far as the Markdown has them. */
   readonly facts: MarkdownFacts;
@@ -47,6 +51,7 @@ export interface TextView {
 export interface PhaseView extends Standing, TextView {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
+  /** The type of the session's workflow. */
   readonly workflowType: string;
   /** The requested phase: the current one, or a completed one. */
   readonly phase: PhaseDefinition;
@@ -60,7 +65,9 @@ export interface PhaseView extends Standing, TextView {
 export interface TaskView extends Standing, TextView {
   /** For a task from a plan: its state, and the other tasks of its phase. */
   readonly plan?: PlannedTaskView;
+  /** The phase of the task. */
   readonly phase: PhaseDefinition;
+  /** The requested task. */
   readonly task: TaskDefinition;
 }
 
@@ -78,11 +85,15 @@ export interface StateView extends Standing {
   readonly version: number;
   /** A receipt for {@link Engine.audit}: keep it outside the storage. */
   readonly hash: string;
+  /** The session's head: attempts, completed phases and the like, as the log has them. */
   readonly head: SessionHead;
+  /** The phases and gates that the session is bound to. */
   readonly structure: WorkflowStructure;
   /** ISO 8601, UTC. */
   readonly updatedAt: string;
+  /** The numbers of the phases whose gates passed. */
   readonly completedPhases: readonly number[];
+  /** The numbers of the phases that the host has skipped. */
   readonly skippedPhases: readonly number[];
   /** The plan that its phases come from, if they do. */
   readonly plan?: PlanView;
@@ -100,6 +111,7 @@ export interface StateView extends Standing {
 
 /** The state of a session with its artifacts and options. */
 export interface FullStateView extends StateView {
+  /** The artifacts of the completed phases, by phase. */
   readonly artifacts: readonly ArtifactView[];
   /** The options that it was started with. */
   readonly options: JsonObject;

@@ -10,6 +10,7 @@ import type { SessionHead } from "./state/head.js";
 
 /** A checked commit of a session. */
 export interface SessionCommit {
+  /** The session that was changed. */
   readonly sessionId: SessionId;
   /** 1 for the first commit, without gaps. */
   readonly version: number;

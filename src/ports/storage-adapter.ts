@@ -15,6 +15,7 @@ export type SessionStatus = "active" | "paused" | "completed" | "failed" | "dele
  * it. Times are ISO 8601 in UTC with milliseconds.
  */
 export interface SessionSummary {
+  /** The session's id. */
   readonly sessionId: SessionId;
   /** The kind of engine that the session belongs to, such as `phased`. */
   readonly kind: string;
@@ -22,14 +23,17 @@ export interface SessionSummary {
   readonly workflowType: string;
   /** The target that it was started on. */
   readonly target: string;
+  /** Its status after its last commit. */
   readonly status: SessionStatus;
   /** The current phase's number, or the current step's name. */
   readonly current: number | string;
   /** The number of phases, where it is known. */
   readonly total?: number;
+  /** The time of its first commit: ISO 8601, UTC. */
   readonly createdAt: string;
   /** The time of the last commit. */
   readonly updatedAt: string;
+  /** The time at which it was completed: ISO 8601, UTC; missing if it is not. */
   readonly completedAt?: string;
   /** The version of the commit that last made the session active; kept when it ends. */
   readonly activeSince: number;
@@ -37,12 +41,15 @@ export interface SessionSummary {
 
 /** A text with its digest. */
 export interface Payload {
+  /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string;
+  /** The text: JSON. */
   readonly body: string;
 }
 
 /** One transition of a session: written completely or not at all, and never changed. */
 export interface Commit {
+  /** The session that it belongs to. */
   readonly sessionId: SessionId;
   /** 1 for the first commit, without gaps. */
   readonly version: number;
@@ -87,6 +94,7 @@ export interface SessionQuery {
 
 /** A page of a list. */
 export interface Page<T> {
+  /** The items of this page. */
   readonly items: readonly T[];
   /** The start of the next page; missing on the last page. */
   readonly cursor?: string;
@@ -98,6 +106,7 @@ export interface Page<T> {
 
 /** The space that a session takes. */
 export interface SessionSize {
+  /** The number of commits. */
   readonly commits: number;
   /** Bodies, summaries and payloads as stored. */
   readonly bytes: number;

@@ -8,7 +8,7 @@ import { requireDecision } from "../approval/decision.js";
 import { type ApprovalSignature, approvalRefused } from "../approval/message.js";
 import { PhasegateError } from "../errors.js";
 import { type KeyedRequest, keyedRequest } from "../log/machine.js";
-import { requireVerifiers } from "../phased/verify/verify-context.js";
+import { requireVerifiers } from "../phased/verify/run-verifiers.js";
 import { visibleText } from "../workflow/field-types.js";
 import { canonicalJson, digest } from "../workflow/json.js";
 import { nearest, parseSessionId, type SessionId, shown } from "../workflow/names.js";

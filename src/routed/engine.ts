@@ -80,17 +80,47 @@ export class RoutedEngine {
     return this.#operations.run("listWorkflows", ({ options }) => options.workflows.list());
   }
 
-  /** Starts an instance. */
+  /**
+   * Starts an instance.
+   * @throws {PhasegateError} `INVALID_INPUT` when the context is not plain JSON or too large, or the idempotency key is invalid.
+   * @throws {PhasegateError} `WORKFLOW_NOT_FOUND` when there is no workflow of that name.
+   * @throws {PhasegateError} `DEFINITION_INVALID` when the workflow is broken, or a verifier is missing.
+   * @throws {PhasegateError} `SESSION_LIMIT` when `limits.maxActiveSessions` are active.
+   * @throws {PhasegateError} `CONFLICT` when the id was used by an instance that was deleted.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   start(request: StartRoutedRequest): Promise<RoutedResult> {
     return this.#operations.run("start", (context) => startRouted(context, request));
   }
 
-  /** Reports on the current step, and returns the next one. */
+  /**
+   * Reports on the current step, and returns the next one. An unmet gate is a result, not an error.
+   * @throws {PhasegateError} `INVALID_INPUT` when the report or the updates are not plain JSON or too large, or the idempotency key is invalid.
+   * @throws {PhasegateError} `STEP_NOT_CURRENT` when `report.step_id` names another step than the current one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when the instance is suspended.
+   * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   advance(instanceId: string, request: AdvanceRequest): Promise<RoutedResult> {
     return this.#operations.run("advance", (context) => advance(context, instanceId, request));
   }
 
-  /** Reconnects a client: its assumed step and the stored one are reconciled. */
+  /**
+   * Reconnects a client: its assumed step and the stored one are reconciled.
+   * @throws {PhasegateError} `INVALID_INPUT` when the assumed step is not a name, or the report, the updates or the idempotency key are invalid.
+   * @throws {PhasegateError} `STEP_NOT_CURRENT` when `report.step_id` names another step than the current one.
+   * @throws {PhasegateError} `CONFLICT` when another report was decided first: this one was not taken.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   resume(instanceId: string, request: ResumeRequest): Promise<RoutedResult> {
     return this.#operations.run("resume", (context) => resume(context, instanceId, request));
   }
@@ -126,27 +156,52 @@ export class RoutedEngine {
     );
   }
 
-  /** Suspends an instance until `resume`. */
+  /**
+   * Suspends an instance until `resume`.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when it is not running.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   suspend(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
     return this.#operations.run("suspend", (context) => suspend(context, instanceId, request));
   }
 
-  /** Ends an instance permanently: `FAILED`, without a retry. */
+  /**
+   * Ends an instance permanently: `FAILED`, without a retry.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when it is neither running nor suspended.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   cancel(instanceId: string, request: RoutedMove = {}): Promise<RoutedView> {
     return this.#operations.run("cancel", (context) => cancel(context, instanceId, request));
   }
 
-  /** Retries a failed instance, with the undecided report if there is one. */
+  /**
+   * Retries a failed instance, with the undecided report if there is one.
+   * @throws {PhasegateError} `INVALID_TRANSITION` when it has not failed, or can't be retried.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the decider fails or gives no usable answer: the report is kept, and `retry` continues with it.
+   * @throws {PhasegateError} `DEFINITION_UNAVAILABLE` when the workflow's texts can't be read.
+   * @throws {PhasegateError} `TOO_LARGE` when the question to the decider is larger than it takes.
+   */
   retry(instanceId: string, request: RoutedKeyed = {}): Promise<RoutedResult> {
     return this.#operations.run("retry", (context) => retry(context, instanceId, request));
   }
 
-  /** Approves what a step's gate waits for. For the host only. */
+  /**
+   * Approves what a step's gate waits for. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the approval does not count; `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` is empty or too long.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   approve(instanceId: string, request: RoutedApproval): Promise<RoutedView> {
     return this.#operations.run("approve", (context) => answerQuestion(context, instanceId, "approve", request));
   }
 
-  /** Denies what a step's gate waits for: a failed attempt. For the host only. */
+  /**
+   * Denies what a step's gate waits for: a failed attempt. For the host only.
+   * @throws {PhasegateError} `APPROVAL_REFUSED` when nothing waits, or the denial does not count; `details.reason` says why.
+   * @throws {PhasegateError} `INVALID_INPUT` when `by` or `note` is empty or too long.
+   * @throws {PhasegateError} `IDEMPOTENCY_KEY_REUSED` when the key came with another command before.
+   */
   deny(instanceId: string, request: RoutedApproval & { readonly note: string }): Promise<RoutedView> {
     return this.#operations.run("deny", (context) => answerQuestion(context, instanceId, "deny", request));
   }
@@ -165,7 +220,10 @@ export class RoutedEngine {
     });
   }
 
-  /** Deletes an instance with a tombstone that records the reason; its id is never used again. */
+  /**
+   * Deletes an instance with a tombstone that records the reason; its id is never used again.
+   * @throws {PhasegateError} `SESSION_NOT_FOUND` when there is no such instance.
+   */
   async delete(instanceId: string, request: { readonly reason?: string } = {}): Promise<void> {
     await this.#operations.run("delete", (context) => remove(context, instanceId, request.reason));
   }

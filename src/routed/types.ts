@@ -54,6 +54,7 @@ export interface GateRefusal {
   readonly attempt: number;
   /** The failures in a row after which the instance fails. */
   readonly maxAttempts: number;
+  /** What is wrong with the details. */
   readonly problems: readonly Problem[];
   /** The results of the gate's verifiers. */
   readonly verification: readonly Verification[];
@@ -85,16 +86,25 @@ export type UnapprovedStep = Unapproved<RoutedPass>;
 
 /** The state of an instance. */
 export interface RoutedView {
+  /** The instance's id. */
   readonly instanceId: SessionId;
+  /** The name of its workflow. */
   readonly workflow: string;
+  /** The revision of the workflow when the instance was started. */
   readonly revision: string;
+  /** The instance's status. */
   readonly status: RoutedStatus;
   /** Missing until the decider has chosen the first one. */
   readonly currentStep?: string;
+  /** The values that reports and decisions have collected. */
   readonly context: JsonObject;
+  /** The version of the last commit. */
   readonly version: number;
+  /** The time of its first commit: ISO 8601, UTC. */
   readonly createdAt: string;
+  /** The time of its last commit: ISO 8601, UTC. */
   readonly updatedAt: string;
+  /** The time at which it was completed: ISO 8601, UTC; missing if it is not. */
   readonly completedAt?: string;
   /** Why it waits or has failed. */
   readonly reason?: string;

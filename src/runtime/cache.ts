@@ -26,7 +26,7 @@ export class RecentMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    this.delete(key);
+    if (this.#entries.has(key)) this.delete(key);
     this.#entries.set(key, value);
     this.#newest = key;
     this.#weight += this.#weigh?.(value) ?? 1;

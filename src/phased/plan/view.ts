@@ -37,9 +37,11 @@ export interface PlanView {
 
 /** The state of a task from a plan. */
 export interface TaskStanding {
+  /** The task's number in its phase. */
   readonly number: number;
   /** The plan's own id. */
   readonly id: string;
+  /** The task's name. */
   readonly name: string;
   /**
    * Done if its phase has passed, unless the task is optional; otherwise what the source says now. A tick
@@ -52,6 +54,7 @@ export interface TaskStanding {
   readonly open: readonly string[];
   /** True if it can be done now: neither it nor its phase is done, and no dependency is open. */
   readonly ready: boolean;
+  /** True if the gate does not require it. */
   readonly optional: boolean;
   /** The requirements that it implements, if the plan names them. */
   readonly requirements?: readonly string[];

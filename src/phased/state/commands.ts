@@ -4,6 +4,7 @@
  */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import type { AttemptLimits } from "../../gate/judge.js";
 import type { Verdict } from "../../gate/verdict.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { WorkflowStructure } from "../../workflow/structure.js";
@@ -73,14 +74,6 @@ export type SessionCommand =
 
 /** A command by its type. */
 export type CommandOf<T extends SessionCommand["type"]> = Extract<SessionCommand, { type: T }>;
-
-/** Limits how often a gate may be tried. */
-export interface AttemptLimits {
-  /** After this many failures in a row the session is `failed`. Default 3. */
-  readonly maxAttempts: number;
-  /** After this many failures in total at one phase only the host can grant more attempts. Default 12. */
-  readonly maxAttemptsTotal: number;
-}
 
 /** What a transition needs in addition to head and command. */
 export interface TransitionContext {

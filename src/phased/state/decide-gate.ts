@@ -5,6 +5,7 @@
 
 import { approvalRefused } from "../../approval/message.js";
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
+import { attemptsLeft } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import type {
   ApprovalDefinition,
@@ -149,9 +150,9 @@ function gateFailed(
   event: Omit<EventOf<"gate_failed">, "type">,
   { limits }: TransitionContext,
 ): Events {
-  const spent = spentAt(head, head.position) + 1;
-  const last = event.attempt >= limits.maxAttempts || spent >= limits.maxAttemptsTotal;
-  const failed: SessionEvent[] = last ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
+  const failures = { inARow: event.attempt, inTotal: spentAt(head, head.position) + 1 };
+  const isLast = attemptsLeft(failures, limits) === 0;
+  const failed: SessionEvent[] = isLast ? [{ type: "failed", phase: event.phase, attempts: event.attempt }] : [];
   return [{ type: "gate_failed", ...event }, ...failed];
 }
 

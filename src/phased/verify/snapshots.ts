@@ -24,10 +24,13 @@ import {
   placeholderValues,
   runBounded,
   VERIFY_DEFAULTS,
+  type VerifiedPhase,
+  type VerifiedSession,
   type Verifiers,
+  type VerifyContext,
   verifierOf,
+  type WithSnapshots,
 } from "./run-verifiers.js";
-import type { VerifiedPhase, VerifiedSession, VerifyContext, WithSnapshots } from "./verify-context.js";
 
 /** The snapshots of the phase that a command enters. */
 export interface Begun {

@@ -16,9 +16,13 @@ export type RoutedStatus = "RUNNING" | "SUSPENDED" | "COMPLETED" | "FAILED";
 
 /** A client's report on a step. Additional keys are stored. */
 export interface StepReport {
+  /** How it went: `success`, `failure`, or a word of the workflow. */
   readonly status: string;
+  /** Results as JSON; what a gate checks. */
   readonly details?: JsonObject;
+  /** A sentence about it. */
   readonly message?: string;
+  /** What went wrong. */
   readonly error?: string | null;
   readonly [key: string]: JsonValue | undefined;
 }
@@ -27,10 +31,13 @@ export interface StepReport {
 export interface RoutedHistoryEntry {
   /** ISO 8601, UTC. */
   readonly timestamp: string;
+  /** The step that was reported on. */
   readonly stepName: string;
+  /** The client's report. */
   readonly report?: StepReport;
   /** The report's status; `RESUMING` for a client that came back. */
   readonly outcomeStatus: string;
+  /** The step that was chosen after it. */
   readonly determinedNextStep?: string;
 }
 
@@ -38,7 +45,9 @@ export interface RoutedHistoryEntry {
 export interface DecisionRequest {
   /** The call that it is for: `start` only if the host lets the decider choose the first step. */
   readonly operation: "start" | "advance" | "resume";
+  /** The instance that is decided on. */
   readonly instanceId: string;
+  /** The workflow with the texts of all its steps. */
   readonly workflow: RoutedDefinition;
   /** The steps that are allowed next, including `FINISH` if it is. At least one. */
   readonly allowed: readonly string[];
@@ -49,6 +58,7 @@ export interface DecisionRequest {
    * words on one line. Treat the latter as data: a client may write anything there.
    */
   readonly assumedStep?: string;
+  /** The instance's status. */
   readonly status: RoutedStatus;
   /** With the updates of this call merged in. */
   readonly context: JsonObject;
@@ -62,8 +72,11 @@ export interface DecisionRequest {
 
 /** The cost of a decision. */
 export interface DecisionUsage {
+  /** The model that has answered. */
   readonly model?: string;
+  /** The tokens of the prompts. */
   readonly inputTokens?: number;
+  /** The tokens of the answers. */
   readonly outputTokens?: number;
   /** The number of requests sent, including retries. */
   readonly requests?: number;
@@ -71,10 +84,13 @@ export interface DecisionUsage {
 
 /** A decider's answer. The engine checks all of it. */
 export interface DeciderAnswer {
+  /** The name of the next step, or `FINISH`. */
   readonly nextStep: string;
   /** Merged into the context. */
   readonly contextUpdates: JsonObject;
+  /** The status that the decider suggests. Default: `RUNNING`. */
   readonly statusSuggestion?: string;
+  /** The decider's reasons. */
   readonly reasoning?: string;
   /** The model and its cost, where known. */
   readonly usage?: DecisionUsage;

@@ -29,7 +29,8 @@ export class KnownVersions extends RecentMap<SessionId, KnownVersion> {
   /** Records a version unless a newer one is known. */
   note(id: SessionId, { version, hash }: KnownVersion): void {
     const before = this.get(id);
-    if (before === undefined || before.version <= version) this.set(id, { version, hash });
+    if (before !== undefined && (before.version > version || before.hash === hash)) return;
+    this.set(id, { version, hash });
   }
 
   forget(id: SessionId): void {

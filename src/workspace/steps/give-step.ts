@@ -1,7 +1,6 @@
-import { checkGate } from "../../gate/check-gate.js";
 import { checkEvidenceSafety } from "../../gate/evidence.js";
 import { exampleEvidence, requiredFormat } from "../../gate/format.js";
-import { compileRules } from "../../gate/gate-rules.js";
+import { judge } from "../../gate/judge.js";
 import type { Problem } from "../../gate/verdict.js";
 import { formatDiagnostic, hasErrors } from "../../workflow/diagnostic.js";
 import { readGateObject } from "../../workflow/files/choose-gate.js";
@@ -206,10 +205,9 @@ const EVIDENCE = { maxBytes: 1024 * 1024, maxDepth: 64 };
  */
 export async function judgeStep(gate: FieldGate, given: unknown, facts: StepFacts): Promise<StepRefusal | undefined> {
   const { evidence } = checkEvidenceSafety(given ?? {}, EVIDENCE);
-  const rules = await compileRules(gate);
   const { session: id, skill, number, attempt } = facts;
   const surroundings = { session: { id, workflowType: skill, target: "", phase: number, attempt } };
-  const verdict = checkGate(gate, evidence, { surroundings, ...(rules === undefined ? {} : { rules }) });
+  const { verdict } = await judge(gate, evidence, { surroundings: () => surroundings });
   if (verdict.passed) return undefined;
   return { problems: verdict.problems, ...asked(gate) };
 }
