@@ -12,7 +12,7 @@ let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "phasegate-cli-"));
 });
-afterAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 /** A module of an adapter's author. */
 async function moduleOf(name: string, text: string): Promise<string> {

@@ -9,7 +9,7 @@ export function temporaryRoots(): () => Promise<string> {
   let parent: string | undefined;
   let count = 0;
   afterAll(() => {
-    if (parent !== undefined) rmSync(parent, { recursive: true, force: true });
+    if (parent !== undefined) rmSync(parent, { recursive: true, force: true, maxRetries: 5 });
   });
   return async () => {
     parent ??= mkdtempSync(join(tmpdir(), "phasegate-"));
