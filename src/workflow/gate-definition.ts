@@ -8,10 +8,10 @@ import { storedObjectSchema, storedValueSchema } from "./json.js";
 /** The types of evidence fields. `any` is for a field of which only the name is known. */
 export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", "list", "any"] as const;
 
-/** How much of a gate is shown to agents: all of it, the names of its fields, or nothing. */
+/** The parts of a gate that agents see: all of it, the names of its fields, or nothing. */
 export const REVEALS = ["fields", "names", "none"] as const;
 
-/** Checks the approval that a gate asks for. */
+/** Checks the approval that a gate requires. */
 export const approvalSchema = z.object({
   /** The question for the person. */
   prompt: z.string(),
@@ -21,7 +21,7 @@ export const approvalSchema = z.object({
 
 /** A rule that must hold. Its text is pinned, and compiled when it is first used. */
 const ruleSchema = z.object({
-  /** As its author wrote it. */
+  /** The rule as its author wrote it. */
   source: z.string(),
   /** The same rule in CEL, which is what runs. */
   cel: z.string(),
@@ -52,7 +52,7 @@ const verifySchema = z.object({
   field: z.string().optional(),
 });
 
-/** What every gate with evidence may ask for in addition. */
+/** Requirements that every gate with evidence may have in addition. */
 const demandsShape = {
   verify: z.array(verifySchema).optional(),
   approval: approvalSchema.optional(),
@@ -104,7 +104,7 @@ export const gateSchema = z.discriminatedUnion("kind", [
 
 /** The type of an evidence field. */
 export type FieldType = (typeof FIELD_TYPES)[number];
-/** How much of a gate is shown to agents. */
+/** The part of a gate that agents see. */
 export type Reveal = (typeof REVEALS)[number];
 /** A rule, as text. */
 export type RuleDefinition = z.infer<typeof ruleSchema>;
@@ -112,9 +112,9 @@ export type RuleDefinition = z.infer<typeof ruleSchema>;
 export type VerifyDefinition = z.infer<typeof verifySchema>;
 /** An approval by a person. */
 export type ApprovalDefinition = z.infer<typeof approvalSchema>;
-/** One field that a gate asks for. */
+/** One field of a gate. */
 export type FieldDefinition = z.infer<typeof fieldSchema>;
-/** A gate that asks for named fields: from a gate file, metadata or code. */
+/** A gate with named fields: from a gate file, metadata or code. */
 export type FieldGate = z.infer<typeof fieldGateSchema>;
 /** A gate whose evidence is checked by a Standard Schema in code. */
 export type SchemaGate = z.infer<typeof schemaGateSchema>;

@@ -15,11 +15,10 @@
  * - json-source.ts, yaml.ts: which JSON and YAML is accepted, with the position of every value
  * - object-reader.ts: how wrong, missing and unknown keys are reported
  * - report.ts: how many diagnostics and rules one definition may have
- * - diagnostic-codes.ts, diagnostic.ts: every check that reading a definition can report
+ * - diagnostic.ts: every check that reading a definition can report
  * - from-markdown.ts, markdown-blocks.ts: parsing Markdown in linear time
  * - markdown-facts.ts: the facts shown from the text of a phase or task
  * - placeholders.ts: the placeholders that templates may use
- * - requirement.ts: a requirement found in the text of a phase
  *
  * `files/` reads workflow folders; `infer/` reads gates from prose.
  */
@@ -28,11 +27,11 @@ import * as z from "zod";
 import { gateSchema } from "./gate-definition.js";
 import { storedObjectSchema } from "./json.js";
 
-/** What a session keeps of a task in a plan. */
+/** The part of a plan's task that a session keeps. */
 export type PlannedTask = z.infer<typeof plannedTaskSchema>;
-/** What a session keeps of a phase in a plan. */
+/** The part of a plan's phase that a session keeps. */
 export type PlannedPhase = z.infer<typeof plannedPhaseSchema>;
-/** How the phases after the static ones are read from a plan. */
+/** The way in which the phases after the static ones are read from a plan. */
 export type DynamicDefinition = z.infer<typeof dynamicSchema>;
 /** The plan that a session is pinned to. */
 export type PlanPin = z.infer<typeof planPinSchema>;
@@ -71,18 +70,18 @@ const taskSchema = z.object({
   number: z.int().nonnegative(),
   name: z.string(),
   purpose: z.string().optional(),
-  /** Where its text lies, relative to the workflow's folder. */
+  /** The path of its text, relative to the workflow's folder. */
   file: z.string().optional(),
   /** The revision of the task's text when the definition was read. */
   textRevision: z.string().optional(),
-  /** What the plan says of it, where it comes from one. */
+  /** Its part of the plan, if it comes from one. */
   plan: plannedTaskSchema.optional(),
   /** Keys of the source that this version doesn't know, kept. */
   extra: z.optional(storedObjectSchema),
 });
 
 const plannedPhaseSchema = z.object({
-  /** The number in the plan; it differs from the session's number where phases were shifted. */
+  /** The number in the plan; it differs from the session's number if phases were shifted. */
   number: z.int().nonnegative(),
   goal: z.string().optional(),
   estimatedDuration: z.string().optional(),
@@ -91,7 +90,7 @@ const plannedPhaseSchema = z.object({
 const phaseSchema = z.object({
   number: z.int().nonnegative(),
   name: z.string(),
-  /** Where its text lies, relative to the workflow's folder. */
+  /** The path of its text, relative to the workflow's folder. */
   file: z.string().optional(),
   purpose: z.string().optional(),
   estimatedEffort: z.string().optional(),
@@ -102,7 +101,7 @@ const phaseSchema = z.object({
   gate: gateSchema,
   /** The revision of the phase's text when the definition was read. */
   textRevision: z.string().optional(),
-  /** What the plan says of it, where it comes from one. */
+  /** Its part of the plan, if it comes from one. */
   plan: plannedPhaseSchema.optional(),
   /** Keys of the source that this version doesn't know, kept. */
   extra: z.optional(storedObjectSchema),
@@ -111,7 +110,7 @@ const phaseSchema = z.object({
 const dynamicSchema = z.object({
   /** The name of the source parser. */
   parser: z.string(),
-  /** The session option that holds the path of the plan. */
+  /** The session option that has the path of the plan. */
   sourcePathKey: z.string(),
   /** Paths of the templates, relative to the workflow's folder. */
   templates: z.object({ phase: z.string(), task: z.string() }),
@@ -131,7 +130,7 @@ const planPinSchema = z.object({
   /** The digest of the text that was pinned. */
   hash: z.string(),
   dialect: z.string(),
-  /** What was added to the plan's own phase numbers. */
+  /** The number that was added to the plan's own phase numbers. */
   shift: z.int(),
   /** True if tasks are ticked in the plan once their phase's gate has passed; not every source can be written. */
   ticked: z.boolean(),
@@ -156,7 +155,7 @@ const structureShape = z.object({
    * come from a plan that is not pinned yet.
    */
   phases: z.array(phaseSchema),
-  /** How phases are read from a plan, if they are. */
+  /** The way in which phases are read from a plan, if they are. */
   dynamic: dynamicSchema.optional(),
   /** The pinned plan of a session whose phases come from a plan. */
   plan: planPinSchema.optional(),
@@ -166,7 +165,7 @@ const structureShape = z.object({
 /** Checks a pinned definition that is read from a store. */
 export const structureSchema = structureShape.refine(
   ({ phases, dynamic, plan }) => phases.length > 0 || (dynamic !== undefined && plan === undefined),
-  "a workflow needs a phase, or a plan that gives it some",
+  "a workflow needs a phase, or a plan with phases",
 );
 
 /** One task of a phase. */

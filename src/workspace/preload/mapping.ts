@@ -1,7 +1,7 @@
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
+import type { ParsedSource } from "../../workflow/json-source.js";
 import { nearest, shown } from "../../workflow/names.js";
-import type { ParsedSource } from "../../workflow/positions.js";
 import { createReport } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
 import { remember } from "./cache.js";
