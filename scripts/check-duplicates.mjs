@@ -12,7 +12,9 @@ import { join } from "node:path";
 const MIN_LINES = 12;
 const MIN_TOKENS = 50;
 const TABLES = new Map([
-  ["workflow/diagnostic-codes.ts", "the codes of diagnostics"],
+  ["workflow/diagnostic.ts", "the codes of diagnostics"],
+  ["workflow/structure.ts", "the types of a definition"],
+  ["rules/explain.ts", "the errors and types of CEL in words"],
   ["tools/phased/errors.ts", "the answers to error codes"],
   ["tools/phased/dispatch.ts", "an action and what carries it out, line by line"],
   ["tools/routed/names.ts", "the names of tools"],

@@ -38,7 +38,7 @@ export type {
   RollbackResult,
 } from "./phased/commands.js";
 export type { CompleteRequest } from "./phased/complete-phase.js";
-export { createEngine, Engine, type EvidenceByPhase } from "./phased/engine.js";
+export { createEngine, type Engine, type EvidenceByPhase } from "./phased/engine.js";
 export type { TickReport } from "./phased/engine-context.js";
 export type { CompleteResult, GateAnswer } from "./phased/gate-answer.js";
 export type { BrokenSession, CleanupRequest, CleanupResult, SessionPage } from "./phased/lists.js";
@@ -53,7 +53,7 @@ export type { LivingStatus, Retention } from "./phased/options.js";
 export { type AgentSync, DEFAULT_LIMITS, type EngineLimits, type EngineOptions } from "./phased/options.js";
 export type { SyncRequest, SyncResult } from "./phased/plan/sync.js";
 export type { PlannedPhaseView, PlannedTaskView, PlanView, TaskStanding } from "./phased/plan/view.js";
-export { Session } from "./phased/session.js";
+export type { Session } from "./phased/session.js";
 export type { StartedPlan, StartRequest, StartResult } from "./phased/start.js";
 export type { Actor } from "./phased/state/commands.js";
 export type {

@@ -25,7 +25,7 @@ export type {
   StepReport,
 } from "./routed/decision/request.js";
 export { decisionJsonSchema, type ReadAnswer, readDecision, readDecisionText } from "./routed/decision/request.js";
-export { createRoutedEngine, RoutedEngine } from "./routed/engine.js";
+export { createRoutedEngine, type RoutedEngine } from "./routed/engine.js";
 export type {
   InstanceNotification,
   RoutedNotificationMap,

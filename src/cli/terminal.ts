@@ -7,8 +7,7 @@ import { createInterface } from "node:readline/promises";
 import type { Readable, Writable } from "node:stream";
 import { styleText } from "node:util";
 import { codeFrameColumns } from "@babel/code-frame";
-import type { Diagnostic } from "../workflow/diagnostic.js";
-import type { DiagnosticCode } from "../workflow/diagnostic-codes.js";
+import type { Diagnostic, DiagnosticCode } from "../workflow/diagnostic.js";
 import { escapeHidden } from "../workflow/names.js";
 import { singleLine } from "../workflow/report.js";
 

@@ -51,6 +51,7 @@ export class Engine {
   readonly #notifications = new Notifications();
   #loaded: LoadedPhased | undefined;
 
+  /** @internal Engines are made by {@link createEngine}. */
   constructor(options: EngineOptions) {
     this.#options = resolveOptions(options);
     this.#operations = new Operations({

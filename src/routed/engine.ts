@@ -59,6 +59,7 @@ export class RoutedEngine {
   readonly #context: RoutedContext;
   readonly #operations: Operations<RoutedContext>;
 
+  /** @internal Engines are made by {@link createRoutedEngine}. */
   constructor(options: RoutedEngineOptions) {
     const context = createRoutedContext(resolveRoutedOptions(options), new RoutedNotifications());
     const { notifications, options: resolved } = context;

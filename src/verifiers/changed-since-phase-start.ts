@@ -167,7 +167,7 @@ const ALL_BYTES_MAX = 256 * 2 ** 20;
 
 const FILE_BYTES_MAX = 64 * 2 ** 20;
 
-/** Digits of a digest. Sixteen bytes distinguish contents; whoever finds a collision only hides a change of their own. */
+/** Digits of a digest. Sixteen bytes are enough: an agent that makes two contents collide only hides its own change. */
 const DIGITS = 32;
 
 async function addFile(hashing: Hashing, path: string): Promise<void> {

@@ -103,7 +103,7 @@ export function headingsBelow(headings: readonly Heading[], { under, level }: Se
   const name = headingName(plainText(under));
   const starts = [...headings.keys()].filter((index) => headingName(headings[index]?.text ?? "") === name);
   if (starts.length === 0) return undefined;
-  // A set: one section of that name may stand inside another.
+  // A set, because one section of that name may be inside another.
   const found = new Set(starts.flatMap((start) => belowOne(headings, start, level)));
   return headings.filter((heading) => found.has(heading));
 }

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { PhasegateError } from "../errors.js";
 import { codeOf } from "../sandbox/refusals.js";
 
-/** How a process ended. */
+/** The result of a process. */
 export interface ProcessResult {
   /** The exit code; missing if a signal ended the process. */
   readonly exit?: number;

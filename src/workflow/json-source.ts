@@ -1,11 +1,31 @@
 /**
- * Reads strict JSON and records the position of every key and value. `JSON.parse` reports positions differently in
- * every engine and accepts duplicate keys, so the text is scanned first.
+ * Positions in source texts, and strict JSON with the position of every key and value. `JSON.parse` reports positions
+ * differently in every engine and accepts repeated keys, so the text is scanned first.
  */
-import { storedValueSchema } from "./json.js";
+import type { SourcePosition } from "../errors.js";
+import { type JsonValue, storedValueSchema } from "./json.js";
 import { shown } from "./names.js";
-import { type KeyPath, linesOf, type ParsedSource } from "./positions.js";
 import type { Report } from "./report.js";
+
+/** The path to a value: keys and indexes from the top. */
+export type KeyPath = readonly (string | number)[];
+
+/** A parsed value and the positions of its parts in the text. */
+export interface ParsedSource {
+  readonly value: JsonValue;
+  /** Returns the position of a key or element, or of the nearest one around it if it doesn't exist. */
+  place(path: KeyPath): SourcePosition;
+}
+
+/** Returns a function that turns an offset in a text into line and column, from 1. */
+export function linesOf(file: string, text: string): (offset: number) => SourcePosition {
+  const starts = [0];
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) starts.push(end + 1);
+  return (offset) => {
+    const line = lastAtMost(starts, offset);
+    return { file, line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
+  };
+}
 
 /** Reads strict JSON. Returns undefined and reports an error if the text is not JSON. */
 export function readJson(file: string, text: string, report: Report): ParsedSource | undefined {
@@ -34,7 +54,7 @@ export interface JsonPlace {
 /** Maximum nesting depth: enough for every definition, and safe for recursive functions. */
 export const DEPTH_MAX = 64;
 
-/** Thrown where a text is not JSON. */
+/** Thrown for a text that is not JSON. */
 export class JsonFailure extends Error {
   readonly reason: "syntax" | "depth";
   readonly offset: number;
@@ -64,7 +84,7 @@ export function scanJson(text: string): JsonScan {
 
 function reportKeys(scan: JsonScan, position: ReturnType<typeof linesOf>, report: Report): void {
   for (const { key, offset } of scan.duplicates) {
-    report.error("KEY_DUPLICATE", position(offset), `the key ${shown(key)} is there twice`, "Remove one of the two.");
+    report.error("KEY_DUPLICATE", position(offset), `the key ${shown(key)} appears twice`, "Remove one of the two.");
   }
   const places = [scan.root];
   for (let place = places.pop(); place !== undefined; place = places.pop()) {
@@ -185,4 +205,16 @@ class Scanner {
   private fail(message: string, reason: JsonFailure["reason"] = "syntax"): never {
     throw new JsonFailure(reason, this.at, message, reason === "syntax" ? STRICT : "Make it flatter.");
   }
+}
+
+/** Returns the index of the last number that is at most `bound`, in an ascending list that begins with 0. */
+function lastAtMost(numbers: readonly number[], bound: number): number {
+  let low = 0;
+  let high = numbers.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((numbers[middle] ?? 0) <= bound) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }

@@ -4,12 +4,10 @@ import { describe, expect, it } from "vitest";
 const EXPORTS = {
   phasegate: [
     "DEFAULT_LIMITS",
-    "Engine",
     "MemoryContent",
     "MemoryPlans",
     "MemoryStorage",
     "PhasegateError",
-    "Session",
     "createEngine",
     "createWorkflowTool",
     "defineWorkflow",
@@ -30,7 +28,6 @@ const EXPORTS = {
     "DEFAULT_ROUTED_LIMITS",
     "FINISH",
     "ROUTED_SESSIONS",
-    "RoutedEngine",
     "RoutedFolders",
     "buildDecisionPrompt",
     "createHttpApi",

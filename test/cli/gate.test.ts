@@ -69,7 +69,7 @@ describe("phasegate gate freeze", () => {
     const folder = await workflow({ ...DOCUMENTED, "small/phases/1/phase.md": text });
     const before = await run("validate", folder);
     expect(before.stdout).toContain(
-      "phase.md:11:3: warning: this item stands among requirements, and none can be read",
+      "phase.md:11:3: warning: this item is in a list of requirements, but has none that can be read",
     );
     expect(before.stdout).toContain(
       "phase.md:7:1: read: phase 1 asks for test_count (integer, value > 0, value < 100)",

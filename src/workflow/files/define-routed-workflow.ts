@@ -83,7 +83,7 @@ export interface RoutedWorkflowInput<Name extends string = string> {
   readonly name: string;
   /** The goal, shown to the decider. */
   readonly goal?: string;
-  /** The steps, in order. The first one is where the work begins, unless the decider is asked. */
+  /** The steps, in order. The work begins with the first one, unless the decider is asked. */
   readonly steps: readonly [RoutedStepInput<Name>, ...RoutedStepInput<Name>[]];
 }
 
@@ -99,7 +99,7 @@ export function defineRoutedWorkflow<const Name extends string>(input: RoutedWor
       "DEFINITION_INVALID",
       `the workflow ${shown(input.name)} can't be used: ${problems.join("; ")}`,
       {
-        remedy: "Mend what is listed in the call of defineRoutedWorkflow.",
+        remedy: "Correct the listed problems in the call of defineRoutedWorkflow.",
         details: { workflowType: String(input.name), diagnostics: problems },
       },
     );
@@ -134,8 +134,9 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
   const plain = new Set<string>();
   for (const step of steps) {
     const about = `step ${shown(step.name)}`;
-    if (plainName(step.name) === "" || step.name.toUpperCase() === FINISH) problems.push(`${about} can't be called so`);
-    if (plain.has(plainName(step.name))) problems.push(`${about} is there twice, or nearly`);
+    if (plainName(step.name) === "" || step.name.toUpperCase() === FINISH)
+      problems.push(`${about} can't have this name`);
+    if (plain.has(plainName(step.name))) problems.push(`${about} has the name of an earlier step, or nearly`);
     plain.add(plainName(step.name));
     if (isEmpty(step.guidance)) problems.push(`${about} has no guidance`);
     if (isEmpty(step.instructions)) problems.push(`${about} has no instructions`);
@@ -145,15 +146,15 @@ function problemsOf({ name, steps }: RoutedWorkflowInput): string[] {
     for (const key of strange) problems.push(`${about} has no key ${shown(key)}; did you mean gate?`);
     if (step.next?.length === 0) problems.push(`${about} has an empty next`);
     for (const next of step.next ?? [])
-      if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which there isn't`);
+      if (next !== FINISH && !names.has(next)) problems.push(`${about} leads to ${shown(next)}, which doesn't exist`);
     if (step.maxVisits !== undefined && !(Number.isInteger(step.maxVisits) && step.maxVisits > 0)) {
-      problems.push(`${about}: maxVisits must be a whole number from 1 on`);
+      problems.push(`${about}: maxVisits must be a whole number, 1 or more`);
     }
   }
   return problems;
 }
 
-// Asked of what plain JavaScript hands in.
+// Callers in plain JavaScript may pass anything.
 function isEmpty(text: unknown): boolean {
   return typeof text !== "string" || text.trim() === "";
 }

@@ -15,9 +15,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json.js";
 import { type Section, sectionsOf } from "../markdown-blocks.js";
 import { shown } from "../names.js";
 import { createReport } from "../report.js";
-import type { Place, Requirement, RequirementFault } from "../requirement.js";
 import type { FieldDefinition, FieldGate, RuleDefinition } from "../structure.js";
 import { readYaml } from "../yaml.js";
+import type { Place, Requirement, RequirementFault } from "./requirement.js";
 import type { NumberedLine } from "./sentences.js";
 
 type Gate = Pick<FieldGate, "fields" | "rules">;

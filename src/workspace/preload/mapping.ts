@@ -1,8 +1,8 @@
 import { remember } from "../../runtime/cache.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
+import type { ParsedSource } from "../../workflow/json-source.js";
 import { nearest, shown } from "../../workflow/names.js";
-import type { ParsedSource } from "../../workflow/positions.js";
 import { createReport } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
 /** A YAML file read as keys and values, or what is wrong with it, each with its line. */

@@ -1,8 +1,9 @@
 import { MemoryStorage } from "phasegate";
 import { createApproverKeys, signApproval } from "phasegate/approval";
-import { createHttpApi, createRoutedTools, RoutedEngine, type RoutedEngineOptions } from "phasegate/routed";
+import { createHttpApi, createRoutedTools, type RoutedEngineOptions } from "phasegate/routed";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.js";
+import { RoutedEngine } from "../../../src/routed/engine.js";
 import { ALL_CALLS } from "../../../src/tools/routed/names.js";
 import { DEPTH_GATE, gardenWith } from "../../support/gated-garden.js";
 import { methodsOf, said, valuesIn } from "../../support/said.js";

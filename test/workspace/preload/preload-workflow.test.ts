@@ -184,7 +184,7 @@ describe("a workflow.yaml", () => {
     [
       "that is an alias bomb",
       `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [${"*a,".repeat(9)}*a]\nc: &c [${"*b,".repeat(9)}*b]\nd: [${"*c,".repeat(9)}*c]\n`,
-      "workflow.yaml:2:8: error: aliases stand for more than 100 values",
+      "workflow.yaml:2:8: error: aliases expand to more than 100 values",
     ],
   ])("%s is refused with its line", async (_, text, problem) => {
     expect(await preloadOf(text)).toEqual({
