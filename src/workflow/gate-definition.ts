@@ -10,16 +10,11 @@ export const FIELD_TYPES = ["boolean", "integer", "number", "string", "object", 
 /** The type of an evidence field. `any` is for a field of which only the name is known. */
 export type FieldType = "boolean" | "integer" | "number" | "string" | "object" | "list" | "any";
 
-<<<<<<< HEAD
 /** The values of {@link Reveal}. */
-=======
-/** The parts of a gate that agents see: all of it, the names of its fields, or nothing. */
->>>>>>> c
 export const REVEALS = ["fields", "names", "none"] as const;
 /** How much of a gate is shown to agents: all of it, the names of its fields, or nothing. */
 export type Reveal = "fields" | "names" | "none";
 
-<<<<<<< HEAD
 /** The requirements that must be met before a phase counts as done. */
 export type GateDefinition = FieldGate | SchemaGate | OpenGate | PlanGate;
 
@@ -101,20 +96,6 @@ export interface FieldDefinition {
 export interface RuleDefinition {
   /** As its author wrote it. */
   source: string;
-=======
-/** Checks the approval that a gate requires. */
-export const approvalSchema = z.object({
-  /** The question for the person. */
-  prompt: z.string(),
-  /** The names of the approvers who may answer, as the host knows them; any approver if not given. */
-  approvers: z.array(z.string()).optional(),
-});
-
-/** A rule that must hold. Its text is pinned, and compiled when it is first used. */
-const ruleSchema = z.object({
-  /** The rule as its author wrote it. */
-  source: z.string(),
->>>>>>> c
   /** The same rule in CEL, which is what runs. */
   cel: string;
   /** The value of `params` in the rule. */
@@ -170,10 +151,6 @@ export const verifySchema = z.object({
   field: z.optional(z.string()),
 });
 
-<<<<<<< HEAD
-=======
-/** Requirements that every gate with evidence may have in addition. */
->>>>>>> c
 const demandsShape = {
   verify: z.optional(z.array(verifySchema)),
   approval: z.optional(approvalSchema),
@@ -215,29 +192,3 @@ export const gateSchema = z.discriminatedUnion("kind", [
   openGateSchema,
   planGateSchema,
 ]);
-<<<<<<< HEAD
-=======
-
-/** The type of an evidence field. */
-export type FieldType = (typeof FIELD_TYPES)[number];
-/** The part of a gate that agents see. */
-export type Reveal = (typeof REVEALS)[number];
-/** A rule, as text. */
-export type RuleDefinition = z.infer<typeof ruleSchema>;
-/** A check against reality, by the name of a verifier. */
-export type VerifyDefinition = z.infer<typeof verifySchema>;
-/** An approval by a person. */
-export type ApprovalDefinition = z.infer<typeof approvalSchema>;
-/** One field of a gate. */
-export type FieldDefinition = z.infer<typeof fieldSchema>;
-/** A gate with named fields: from a gate file, metadata or code. */
-export type FieldGate = z.infer<typeof fieldGateSchema>;
-/** A gate whose evidence is checked by a Standard Schema in code. */
-export type SchemaGate = z.infer<typeof schemaGateSchema>;
-/** A gate that any evidence object passes. */
-export type OpenGate = z.infer<typeof openGateSchema>;
-/** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
-export type PlanGate = z.infer<typeof planGateSchema>;
-/** The requirements that must be met before a phase counts as done. */
-export type GateDefinition = z.infer<typeof gateSchema>;
->>>>>>> c
