@@ -20,7 +20,7 @@ const TABLES = new Map([
   ["tools/routed/names.ts", "the names of tools"],
   ["http/routes.ts", "the routes"],
   ["phased/notifications.ts", "the notifications and what they hold"],
-  ["phased/announce.ts", "events and the notifications that they become"],
+  ["phased/phased.ts", "events and the notifications that they become"],
   ["phased/state/events.ts", "the events and what they hold"],
   ["phased/engine.ts", "the engine's methods, each of which hands a call on"],
   ["phased/session.ts", "the session's methods, each of which hands a call on"],

@@ -27,9 +27,9 @@ export async function loadSession(context: EngineContext, sessionId: string): Pr
   checkWorkflow(context, session);
   const loaded = await believed(context, session);
   if (loaded.unapproved !== undefined || loaded.session.head.due === undefined) return loaded;
-  const { settleTicks } = await loadPlanned();
-  const settled = await settleTicks(context, session);
-  return { ...settled, structure: await context.pinned.structure(settled.session) };
+  const { writeDueTicks } = await loadPlanned();
+  const written = await writeDueTicks(context, session);
+  return { ...written, structure: await context.pinned.structure(written.session) };
 }
 
 /** Returns a session with its structure, up to the first approval that this host does not accept. */
@@ -152,7 +152,7 @@ export async function execute<Answer>(
     if (answer !== TICKS_DUE) return { answer };
     mayBeDue = false;
     const session = await context.kernel.find(id);
-    if (session?.head.due !== undefined) await (await loadPlanned()).settleTicks(context, session);
+    if (session?.head.due !== undefined) await (await loadPlanned()).writeDueTicks(context, session);
   }
 }
 
@@ -215,8 +215,8 @@ async function withTicks(context: EngineContext, outcome: PhasedOutcome): Promis
   if (outcome.head.due === undefined) return outcome;
   const session = outcome.replayed ? await context.kernel.find(outcome.sessionId) : outcome;
   if (session?.head.due === undefined) return outcome;
-  const { settleTicks } = await loadPlanned();
-  return { ...outcome, ticks: (await settleTicks(context, session, outcome)).ticks };
+  const { writeDueTicks } = await loadPlanned();
+  return { ...outcome, ticks: (await writeDueTicks(context, session, outcome)).ticks };
 }
 
 type Planned = typeof import("./plan/planned.js");

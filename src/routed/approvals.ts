@@ -26,7 +26,7 @@ interface RoutedLedger {
   /** The last report that a person was asked about. */
   readonly asked?: RoutedCommit;
   /** Its approval, if it was approved. */
-  readonly yes?: RoutedPass;
+  readonly approval?: RoutedPass;
   /** The step that was left last. */
   readonly left?: RoutedPass;
   /** The first step that was left with an approval that this host does not accept. */
@@ -40,7 +40,7 @@ export const ROUTED_APPROVALS: ApprovalReading<RoutedEvent, RoutedHead, RoutedSt
   asks: ({ steps }) => steps.some(({ gate }) => gate?.approval !== undefined),
   isNew: ({ answered, pending }) => answered === undefined && pending === undefined,
   audited: ({ left }) => (left === undefined ? [] : [left]),
-  open: ({ yes }) => yes,
+  open: ({ approval }) => approval,
   passes: passesOf,
   refusal: notBelieved,
 };
@@ -94,7 +94,7 @@ async function withEvent(
   event: RoutedCommit["events"][number],
   options: ApprovalOptions,
 ): Promise<RoutedLedger> {
-  const { yes, asked: _, ...kept } = ledger;
+  const { approval, asked: _, ...kept } = ledger;
   switch (event.type) {
     case "started":
       return { ...ledger, structure: event.structure };
@@ -102,7 +102,7 @@ async function withEvent(
       return { ...kept, asked: commit };
     case "approved": {
       const distrust = await distrustIn(ledger, event, options);
-      return { ...ledger, yes: { step: event.step, ...passOf(commit, event, distrust) } };
+      return { ...ledger, approval: { step: event.step, ...passOf(commit, event, distrust) } };
     }
     case "denied":
       return kept;
@@ -145,12 +145,12 @@ function approvalOf(structure: RoutedStructure, step: string) {
 
 /** Returns the approval that a step is left with; one that is not accepted, if the log has none. */
 function passed(
-  { structure, yes }: RoutedLedger,
+  { structure, approval }: RoutedLedger,
   step: string | undefined,
   commit: Pick<RoutedCommit, "version" | "at">,
 ): RoutedPass | undefined {
   if (structure === undefined || step === undefined || approvalOf(structure, step) === undefined) return undefined;
-  if (yes?.step === step) return yes;
+  if (approval?.step === step) return approval;
   return { step, ...passOf(commit, undefined, "unsigned") };
 }
 

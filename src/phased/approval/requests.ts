@@ -21,13 +21,13 @@ import { begunBy, withBegun } from "../verify/snapshots.js";
 import { type ApprovalRequest, type AwaitedApproval, awaitedBy, type Denial, notBelieved } from "./ledger.js";
 
 /** A question and its commit. */
-export interface Asked {
+interface Asked {
   readonly commit: PhasedCommit;
   readonly event: EventOf<"approval_requested">;
 }
 
 /** Returns the question that a session waits on; undefined if there is none. */
-export async function loadAsked({ kernel }: EngineContext, session: PhasedSession): Promise<Asked | undefined> {
+async function loadAsked({ kernel }: EngineContext, session: PhasedSession): Promise<Asked | undefined> {
   const { awaiting, status } = session.head;
   if (awaiting === undefined || status !== "active") return undefined;
   const commit = await kernel.at(session.sessionId, awaiting.version);

@@ -26,7 +26,7 @@ const ROUNDS_MAX = 5;
  * Writes due ticks into the source of a session's plan, and records it. If that fails, the report gives the
  * reason, and the next call on the session tries again.
  */
-export async function settleTicks(
+export async function writeDueTicks(
   context: EngineContext,
   start: PhasedSession,
   recent?: PhasedCommit,
@@ -269,19 +269,19 @@ function pendingReason(
 }
 
 /** A pinned task, with the phases that were pinned with it. */
-export interface KnownTask {
+interface KnownTask {
   readonly task: TaskDefinition;
   readonly phases: readonly PhaseDefinition[];
 }
 
 /** Tasks to tick and to untick. */
-export interface DueTasks {
+interface DueTasks {
   readonly tick: readonly KnownTask[];
   readonly untick: readonly KnownTask[];
 }
 
 /** A text with its ticks, and the tasks that show them, by their ids in the text. */
-export interface TickedText {
+interface TickedText {
   readonly text: string;
   readonly ticked: readonly string[];
   readonly unticked: readonly string[];
@@ -294,12 +294,12 @@ export interface TickedText {
 type TickingParser = SourceParser & Required<Pick<SourceParser, "tick">>;
 
 /** Returns true if a parser can write ticks. */
-export function canTick(parser: SourceParser): parser is TickingParser {
+function canTick(parser: SourceParser): parser is TickingParser {
   return parser.tick !== undefined;
 }
 
 /** Writes ticks into the current text; everything else in it stays. */
-export function tickText(
+function tickText(
   parser: TickingParser,
   before: string,
   file: string,
@@ -332,7 +332,7 @@ export function tickText(
 }
 
 /** Returns true if the text shows a task as done: a heading does by the boxes of its criteria. */
-export function showsDone(task: PlanTask | undefined): boolean {
+function showsDone(task: PlanTask | undefined): boolean {
   if (task === undefined || task.state === "done") return task !== undefined;
   const boxes = task.checkbox === undefined ? task.acceptanceCriteria.flatMap(({ checkbox }) => checkbox ?? []) : [];
   return boxes.length > 0 && boxes.every(({ mark }) => isTicked(mark));

@@ -121,7 +121,7 @@ export function rollbackTargets(head: SessionHead, structure: WorkflowStructure)
 /** Returns the position of a phase, from 0; -1 if there is no such phase. */
 export function positionOf({ phases }: WorkflowStructure, number: number): number {
   // Numbers are usually consecutive and then give the position.
-  const usual = number - (phases[0]?.number ?? 0);
+  const usual = number - Number(phases[0]?.number);
   return phases[usual]?.number === number ? usual : phases.findIndex((phase) => phase.number === number);
 }
 

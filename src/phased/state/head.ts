@@ -94,12 +94,12 @@ interface Due {
 const NOTHING: DueTicks = { tick: [], untick: [] };
 
 /** Adds the ticks of a phase that has passed. */
-export function dueAfterPass({ due = NOTHING }: HeadFacts, { position, ticks }: EventOf<"gate_passed">): Due {
+function dueAfterPass({ due = NOTHING }: HeadFacts, { position, ticks }: EventOf<"gate_passed">): Due {
   return ticks === undefined ? withoutEmpty(due) : withoutEmpty({ ...due, tick: addToRanges(due.tick, position) });
 }
 
 /** Removes the ticks of phases that are no longer completed, including ticks that are not written yet. */
-export function dueAfterRollback(head: HeadFacts, { unticksFrom: from }: EventOf<"rolled_back">): Due {
+function dueAfterRollback(head: HeadFacts, { unticksFrom: from }: EventOf<"rolled_back">): Due {
   const { due = NOTHING, completed } = head;
   if (from === undefined) return withoutEmpty(due);
   return withoutEmpty({

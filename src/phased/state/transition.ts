@@ -1,7 +1,7 @@
 /**
  * The lifecycle of a phased session as a pure function: from the current head and a command to events, or
  * to a refusal. The new head is always the fold of the events over the old one. decide-gate.ts decides
- * gates and approvals, commands.ts has the refusals, apply-event.ts the fold.
+ * gates and approvals, commands.ts has the refusals, head.ts the fold.
  */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
