@@ -13,9 +13,9 @@ const MIN_LINES = 12;
 const MIN_TOKENS = 50;
 const TABLES = new Map([
   ["workflow/diagnostic-codes.ts", "the codes of diagnostics"],
-  ["tools/phased/errors.ts", "the answers to error codes"],
-  ["tools/phased/dispatch.ts", "an action and what carries it out, line by line"],
-  ["tools/routed/names.ts", "the names of tools"],
+  ["tools/errors.ts", "the error codes on the wire"],
+  ["tools/phased/table.ts", "an action and what runs it, line by line"],
+  ["tools/routed/calls.ts", "the names of tools"],
   ["http/routes.ts", "the routes"],
   ["phased/notifications.ts", "the notifications and what they hold"],
   ["phased/announce.ts", "events and the notifications that they become"],

@@ -1,7 +1,7 @@
 import type { RoutedEngine } from "../routed/engine.js";
-import { carryOut } from "../tools/routed/carry-out.js";
-import type { Refusal } from "../tools/routed/errors.js";
-import type { RoutedFace } from "../tools/routed/face.js";
+import type { RoutedContext } from "../tools/routed/context.js";
+import type { Refusal } from "../tools/routed/refusals.js";
+import { carryOut } from "../tools/routed/table.js";
 import { readRequest, refused } from "./request.js";
 import { OPENAPI_PATH, type OpenApiOptions, openApiDocument, ROUTES, type Route } from "./routes.js";
 /** How a host wants its HTTP API. */
@@ -33,8 +33,8 @@ const RETRY_AFTER_SECONDS = "1";
  */
 export function createHttpApi(engine: RoutedEngine, options: HttpApiOptions = {}): HttpApi {
   const basePath = checkedBase(options.basePath ?? "");
-  const face: RoutedFace = { engine, names: NAMES, pageRoom: PAGE_CHARACTERS };
-  const api: Api = { face, basePath, options, document: openApiDocument({ ...options, basePath }) };
+  const context: RoutedContext = { engine, names: NAMES, pageChars: PAGE_CHARACTERS };
+  const api: Api = { context, basePath, options, document: openApiDocument({ ...options, basePath }) };
   return async (request) => {
     try {
       return respond(request, await answer(api, request), options);
@@ -48,7 +48,7 @@ export function createHttpApi(engine: RoutedEngine, options: HttpApiOptions = {}
 const NAMES = new Map(ROUTES.map(({ call }) => [call, call]));
 
 interface Api {
-  readonly face: RoutedFace;
+  readonly context: RoutedContext;
   readonly basePath: string;
   readonly options: HttpApiOptions;
   readonly document: object;
@@ -60,7 +60,7 @@ type Answer =
   | { readonly allow: string }
   | { readonly response: Response };
 
-async function answer({ face, basePath, options, document }: Api, request: Request): Promise<Answer> {
+async function answer({ context, basePath, options, document }: Api, request: Request): Promise<Answer> {
   const { method, url } = request;
   // Before anything that goes through it: a host may take URLs of any length.
   if (url.length > URL_CHARACTERS) return { refusal: LONG_URL };
@@ -75,13 +75,15 @@ async function answer({ face, basePath, options, document }: Api, request: Reque
   if (authorized instanceof Response) return { response: authorized };
   if (authorized !== true) return { refusal: UNAUTHORIZED, headers: { "www-authenticate": "Bearer" } };
   if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
-  return route === undefined ? { body: document } : carried(face, route, request, options.maxBodyBytes ?? BODY_BYTES);
+  return route === undefined
+    ? { body: document }
+    : carried(context, route, request, options.maxBodyBytes ?? BODY_BYTES);
 }
 
-async function carried(face: RoutedFace, route: Route, request: Request, maxBytes: number): Promise<Answer> {
+async function carried(context: RoutedContext, route: Route, request: Request, maxBytes: number): Promise<Answer> {
   const read = await readRequest(request, route, maxBytes);
   if (!read.ok) return read;
-  const answered = await carryOut(face, route.call, read.value);
+  const answered = await carryOut(context, route.call, read.value);
   if (answered.ok) return answered;
   const { refusal } = answered;
   return refusal.status === 503 ? { refusal, headers: { "retry-after": RETRY_AFTER_SECONDS } } : { refusal };

@@ -1,4 +1,4 @@
-import type { Refusal } from "../tools/routed/errors.js";
+import type { Refusal } from "../tools/routed/refusals.js";
 import { isJsonObject } from "../workflow/json.js";
 import type { Route } from "./routes.js";
 /** Reads what a request asks: the query of a GET, the JSON and the idempotency key of a POST. */

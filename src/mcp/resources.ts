@@ -15,10 +15,11 @@ import type { Engine } from "../phased/engine.js";
 import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import { pageItems, pageText, surelyFits } from "../tools/paging.js";
-import { errorAnswer } from "../tools/phased/errors.js";
+import { fits } from "../tools/budget.js";
+import { pageItems, pageText } from "../tools/pages.js";
+import { errorAnswer } from "../tools/phased/refusals.js";
 import { historyEntry, unapprovedNews } from "../tools/phased/shapes.js";
-import { compact, type WireObject } from "../tools/wire-object.js";
+import { compact, type WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
 /** As many sessions as are listed at most: the newest. All others are there by their ids. */
@@ -207,10 +208,8 @@ function registerJsonResources(server: McpServer, { kind, key, list, room, load,
 
 /** A page of a value's JSON; the value itself where it is short enough and no page of it was asked for. */
 function pageOf(kind: string, id: string, found: object | undefined, room: number, cursor: string | undefined) {
-  if (found === undefined || (cursor === undefined && surelyFits(found, room))) return found;
-  const json = JSON.stringify(found);
-  if (cursor === undefined && json.length <= room) return found;
-  const page = pageText(json, room - ENVELOPE, cursor, { kind: "json" });
+  if (found === undefined || (cursor === undefined && fits(found, room))) return found;
+  const page = pageText(JSON.stringify(found), room - ENVELOPE, cursor, { kind: "json" });
   return compact({
     json_page: page.text,
     json_range: { from: page.from, to: page.to, total: page.total },

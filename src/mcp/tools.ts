@@ -1,22 +1,16 @@
-import type { CallToolResult, McpServer, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { NotificationName } from "../phased/notifications.js";
 import type { ContentProvider, WorkflowListing } from "../ports/content-provider.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
-import type { WorkflowResponse } from "../tools/context.js";
-import { charactersFor } from "../tools/paging.js";
-import type { Action, ObjectSchema } from "../tools/phased/actions.js";
-import {
-  createWorkflowTool,
-  DEFAULT_TOKENS,
-  LEAST_TOKENS,
-  type WorkflowTool,
-  type WorkflowToolOptions,
-} from "../tools/phased/workflow-tool.js";
-import { READING, type RoutedTool, type RoutedToolAnswer } from "../tools/routed/face.js";
-import { createRoutedTools, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import { maxCharsFor } from "../tools/budget.js";
+import type { Action } from "../tools/phased/actions.js";
+import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
+import { READING } from "../tools/routed/calls.js";
+import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import { passThroughSchema } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
@@ -68,13 +62,11 @@ export function registerWorkflowTool(
         askPerson: ({ sessionId, workflowType, phase, ...request }) =>
           person.ask({ ...request, about: `Phase ${phase} of ${workflowType}, session ${sessionId}` }),
       });
-      return person.question() ?? callResult(response);
+      return person.question() ?? callResult(response, response.status === "error");
     },
   );
-  const tokens = Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS);
-  const dispose = resources
-    ? registerResources(server, engine, { ...tool, room: charactersFor(tokens) }, poll)
-    : () => {};
+  const room = maxCharsFor(options.maxTokens);
+  const dispose = resources ? registerResources(server, engine, { ...tool, room }, poll) : () => {};
   return { tool, dispose };
 }
 
@@ -91,13 +83,9 @@ function registerResources(
   return workflows || sessions ? notifyListChanged(server, engine, workflows ? poll : undefined) : () => {};
 }
 
-/** An answer of the tool as MCP carries it: structured, and as text for clients that know no other. */
-function callResult(response: WorkflowResponse): CallToolResult {
-  return {
-    content: [{ type: "text", text: JSON.stringify(response) }],
-    structuredContent: { ...response },
-    isError: response.status === "error",
-  };
+/** Returns an answer as MCP carries it: structured, and as text for clients that know nothing else. */
+function callResult(answer: object, isError: boolean): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: { ...answer }, isError };
 }
 
 /** What changes the list of sessions, or what it says of one. */
@@ -231,18 +219,13 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
       const answered = await tool.dispatch(input, {
         askPerson: (question) => person.ask({ ...question, warnings: [], about: aboutOf(question) }),
       });
-      return person.question() ?? resultOf(answered);
+      return person.question() ?? callResult(answered.body, answered.isError);
     },
   );
 }
 
 function aboutOf({ step, workflowType, sessionId }: RoutedQuestion): string {
   return `The step ${step} of ${workflowType}, instance ${sessionId}`;
-}
-
-/** Structured, and as text for clients that know no other. */
-function resultOf({ body, isError }: RoutedToolAnswer): CallToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
 }
 
 function annotations({ title, calls }: RoutedTool): ToolAnnotations {
@@ -289,11 +272,7 @@ export function registerWorkspaceTools(
       },
       async (input) => {
         const result = await connection.call(name, input);
-        return {
-          content: [{ type: "text", text: JSON.stringify(result) }],
-          structuredContent: { ...result },
-          isError: !result.success,
-        };
+        return callResult(result, !result.success);
       },
     );
   }
@@ -324,21 +303,4 @@ export function registerWorkflowPrompt(
       return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
     },
   );
-}
-
-/**
- * A Standard Schema that publishes a JSON Schema and lets everything through. The server would answer
- * a wrong call with its validator's words; `dispatch` knows the action that was meant, and says what
- * to write instead.
- */
-function passThroughSchema(schema: ObjectSchema): StandardSchemaWithJSON {
-  const published = () => ({ ...schema });
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "phasegate",
-      validate: (value) => ({ value }),
-      jsonSchema: { input: published, output: published },
-    },
-  };
 }

@@ -1,21 +1,6 @@
-import { type PublishedSchema, publishedInput, type ToolResult } from "./tools/tool.js";
+import { type PassedSchema, passThroughSchema } from "../tools/wire.js";
+import { publishedInput, type ToolResult } from "./tools/tool.js";
 import type { WorkspaceConnection } from "./workspace.js";
-
-/** A schema as the AI SDK takes it (Standard Schema): it publishes JSON Schema, and the tool itself says what is wrong. */
-export interface PassedSchema {
-  readonly "~standard": {
-    readonly version: 1;
-    readonly vendor: string;
-    /** Lets everything through. */
-    readonly validate: (value: unknown) => { readonly value: unknown };
-    readonly jsonSchema: {
-      /** What the tool takes, as JSON Schema. */
-      readonly input: () => Record<string, unknown>;
-      /** The same. */
-      readonly output: () => Record<string, unknown>;
-    };
-  };
-}
 
 /** A tool of the Vercel AI SDK, as far as this library has to know it: what `tool()` takes. */
 export interface AiTool {
@@ -33,19 +18,10 @@ export function workspaceTools(connection: WorkspaceConnection): Record<string, 
   return Object.fromEntries(
     connection.tools.map((tool) => {
       const execute = (input: unknown) => connection.call(tool.name, input);
-      return [tool.name, { description: tool.description, inputSchema: passed(publishedInput(tool)), execute }];
+      return [
+        tool.name,
+        { description: tool.description, inputSchema: passThroughSchema(publishedInput(tool)), execute },
+      ];
     }),
   );
-}
-
-function passed(schema: PublishedSchema): PassedSchema {
-  const published = () => ({ ...schema });
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "phasegate",
-      validate: (value) => ({ value }),
-      jsonSchema: { input: published, output: published },
-    },
-  };
 }

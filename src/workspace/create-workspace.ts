@@ -3,6 +3,7 @@ import { readWhole } from "../log/commit.js";
 import { hearerOf, reportFailure } from "../phased/announce.js";
 import { watchKind } from "../phased/watch.js";
 import { Metrics } from "../runtime/metrics.js";
+import { type Failure, perform } from "../tools/dispatch.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { Connection } from "./connection.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
@@ -23,7 +24,7 @@ import {
   saveOutputTool,
 } from "./tools/sessions.js";
 import { WORKSPACE_TOOLS } from "./tools/table.js";
-import type { ToolFailure, ToolResult, ToolSuccess, WorkspaceTool } from "./tools/tool.js";
+import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
 /**
  * Opens a workspace. Its roots stay where they lead now. Throws `INVALID_INPUT` for a folder that isn't there, for roots
@@ -205,24 +206,22 @@ class ToolConnection implements Connection {
   }
 
   /** Runs a tool of the table. */
-  async run<Done extends ToolSuccess>(
-    { name, run }: { readonly name: string; run(input: unknown, connection: Connection): Promise<Done> },
-    input: unknown,
-  ): Promise<Done | ToolFailure> {
+  async run<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done | ToolFailure> {
     const begun = performance.now();
-    let success = false;
-    try {
-      const done = await run(input, this);
-      success = true;
-      return done;
-    } catch (error) {
-      const { message, remedy } = this.#known(name, error);
-      return { success: false, error: message, remedy };
-    } finally {
-      const milliseconds = performance.now() - begun;
-      this.#shared.metrics.record(name, milliseconds, success);
-      this.#shared.notifications.notify("called", { tool: name, milliseconds, success });
-    }
+    const performed = await perform(
+      () => tool.prepare(this, input ?? {}),
+      (failure) => this.#failed(tool, failure),
+    );
+    const milliseconds = performance.now() - begun;
+    const { ok: success } = performed;
+    this.#shared.metrics.record(tool.name, milliseconds, success);
+    this.#shared.notifications.notify("called", { tool: tool.name, milliseconds, success });
+    return performed.ok ? performed.body : performed.refusal;
+  }
+
+  #failed(tool: WorkspaceTool, failure: Failure): ToolFailure {
+    const { message, remedy } = this.#known(tool.name, errorOf(tool, failure));
+    return { success: false, error: message, remedy };
   }
 
   #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {

@@ -9,16 +9,17 @@ import { ITEMS_FIELD, TASKS_FIELD } from "../../gate/plan-gate.js";
 import type { AwaitedApproval } from "../../phased/approval/awaited.js";
 import type { CompleteResult } from "../../phased/gate-answer.js";
 import { isJsonObject } from "../../workflow/json.js";
-import type { ToolContext } from "../context.js";
-import { compact, type WireObject } from "../wire-object.js";
+import { keyed } from "../request.js";
+import { compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
+import type { ToolContext } from "./context.js";
 import { BLANKS_MAX, blockedBy, nextCall, phaseCall, replayNews, waitCall } from "./next-call.js";
 import { tickNews } from "./plan.js";
 import { approvalNews, phaseHeading, problemEntry, verificationNews } from "./shapes.js";
 
 export async function complete(context: ToolContext, params: ParametersOf<"complete_phase">): Promise<WireObject> {
-  const { session_id: sessionId, phase, evidence, idempotency_key: idempotencyKey } = params;
-  const request = { phase, evidence, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) };
+  const { session_id: sessionId, phase, evidence, idempotency_key: key } = params;
+  const request = { phase, evidence, ...keyed(key) };
   const result = await context.engine.completePhase(sessionId, request);
   const submitted = Object.keys(evidence);
   if (result.passed || result.awaiting === undefined) return now(context, result, judged(context, result, submitted));
@@ -26,7 +27,7 @@ export async function complete(context: ToolContext, params: ParametersOf<"compl
   if (decided !== undefined) return judged(context, decided, submitted);
   const open = waiting(result, result.awaiting);
   // Without a key it is no answer of before: the same evidence waits already.
-  return idempotencyKey === undefined ? open : now(context, result, open);
+  return key === undefined ? open : now(context, result, open);
 }
 
 /**
@@ -202,16 +203,16 @@ function others({ problems }: Refused, submitted: readonly string[], named: Wire
 
 /** Adds verification results, format and example, if they fit; other answers have them too. */
 function withMore(
-  { room }: ToolContext,
+  { maxChars }: ToolContext,
   bare: WireObject,
   found: WireObject,
   { requiredFormat, example, sessionId, phase }: Refused,
 ): WireObject {
   const full = { ...bare, ...found };
   const seeErrors = "verification" in found ? { verification: "see get_errors" } : {};
-  const answer = JSON.stringify(full).length <= room ? full : { ...bare, ...seeErrors };
+  const answer = JSON.stringify(full).length <= maxChars ? full : { ...bare, ...seeErrors };
   const whole = compact({ ...answer, required_format: requiredFormat, examples: example });
-  if (JSON.stringify(whole).length <= room) return whole;
+  if (JSON.stringify(whole).length <= maxChars) return whole;
   return { ...answer, required_format: { see: phaseCall(sessionId, phase) } };
 }
 

@@ -8,7 +8,7 @@ import { evidenceNames } from "../../gate/format.js";
 import type { SessionHead } from "../../phased/state/head.js";
 import type { UnapprovedView } from "../../phased/views.js";
 import type { PhaseDefinition } from "../../workflow/structure.js";
-import type { WireObject } from "../wire-object.js";
+import type { WireObject } from "../wire.js";
 
 /** A call of the tool, with parameters to pass on unchanged. */
 export type NextCall = WireObject;

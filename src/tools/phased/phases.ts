@@ -5,20 +5,21 @@
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import type { PhaseView, StateView } from "../../phased/views.js";
-import { type ToolContext, withText } from "../context.js";
-import { brief, compact, type WireObject } from "../wire-object.js";
+import { keyed } from "../request.js";
+import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
+import { type ToolContext, withText } from "./context.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, denialNews, historyEntry, phaseContent, taskContent, unapprovedNews } from "./shapes.js";
 
 export async function start(context: ToolContext, params: ParametersOf<"start">): Promise<WireObject> {
-  const { workflow_type: workflowType, target_file: target, idempotency_key: idempotencyKey } = params;
+  const { workflow_type: workflowType, target_file: target, options } = params;
   const started = await context.engine.start({
     workflowType,
     target,
-    ...(params.options === undefined ? {} : { options: params.options }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(options === undefined ? {} : { options }),
+    ...keyed(params.idempotency_key),
   });
   const { phase, openSessions, sessionId, replayed } = started;
   const open = openSessions.map((session) => session.sessionId);
@@ -66,7 +67,10 @@ export async function getTask(context: ToolContext, params: ParametersOf<"get_ta
 }
 
 export async function resume(context: ToolContext, params: ParametersOf<"resume">): Promise<WireObject> {
-  const { phase, pausedSeconds, replayed } = await context.engine.resume(params.session_id, keyed(params));
+  const { phase, pausedSeconds, replayed } = await context.engine.resume(
+    params.session_id,
+    keyed(params.idempotency_key),
+  );
   const news = replayNews(replayed, phase);
   const fields = {
     action: "resume",
@@ -80,7 +84,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
 
 export async function retryPhase(context: ToolContext, params: ParametersOf<"retry_phase">): Promise<WireObject> {
   const resetEvidence = params.reset_evidence ?? false;
-  const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params) };
+  const request = { phase: params.phase, resetEvidence, by: "agent" as const, ...keyed(params.idempotency_key) };
   const { phase, previousProblems: all, replayed } = await context.engine.retryPhase(params.session_id, request);
   const previousProblems = conceal(all, revealOf(phase.phase.gate));
   return phaseAnswer(context, phase, {
@@ -95,7 +99,7 @@ export async function retryPhase(context: ToolContext, params: ParametersOf<"ret
 }
 
 export async function rollback(context: ToolContext, params: ParametersOf<"rollback">): Promise<WireObject> {
-  const request = { to: params.to_phase, by: "agent" as const, ...keyed(params) };
+  const request = { to: params.to_phase, by: "agent" as const, ...keyed(params.idempotency_key) };
   const { phase, from, to, cleared, replayed } = await context.engine.rollback(params.session_id, request);
   return phaseAnswer(context, phase, {
     action: "rollback",
@@ -132,10 +136,6 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
 
 function standing(view: PhaseView): WireObject {
   return { session_id: view.sessionId, current_phase: view.currentPhase, total_phases: view.totalPhases };
-}
-
-function keyed(params: { readonly idempotency_key?: string }): { idempotencyKey?: string } {
-  return params.idempotency_key === undefined ? {} : { idempotencyKey: params.idempotency_key };
 }
 
 export async function getState(context: ToolContext, params: ParametersOf<"get_state">): Promise<WireObject> {

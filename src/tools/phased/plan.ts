@@ -7,10 +7,11 @@ import type { StartedPlan } from "../../phased/start.js";
 import { PLAN_CHANGE_KINDS, type PlanChange, type PlanChanges } from "../../phased/state/events.js";
 import { type Diagnostic, formatDiagnostic } from "../../workflow/diagnostic.js";
 import { revisionOf } from "../../workflow/json.js";
-import type { ToolContext } from "../context.js";
-import { pageItems } from "../paging.js";
-import { brief, compact, type WireObject } from "../wire-object.js";
+import { pageItems } from "../pages.js";
+import { keyed } from "../request.js";
+import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
+import type { ToolContext } from "./context.js";
 import { blockedBy, nextCall, phaseCall, replayNews, syncCall } from "./next-call.js";
 
 /** The budget for what surrounds the differences. */
@@ -20,16 +21,12 @@ const ENVELOPE = 2000;
 const LISTED_MAX = 15;
 
 export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_plan">): Promise<WireObject> {
-  const { session_id: sessionId, preview = false, cursor, idempotency_key: idempotencyKey } = params;
+  const { session_id: sessionId, preview = false, cursor, idempotency_key: key } = params;
   if (cursor !== undefined && !preview) throw cursorWithoutPreview();
-  const result = await context.engine.syncPlan(sessionId, {
-    preview,
-    by: "agent",
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  });
+  const result = await context.engine.syncPlan(sessionId, { preview, by: "agent", ...keyed(key) });
   const { changes, changed, shift, path, needsHost, currentPhase } = result;
   const seen = seenBy(changes, currentPhase);
-  const page = preview ? changesPage(seen, context.room - ENVELOPE, cursor) : listed(seen);
+  const page = preview ? changesPage(seen, context.maxChars - ENVELOPE, cursor) : listed(seen);
   const done = preview && changed && !needsHost ? syncCall(sessionId) : nextCall(result, () => phaseCall(sessionId));
   return compact({
     status: "success",
@@ -187,11 +184,11 @@ interface ChangesPage {
 }
 
 /** Returns the differences that fit, by kind; a cursor is valid as long as the differences stay the same. */
-function changesPage(changes: PlanChanges, room: number, at: string | undefined): ChangesPage {
+function changesPage(changes: PlanChanges, maxChars: number, at: string | undefined): ChangesPage {
   const all = PLAN_CHANGE_KINDS.flatMap((kind) =>
     changes[kind].map((change) => ({ kind, entry: changeEntry(change) })),
   );
-  const { items, left, cursor } = pageItems(all, room, at, revisionOf(JSON.stringify(all)));
+  const { items, left, cursor } = pageItems(all, maxChars, at, revisionOf(JSON.stringify(all)));
   const kinds = PLAN_CHANGE_KINDS.filter((kind) => items.some((item) => item.kind === kind));
   const of = (kind: string) => items.filter((item) => item.kind === kind).map(({ entry }) => entry);
   const shown = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));

@@ -12,7 +12,7 @@ import type { PhaseView, TaskView } from "../../phased/views.js";
 import type { SessionSummary } from "../../ports/storage-adapter.js";
 import type { JsonObject } from "../../workflow/json.js";
 import type { GateDefinition, PhaseDefinition, Reveal, TaskDefinition } from "../../workflow/structure.js";
-import { brief, compact, type WireObject } from "../wire-object.js";
+import { brief, compact, type WireObject } from "../wire.js";
 
 /** Returns a phase without its text, which the caller pages. */
 export function phaseContent(view: PhaseView): WireObject {

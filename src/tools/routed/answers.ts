@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import { ROUTED_STATUSES } from "../../routed/decision/request.js";
-import { REQUEST_ERRORS, WIRE_ERRORS } from "./requests.js";
+import { WIRE_ERRORS } from "../errors.js";
 
 const object = z.record(z.string(), z.unknown());
 const time = z.iso.datetime();
@@ -133,6 +133,9 @@ export const historySchema = z.object({
   left: z.int().optional().describe("How many entries come after this page"),
   cursor: z.string().optional().describe("For the next page; missing on the last one"),
 });
+
+/** Codes of invalid requests. */
+const REQUEST_ERRORS = ["INVALID_FORMAT", "MISSING_FIELD", "INVALID_TYPE", "INVALID_FIELD"] as const;
 
 /** Codes of refusals that only HTTP has. */
 const HTTP_ERRORS = [

@@ -1,8 +1,11 @@
-/** Names and descriptions of the calls; a host may choose other names. */
+/** The calls as tools publish them: names, descriptions and schemas. A host may choose other names. */
 
+import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
+import { ROUTED_STATUSES } from "../../routed/decision/request.js";
 import { nearest } from "../../workflow/names.js";
-import type { RoutedCall } from "./requests.js";
+import { type ObjectSchema, publishedSchema } from "../wire.js";
+import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
 
 /** The name and description of a call. */
 export interface CallText {
@@ -105,4 +108,38 @@ export function describe(call: RoutedCall, names: ReadonlyMap<RoutedCall, string
     (text, other) => text.replaceAll(CALL_TEXTS[other].name, names.get(other) ?? CALL_TEXTS[other].name),
     CALL_TEXTS[call].description,
   );
+}
+
+/** The calls whose answers can come in pages. */
+export const READING: ReadonlySet<RoutedCall> = new Set(["list", "status", "history"]);
+
+/** Returns the input schema of one call. */
+export function callInput(call: RoutedCall): ObjectSchema {
+  return publishedSchema(z.strictObject(shapeOf(call)));
+}
+
+/** Returns the input schema of one tool for several calls: an action, and the fields of all. */
+export function actionInput(names: ReadonlyMap<RoutedCall, string>): ObjectSchema {
+  const fields = [...names.keys()].flatMap((call) => Object.entries(shapeOf(call)));
+  const optional = Object.fromEntries(fields.map(([name, schema]) => [name, z.optional(schema)]));
+  return publishedSchema(z.strictObject({ action: z.enum([...names.values()]), ...optional }));
+}
+
+/** Returns the schema that all answers share, including pages and refusals. */
+export function answerOutput(): ObjectSchema {
+  return publishedSchema(
+    z.looseObject({
+      instance_id: z.string().optional(),
+      status: z.enum(ROUTED_STATUSES).optional(),
+      next_step: z.looseObject({ step_name: z.string(), instructions: z.string() }).optional(),
+      current_context: z.looseObject({}).optional(),
+      error_code: z.string().optional(),
+      message: z.string().optional(),
+    }),
+  );
+}
+
+function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
+  const { shape } = REQUESTS[call];
+  return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
 }
