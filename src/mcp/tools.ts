@@ -1,3 +1,8 @@
+/**
+ * Registers the tools of phased workflows, routed workflows and workspaces with a host's own MCP server, and tells its
+ * client when workflows or sessions change.
+ */
+
 import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
@@ -17,29 +22,31 @@ import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
 import { ElicitedApproval } from "./elicit-approval.js";
 import { registerSessionResources, registerWorkflowResources } from "./resources.js";
-/** How a host wants workflows on its MCP server. */
+
+/** The options of `registerWorkflowTool`. */
 export interface RegisterWorkflowToolOptions extends WorkflowToolOptions {
-  /** Whether workflows and sessions are resources too; true if not given. */
+  /** Registers workflows and sessions as resources too. Default: true. */
   readonly resources?: boolean;
-  /** Looks for changed workflows from time to time, and says so to the client. */
+  /** Checks for changed workflows at intervals, and notifies the client. Default: no checks. */
   readonly poll?: WorkflowPoll;
 }
 
-/** What was registered. */
+/** The registered tool. */
 export interface WorkflowRegistration {
+  /** The tool. */
   readonly tool: WorkflowTool;
   /**
-   * Stops the notifications: to be called when the server is done with. A host that makes a server for
-   * each connection, or each request, leaks a listener on the engine without it.
+   * Stops the notifications. Call it when the server is closed: a host that creates a server for each connection, or
+   * each request, otherwise leaks a listener on the engine.
    */
   dispose(): void;
 }
 
 /**
  * Registers the workflow tool with a host's own MCP server (`@modelcontextprotocol/server` 2.x), with
- * structured output, and workflows and sessions as resources. Resources show no more than the actions
- * that the host gives: workflows with `list_workflows`, sessions with `get_session`. They come in pages of `maxTokens`, as
- * answers do.
+ * structured output, and workflows and sessions as resources. Resources show no more than the actions that the host
+ * allows: workflows with `list_workflows`, sessions with `get_session`. Like answers, they come in pages of `maxTokens`.
+ * @throws {PhasegateError} `INVALID_INPUT` when `actions` contains an unknown action.
  */
 export function registerWorkflowTool(
   server: McpServer,
@@ -88,10 +95,10 @@ function callResult(answer: object, isError: boolean): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: { ...answer }, isError };
 }
 
-/** What changes the list of sessions, or what it says of one. */
+/** The notifications after which the list of sessions is a different one. */
 const CHANGES: readonly NotificationName[] = ["started", "completed", "failed", "deleted"];
 
-/** Tells the server's client when the list of resources is another one; the function that comes back stops it. */
+/** Notifies the client when the list of resources changes. Returns a function that stops it. */
 function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll | undefined): () => void {
   const notify = () => void sendListChanged(server);
   const stops = CHANGES.map((name) => engine.on(name, notify));
@@ -101,49 +108,49 @@ function notifyListChanged(server: McpServer, engine: Engine, poll: WorkflowPoll
   };
 }
 
-/** The client may go away at any time, which is nobody's error. */
+/** Sends the notification, if the client is still connected. A client may disconnect at any time: that is no error. */
 async function sendListChanged(server: McpServer): Promise<void> {
   if (!server.isConnected()) return;
   try {
     await server.server.sendResourceListChanged();
   } catch {
-    // The news was for a client that is gone.
+    // The client has disconnected.
   }
 }
 
-/** Where changes are looked for, and how often. */
+/** The source of changes, and the interval between two checks. */
 export interface WorkflowPoll {
-  /** The engine's own provider. It is asked directly, so that the engine's figures stay those of its callers. */
+  /** The engine's content provider. It is called directly, so that these calls do not count in the engine's metrics. */
   readonly content: ContentProvider;
-  /** Milliseconds from one look to the next. */
+  /** The interval between two checks, in milliseconds. */
   readonly everyMs: number;
 }
 
-/** Calls `onChange` when the workflows are others than at the last look; the function that comes back stops it. */
+/** Calls `onChange` when the workflows have changed since the last check. Returns a function that stops it. */
 function pollWorkflows({ content, everyMs }: WorkflowPoll, onChange: () => void): () => void {
   let seen: string | undefined;
   let stopped = false;
-  let looking = false;
-  const look = async () => {
-    // A look that takes longer than the time between two: more of them at once would make it slower still.
-    if (looking) return;
-    looking = true;
+  let checking = false;
+  const check = async () => {
+    // A check may take longer than the interval: several at once would slow it down further.
+    if (checking) return;
+    checking = true;
     const found = await fingerprint(content);
-    looking = false;
+    checking = false;
     if (stopped || found === undefined) return;
     if (seen !== undefined && seen !== found) onChange();
     seen = found;
   };
-  const timer = setInterval(() => void look(), everyMs);
+  const timer = setInterval(() => void check(), everyMs);
   letProcessEnd(timer);
-  void look();
+  void check();
   return () => {
     stopped = true;
     clearInterval(timer);
   };
 }
 
-/** Undefined if the provider fails: that is told to whoever asks it for something. */
+/** Returns the state of all workflows; undefined if the provider fails, which its other callers report. */
 async function fingerprint(content: ContentProvider): Promise<string | undefined> {
   try {
     return JSON.stringify((await content.list()).map(stateOf));
@@ -157,13 +164,13 @@ function stateOf(listing: WorkflowListing): readonly unknown[] {
   return [listing.type, revision, listing.diagnostics.map(formatDiagnostic)];
 }
 
-/** In Node a timer keeps its process alive; elsewhere it is a number. */
+/** Lets the process end while the timer runs: in Node a timer keeps it alive; elsewhere it is a number. */
 function letProcessEnd(timer: unknown): void {
   if (typeof timer !== "object" || timer === null || !("unref" in timer)) return;
   if (typeof timer.unref === "function") timer.unref();
 }
 
-/** What changes no session. */
+/** The actions that change no session. */
 const WORKFLOW_READING: ReadonlySet<Action> = new Set([
   "list_workflows",
   "get_phase",
@@ -176,13 +183,13 @@ const WORKFLOW_READING: ReadonlySet<Action> = new Set([
   "get_metrics",
 ]);
 
-/** What a client may show of a tool with these actions, or ask its user about, before it is called. */
+/** Returns what a client may show or confirm before it calls a tool with these actions. */
 function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
   const readOnly = actions.every((action) => WORKFLOW_READING.has(action));
   return {
     title: "Phase-gated workflows",
     readOnlyHint: readOnly,
-    // Only a deletion loses anything: a rollback stays in the log.
+    // Only a deletion loses data: a rollback stays in the log.
     destructiveHint: actions.includes("delete_session"),
     idempotentHint: readOnly,
     openWorldHint: false,
@@ -190,8 +197,9 @@ function toolAnnotations(actions: readonly Action[]): ToolAnnotations {
 }
 
 /**
- * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): seed 003's
- * five, and suspend, cancel, retry and history beside them; or one for all. The tools that were registered come back.
+ * Registers the tools of routed workflows with a host's own MCP server (`@modelcontextprotocol/server` 2.x): one for each
+ * call, or one for all calls. Returns the registered tools.
+ * @throws {PhasegateError} `INVALID_INPUT` when a call is unknown, or a name is invalid.
  */
 export function registerRoutedTools(
   server: McpServer,
@@ -233,20 +241,20 @@ function annotations({ title, calls }: RoutedTool): ToolAnnotations {
   return {
     title,
     readOnlyHint: readOnly,
-    // Only what is cancelled can't be gone on with.
+    // Only a cancelled instance can't be continued.
     destructiveHint: calls.includes("cancel"),
     idempotentHint: readOnly,
     openWorldHint: false,
   };
 }
 
-/** What all answers share; short, since each tool says it. */
+/** The schema that all answers share; short, since each tool publishes it. */
 const ANSWER = { type: "object" as const, properties: { success: { type: "boolean" } }, required: ["success"] };
 
 /**
  * Registers a workspace's tools with a host's own MCP server (`@modelcontextprotocol/server` 2.x): `preload_workflow`,
- * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server serves one
- * connection, so its client may write the sessions that it has begun, and no others. The connection comes back.
+ * `read_file`, `list_files`, `create_session`, `next_step`, `save_output`, `complete_session`. A server has one connection,
+ * so its client may write the sessions that it has created or reopened, and no others. Returns the connection.
  */
 export function registerWorkspaceTools(
   server: McpServer,
@@ -265,7 +273,7 @@ export function registerWorkspaceTools(
         outputSchema: passThroughSchema(ANSWER),
         annotations: {
           readOnlyHint: readOnly,
-          // An output that is saved again takes the place of the old one; the others only add. Of reading it is never asked.
+          // An output that is saved again replaces the old one; the other tools only add. It has no meaning for reading.
           ...(readOnly ? {} : { destructiveHint: name === "save_output" }),
           openWorldHint: false,
         },
@@ -280,8 +288,8 @@ export function registerWorkspaceTools(
 }
 
 /**
- * Registers the prompt `run_workflow` with a host's own MCP server: what `workflowInstructions` says, with the workflows
- * that there are now, and the one that the user wants. Sections can be dropped or replaced.
+ * Registers the prompt `run_workflow` with a host's own MCP server: the text of `workflowInstructions` with the current
+ * workflows, and the one that the user wants. Sections can be dropped or replaced.
  */
 export function registerWorkflowPrompt(
   server: McpServer,

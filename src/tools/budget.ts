@@ -27,7 +27,7 @@ export interface ShrinkRules {
   readonly kept: ReadonlySet<string>;
   /** Texts are cut to this length; if missing, they are omitted like other parts. */
   readonly textMax?: number;
-  /** What is omitted when nothing else helps: its name, and the answer without it. */
+  /** Returns the part that is omitted when nothing else helps: its name, and the answer without it. */
   readonly last?: (answer: WireObject) => { readonly name: string; readonly answer: WireObject } | undefined;
   /** The call that shows what was omitted. */
   readonly next: (answer: WireObject, leftOut: readonly string[]) => unknown;

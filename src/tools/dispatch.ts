@@ -117,7 +117,7 @@ export async function dispatch<Context extends { readonly maxChars: number }, Na
 ): Promise<Answer> {
   const { maxChars } = context;
   const finish = (body: WireObject) => product.finish?.(context, body) ?? body;
-  const short = (ok: boolean, body: WireObject) => shrinkAnswer(finish(body), maxChars, product.shrink(context, !ok));
+  const shorten = (ok: boolean, body: WireObject) => shrinkAnswer(finish(body), maxChars, product.shrink(context, !ok));
   let call: Call<Name> = { given: {} };
   const prepare = (): Prepared<WireObject> => {
     const chosen = product.choose(context, input);
@@ -125,21 +125,19 @@ export async function dispatch<Context extends { readonly maxChars: number }, Na
     const given = isJsonObject(fields) ? givenFields(fields) : undefined;
     call = { ...(chosen === undefined ? {} : { name: chosen.name }), given: given ?? {} };
     if (chosen === undefined) return { ok: false, faults: [noAction(given)] };
-    const action = product.actions[chosen.name];
-    const paging = typeof action.paging === "function" ? action.paging(call.given) : action.paging;
-    if (paging === "none" || given === undefined) {
-      const prepared = action.prepare(context, given ?? fields);
-      return prepared.ok ? { ok: true, run: async () => short(true, await prepared.run()) } : prepared;
+    const { paging, prepare } = product.actions[chosen.name];
+    const pages = typeof paging === "function" ? paging(call.given) : paging;
+    if (given === undefined || pages === "none") {
+      return delivered(prepare(context, given ?? fields), (body) => shorten(true, body));
     }
     const { cursor: _, ...rest } = given;
-    const { asked, cursor, inner } = cursorsOf(given.cursor, paging);
-    const prepared = action.prepare(context, asked === undefined ? rest : { ...rest, cursor: asked });
-    if (!prepared.ok) return prepared;
-    const page = { call: product.callOf(context, chosen.name, rest), cursor, inner };
-    return { ok: true, run: async () => pageAnswer(finish(await prepared.run()), maxChars, page) };
+    const { own, json, inner } = cursorsOf(given.cursor, pages);
+    const page = { call: product.callOf(context, chosen.name, rest), cursor: json, inner };
+    const prepared = prepare(context, own === undefined ? rest : { ...rest, cursor: own });
+    return delivered(prepared, (body) => pageAnswer(finish(body), maxChars, page));
   };
   const performed = await perform(prepare, (failure) => product.refuse(context, call, failure));
-  return performed.ok ? performed : { ok: false, body: short(false, performed.refusal) };
+  return performed.ok ? performed : { ok: false, body: shorten(false, performed.refusal) };
 }
 
 function noAction(given: WireObject | undefined): Fault {
@@ -147,18 +145,26 @@ function noAction(given: WireObject | undefined): Fault {
   return { field: "action", kind: given.action === undefined ? "missing" : "unknown", message: "" };
 }
 
-/** The cursors of a call: the one that its action gets, the one into the JSON of its answer, and the one within that. */
+/** Adds what happens to the answer of a prepared call. */
+function delivered(prepared: Prepared<WireObject>, deliver: (body: WireObject) => WireObject): Prepared<WireObject> {
+  return prepared.ok ? { ok: true, run: async () => deliver(await prepared.run()) } : prepared;
+}
+
+/** The cursors of a call. */
 interface Cursors {
-  readonly asked: unknown;
-  readonly cursor: string | undefined;
+  /** The cursor for the action itself. */
+  readonly own: unknown;
+  /** The cursor into the JSON of the answer. */
+  readonly json: string | undefined;
+  /** The action's cursor, for the cursors of further pages of JSON. */
   readonly inner: string | undefined;
 }
 
 function cursorsOf(given: unknown, paging: "own" | "json"): Cursors {
-  if (typeof given !== "string") return { asked: given, cursor: undefined, inner: undefined };
+  if (typeof given !== "string") return { own: given, json: undefined, inner: undefined };
   const json = readJsonCursor(given);
-  if (json !== undefined) return { asked: json.inner, cursor: given, inner: json.inner };
+  if (json !== undefined) return { own: json.inner, json: given, inner: json.inner };
   return paging === "own"
-    ? { asked: given, cursor: undefined, inner: given }
-    : { asked: undefined, cursor: given, inner: undefined };
+    ? { own: given, json: undefined, inner: given }
+    : { own: undefined, json: given, inner: undefined };
 }

@@ -8,7 +8,7 @@ import type { ErrorCode } from "../errors.js";
 /** The kinds of errors in answers about phased workflows. */
 type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
 
-/** How an error looks on the wire. */
+/** An error on the wire. */
 interface WireError {
   /** For agents of phased workflows. */
   readonly type: ErrorType;

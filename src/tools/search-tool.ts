@@ -17,7 +17,7 @@ import { compact, type WireObject } from "./wire.js";
 export interface SearchToolOptions {
   /** The tool's name. Default: `search_standards`. */
   readonly name?: string;
-  /** What agents read of it. */
+  /** The description for agents. */
   readonly description?: string;
   /** The longest answer, in tokens of four characters. Default 6,000, at least 1,000. */
   readonly maxTokens?: number;
@@ -48,7 +48,7 @@ const common = {
   cursor: z.string().optional().describe("next page"),
 };
 
-/** What the tool takes where phases are hidden. */
+/** The parameters where phases are hidden. */
 const searchInput = z.object(common);
 
 /** A tool that can be registered with any server that takes a name, a schema and a function. */
@@ -64,14 +64,14 @@ export interface SearchTool {
 const DESCRIPTION =
   "Searches the project's standards and guides. Gives the pieces of text that fit best, with file, headings and lines.";
 
-/** What it takes where they are shown. */
+/** The parameters where phases are shown. */
 const searchPhasesInput = z.object({
   ...common,
   phase: z.int().min(0).optional().describe("only this phase's texts"),
   task: z.int().min(0).optional().describe("only this task's texts"),
 });
 
-/** What a search needs. */
+/** The tool that a search runs for. */
 interface SearchContext {
   readonly retriever: Retriever;
   readonly name: string;
@@ -149,7 +149,7 @@ async function searchTexts(context: SearchContext, call: SearchCall): Promise<Wi
     tokens: items.reduce((sum: number, { tokens }) => sum + (typeof tokens === "number" ? tokens : 0), 0),
     cursor,
     next: cursor === undefined ? undefined : { ...again, cursor },
-    hint: results.length === 0 ? "Nothing has these words: try others, or fewer filters." : undefined,
+    hint: results.length === 0 ? "No text matches: try other words, or fewer filters." : undefined,
   });
 }
 
@@ -180,7 +180,7 @@ function cut(text: string, maxChars: number): string {
 
 const DEFAULT_LIMIT = 5;
 
-/** How often a retriever is asked for more if its results must be hidden. */
+/** Limits the requests to a retriever whose results must be hidden. */
 const ROUNDS = 6;
 
 /** Returns the best chunks that may be shown; asks for more if hidden ones take their places. */
@@ -193,7 +193,7 @@ async function find(
   let asked = limit;
   for (let round = 1; ; round += 1) {
     const found = await retriever.search({ ...query, limit: asked });
-    // What has nothing of the query is only there because the filters leave it.
+    // A chunk with a score of 0 matches the filters, but nothing of the query.
     const shown = found.filter((chunk) => chunk.score !== 0 && visible(chunk));
     if (shown.length >= limit || found.length < asked || round === ROUNDS) return shown.slice(0, limit);
     asked *= 4;

@@ -26,7 +26,7 @@ export interface ObjectSchema {
   readonly [key: string]: unknown;
 }
 
-/** Keywords that only validate. */
+/** The keywords of a schema that only validate. */
 const VALIDATING = [
   "minimum",
   "exclusiveMinimum",

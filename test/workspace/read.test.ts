@@ -52,7 +52,7 @@ describe("read_file", () => {
     expect(await workspace.readFile({ path: "seedling.md", offset: 6 })).toMatchObject({ content: "" });
     expect(await workspace.readFile({ path: "seedling.md", offset: 7 })).toMatchObject({
       success: false,
-      error: "offset 7 lies behind the end of the file, which has 6 bytes",
+      error: "offset 7 is behind the end of the file, which has 6 bytes",
     });
   });
 

@@ -45,7 +45,7 @@ const { session_id, workflow_type, target_file, phase, task_number, evidence, to
 const cursor = z.optional(PARAMETERS.cursor);
 const idempotency_key = z.optional(PARAMETERS.idempotency_key);
 
-/** What each action takes, in the order in which the actions are listed. */
+/** The parameters of each action, in the order in which the actions are listed. */
 export const REQUESTS = {
   list_workflows: z.strictObject({ category: z.optional(PARAMETERS.category), cursor }),
   start: z.strictObject({ workflow_type, target_file, options: z.optional(PARAMETERS.options), idempotency_key }),

@@ -210,7 +210,7 @@ function workflowEntry(listing: WorkflowListing): WireObject {
   });
 }
 
-/** The plan of a workflow that has one may be told by an option; its target may also be the plan itself. */
+/** Returns the call that starts a workflow. If it has a plan, an option names it, or the target is the plan itself. */
 function startCall({ type, definition }: Extract<WorkflowListing, { status: "ready" }>): WireObject {
   const { dynamic } = definition.structure;
   const call = { action: "start", workflow_type: type, target_file: "<path of what to work on>" };

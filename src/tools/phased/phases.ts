@@ -5,10 +5,11 @@
 
 import { conceal, revealOf } from "../../gate/check-gate.js";
 import type { PhaseView, StateView } from "../../phased/views.js";
+import { LEAST_PAGE, pageText } from "../pages.js";
 import { keyed } from "../request.js";
 import { brief, compact, type WireObject } from "../wire.js";
 import type { ParametersOf } from "./actions.js";
-import { type ToolContext, withText } from "./context.js";
+import type { ToolContext } from "./context.js";
 import { blockedBy, callAfterTask, callInPhase, nextCall, phaseCall, replayNews } from "./next-call.js";
 import { planNews, planNewsInShort, startedPlan, taskNews } from "./plan.js";
 import { approvalNews, denialNews, historyEntry, phaseContent, taskContent, unapprovedNews } from "./shapes.js";
@@ -44,7 +45,7 @@ export async function start(context: ToolContext, params: ParametersOf<"start">)
 
 export async function getPhase(context: ToolContext, params: ParametersOf<"get_phase">): Promise<WireObject> {
   const view = await context.engine.getPhase(params.session_id, params.phase);
-  return phaseAnswer(context, view, { action: "get_phase", ...standing(view) }, params.cursor);
+  return phaseAnswer(context, view, { action: "get_phase", ...positionOf(view) }, params.cursor);
 }
 
 export async function getTask(context: ToolContext, params: ParametersOf<"get_task">): Promise<WireObject> {
@@ -75,7 +76,7 @@ export async function resume(context: ToolContext, params: ParametersOf<"resume"
   const fields = {
     action: "resume",
     ...news,
-    ...standing(phase),
+    ...positionOf(phase),
     resumed: true,
     paused_duration_seconds: pausedSeconds,
   };
@@ -112,7 +113,7 @@ export async function rollback(context: ToolContext, params: ParametersOf<"rollb
   });
 }
 
-/** An answer with a phase in it: its text as far as it fits, and what to call next. */
+/** Returns an answer with a phase in it: its text as far as it fits, and what to call next. */
 function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, cursor?: string): WireObject {
   const { sessionId, phase } = view;
   const answer = {
@@ -134,7 +135,35 @@ function phaseAnswer(context: ToolContext, view: PhaseView, fields: WireObject, 
   );
 }
 
-function standing(view: PhaseView): WireObject {
+/**
+ * Adds as much of a text to one of an answer's objects as fits; `nextPage` is the call that returns the
+ * rest, without its cursor.
+ */
+function withText(
+  { maxChars }: ToolContext,
+  answer: WireObject,
+  key: string,
+  text: string,
+  nextPage: WireObject,
+  cursor?: string,
+): WireObject {
+  const object = answer[key];
+  const about = typeof object === "object" ? object : {};
+  const whole = { ...answer, [key]: { ...about, content: text } };
+  const left = maxChars - JSON.stringify(answer).length - 40;
+  // If nothing fits next to the rest, the whole answer is paged; the answer to a change is shortened.
+  if (cursor === undefined && left < LEAST_PAGE) return whole;
+  const page = pageText(text, Math.max(left, LEAST_PAGE), cursor);
+  if (page.cursor === undefined && page.from === 0) return whole;
+  return compact({
+    ...answer,
+    [key]: { ...about, content: page.text, content_range: { from: page.from, to: page.to, total: page.total } },
+    cursor: page.cursor,
+    ...(page.cursor === undefined ? {} : { next: { ...nextPage, cursor: page.cursor } }),
+  });
+}
+
+function positionOf(view: PhaseView): WireObject {
   return { session_id: view.sessionId, current_phase: view.currentPhase, total_phases: view.totalPhases };
 }
 
@@ -190,7 +219,7 @@ export async function getSession(context: ToolContext, params: ParametersOf<"get
   return compact({ status: "success", action: "get_session", session, blocked: blockedBy(state), next: next(state) });
 }
 
-/** Where am I, what is done, what is next: all that is needed after a context was compacted. */
+/** Returns what an agent needs after its context was compacted: where it is, what is done, and what is next. */
 function briefState(context: ToolContext, state: StateView): WireObject {
   const { head, structure } = state;
   const phase = structure.phases[head.position];
@@ -239,7 +268,7 @@ function executed(artifacts: readonly { phase: number; outputs?: unknown; comman
   });
 }
 
-/** Ascending numbers in few characters: `0-4, 7`; `none` for none. */
+/** Returns ascending numbers in few characters: `0-4, 7`; `none` for none. */
 function rangesText(numbers: readonly number[]): string {
   const ranges: [number, number][] = [];
   for (const number of numbers) {

@@ -1,4 +1,4 @@
-/** What answers say about a session's plan: the handler of `sync_plan`, changes, ticks, and errors of plans. */
+/** A session's plan in answers: the handler of `sync_plan`, changes, ticks, and errors of plans. */
 
 import { type AnyPhasegateError, PhasegateError } from "../../errors.js";
 import type { TickReport } from "../../phased/engine-context.js";
@@ -40,7 +40,7 @@ export async function syncPlan(context: ToolContext, params: ParametersOf<"sync_
     summary: summary(preview, changed, changes.count),
     change_counts: Object.fromEntries(kindsIn(changes.counts).map((kind) => [kind, changes.counts[kind]])),
     changes: page.changes,
-    needs_host: needsHost ? "less would be asked for: only the person who runs this can sync it" : undefined,
+    needs_host: needsHost ? "the changed plan requires less: only the person who runs this can sync it" : undefined,
     taken_away: seen.takenAway.length === 0 ? undefined : seen.takenAway.slice(0, LISTED_MAX).map(changeEntry),
     taken_away_ahead: changes.takenAway.length - seen.takenAway.length || undefined,
     more_changes: page.left === 0 ? undefined : page.left,
@@ -72,7 +72,7 @@ export function startedPlan(plan: StartedPlan | undefined): WireObject {
   });
 }
 
-/** The same in a few words, for an answer that must stay short. */
+/** Returns the same in a few words, for an answer that must stay short. */
 export function planNewsInShort(context: ToolContext, sessionId: string, plan: PlanView | undefined): WireObject {
   const { plan_changed: changed, plan_unreadable: unreadable, ...news } = planNews(context, sessionId, plan);
   const { plan_ticks_pending: pending } = news;
@@ -132,7 +132,7 @@ export function taskNews({ task, tasks }: PlannedTaskView): WireObject {
   });
 }
 
-/** Seed 001's words for errors that have to do with plans: which keys they add, and which they say otherwise. */
+/** Returns the fields that errors of plans add to an answer, or replace in it. */
 export function planWords(error: AnyPhasegateError, message: string, hint: string): WireObject {
   switch (error.code) {
     case "PLAN_PARSE": {
@@ -197,7 +197,7 @@ function changesPage(changes: PlanChanges, maxChars: number, at: string | undefi
 
 function changeEntry({ phase, id, name, from, to, behind }: PlanChange): WireObject {
   const text = (value: string | undefined) => (value === undefined ? undefined : brief(value, 120));
-  const note = behind === true ? "behind this session: not asked for any more" : undefined;
+  const note = behind === true ? "in a completed phase: not required any more" : undefined;
   return compact({ phase, id, name: text(name), from: text(from), to: text(to), note });
 }
 
@@ -216,10 +216,10 @@ function kindsIn(counts: PlanChanges["counts"]) {
 }
 
 function summary(preview: boolean, changed: boolean, count: number): string {
-  if (count === 0) return "the plan says what it said when it was pinned";
+  if (count === 0) return "the plan has not changed since it was pinned";
   const differences = count === 1 ? "1 difference" : `${count} differences`;
-  if (!changed) return `${differences}, all behind this session: nothing of them is asked for any more`;
-  if (preview) return `${differences}: nothing has changed yet, sync_plan without preview takes them over`;
+  if (!changed) return `${differences}, all in completed phases: nothing more is required`;
+  if (preview) return `${differences}: nothing has changed yet, sync_plan without preview adopts them`;
   return `${differences}; what was completed stays completed`;
 }
 

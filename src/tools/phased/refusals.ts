@@ -107,7 +107,7 @@ export function errorAnswer(tool: string, action: string, error: unknown, sessio
     return {
       status: "error",
       action,
-      error: "the server failed for a reason of its own",
+      error: "internal error of the server",
       error_type: "RuntimeError",
       code: "INTERNAL",
       remediation: "Try once more; if it fails again, tell the person who runs this server.",
@@ -193,7 +193,7 @@ function violation(error: AnyPhasegateError): WireObject {
       return {
         violation_type: "already_completed",
         current_phase: error.details.current,
-        required_action: `Go on with Phase ${error.details.current}`,
+        required_action: `Continue with Phase ${error.details.current}`,
       };
     case "INVALID_TRANSITION":
       return { session_status: error.details.status, valid_actions: allowedActions(error.details.allowed) };

@@ -68,10 +68,14 @@ export function createWorkflowTool(engine: Engine, options: WorkflowToolOptions 
 function checkActions(actions: readonly Action[]): readonly Action[] {
   const wrong = actions.filter((action) => !isAction(action));
   if (actions.length > 0 && wrong.length === 0) return actions;
-  throw new PhasegateError("INVALID_INPUT", `a tool needs actions that there are, not ${wrong.join(", ") || "none"}`, {
-    remedy: `Choose from ${ACTION_NAMES.join(", ")}.`,
-    details: { field: "actions" },
-  });
+  throw new PhasegateError(
+    "INVALID_INPUT",
+    wrong.length === 0 ? "a tool needs at least one action" : `unknown actions: ${wrong.join(", ")}`,
+    {
+      remedy: `Choose from ${ACTION_NAMES.join(", ")}.`,
+      details: { field: "actions" },
+    },
+  );
 }
 
 /**

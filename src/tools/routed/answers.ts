@@ -38,7 +38,7 @@ const waitingShape = {
     .object({ step_name: z.string(), by: z.string().optional(), reason: z.string(), remedy: z.string() })
     .optional()
     .describe(
-      "The log has this step as approved, and the server does not believe it: this is the instance before that",
+      "The log has this step as approved, but the server does not accept the approval: this is the state before it",
     ),
   pending: z.enum(["start", "advance", "resume"]).optional().describe("A report that is not decided yet"),
   allowed: z.array(z.string()).describe("What may be called now"),
@@ -69,7 +69,7 @@ export const resultSchema = z.object({
   earlier_answer: z
     .object({ next_step_name: z.string(), status })
     .optional()
-    .describe("What that call led to, where the instance has gone on since: next_step is what is to be done now"),
+    .describe("The result of that call, if the instance has continued since: next_step is what is to be done now"),
   ...waitingShape,
 });
 

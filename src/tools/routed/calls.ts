@@ -35,19 +35,19 @@ export const CALL_TEXTS: Record<RoutedCall, CallText> = {
   },
   resume: {
     name: "resume_workflow",
-    title: "Come back to a workflow",
+    title: "Resume a workflow",
     description:
-      "For a client that comes back, after a break or a lost context: say which step you think you are on and where you stand, and get the right next step.",
+      "Continues after a break or a lost context: say which step you think you are on and what you have done, and get the right next step.",
   },
   status: {
     name: "get_workflow_status",
     title: "Look at a workflow",
-    description: "Tells where an instance stands, with the instructions of its current step. Changes nothing.",
+    description: "Returns the state of an instance, with the instructions of its current step. Changes nothing.",
   },
   suspend: {
     name: "suspend_workflow",
     title: "Suspend a workflow",
-    description: "Sets an instance aside; resume_workflow takes it up.",
+    description: "Suspends an instance; resume_workflow continues it.",
   },
   cancel: {
     name: "cancel_workflow",
@@ -57,7 +57,7 @@ export const CALL_TEXTS: Record<RoutedCall, CallText> = {
   retry: {
     name: "retry_workflow",
     title: "Retry a workflow",
-    description: "Takes a failed instance up again, with the report that was not decided.",
+    description: "Continues a failed instance with the report that was not decided.",
   },
   history: {
     name: "get_workflow_history",

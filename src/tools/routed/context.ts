@@ -1,11 +1,11 @@
-/** What calls of a routed engine share: the engine, the names that clients know, and the budget of an answer. */
+/** The context of a call of a routed engine: the engine, the names that clients know, and the budget of a page. */
 
 import type { RoutedEngine } from "../../routed/engine.js";
 import type { RoutedQuestion } from "../../routed/types.js";
 import type { PersonsAnswer } from "../dispatch.js";
 import type { RoutedCall } from "./requests.js";
 
-/** What a host adds to a call. */
+/** The options that a host adds to a call. */
 export interface RoutedCallOptions {
   /** Asks a person, if one is present; returns undefined if there is no answer. */
   readonly askPerson?: (question: RoutedQuestion) => Promise<PersonsAnswer | undefined>;

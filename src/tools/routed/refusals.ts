@@ -1,6 +1,6 @@
 /**
- * How errors of routed engines are reported on the wire. Messages of the storage, of foreign errors and of
- * broken definitions are hidden: they may contain what only the host may know.
+ * Refusals: the answer to a wrong request, and to each error, with an HTTP status. Messages of the storage, of foreign
+ * errors and of broken definitions are hidden: they may contain what only the host may know.
  */
 
 import type * as z from "zod";
@@ -113,7 +113,7 @@ function errorRefusal(
   };
 }
 
-/** What is too large is a prompt, or a file of the definitions. */
+/** Checks whether a file of the definitions is too large; otherwise it is a prompt. */
 function isFile(error: AnyPhasegateError): boolean {
   return error.code === "TOO_LARGE" && error.details.file !== undefined;
 }

@@ -1,4 +1,4 @@
-/** How states, results, histories and lists of routed workflows look on the wire. */
+/** States, results, histories and lists of routed workflows as they look on the wire. */
 
 import type * as z from "zod";
 import { conceal, revealOf } from "../../gate/check-gate.js";

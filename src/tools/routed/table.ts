@@ -152,13 +152,13 @@ async function withPerson(
   if (awaiting === undefined) return undefined;
   const answer = await askPerson?.(awaiting);
   if (answer === undefined) return undefined;
-  const { decision, note = "", ...word } = answer;
+  const { decision, note = "", ...given } = answer;
   const { evidenceHash } = awaiting;
   if (decision === "approve") {
-    await engine.approve(instanceId, { ...word, evidenceHash, ...(note === "" ? {} : { note }) });
+    await engine.approve(instanceId, { ...given, evidenceHash, ...(note === "" ? {} : { note }) });
     return again();
   }
-  const view = await engine.deny(instanceId, { ...word, note, evidenceHash });
+  const view = await engine.deny(instanceId, { ...given, note, evidenceHash });
   return { ...view, nextStep: await engine.step(instanceId), replayed: false, denied: { by: answer.by, note } };
 }
 

@@ -1,6 +1,8 @@
 /**
- * The tools of a workspace: what a tool is, what it answers, and how its arguments are checked. The entry file of this
- * folder; the table is in table.ts, the tools are in sessions.ts and files.ts.
+ * The tools of a workspace: their type, their answers, and the check of their arguments. The entry file of this folder:
+ * - table.ts: which tools there are, in which order
+ * - files.ts: what reading and listing return, and how a long file is paged
+ * - sessions.ts: which session a path is saved to, and what preloading and steps answer
  */
 
 import type * as z from "zod";
@@ -12,13 +14,17 @@ import type { Connection } from "../connection.js";
 
 /** The answer of a tool that has done what was asked; each tool adds what it found or made. */
 export interface ToolSuccess {
+  /** True: the tool has done what was asked. */
   readonly success: true;
 }
 
-/** The answer of a tool that has failed: what is wrong, and what to do next. Names no place on the disk. */
+/** The answer of a tool that has failed. It contains no absolute path. */
 export interface ToolFailure {
+  /** False: nothing was done. */
   readonly success: false;
+  /** What is wrong. */
   readonly error: string;
+  /** What to do next. */
   readonly remedy: string;
 }
 
