@@ -52,10 +52,13 @@ export function action<Context, S extends z.core.$ZodObject, Done extends object
 
 /** A person's answer at a gate that requires an approval. */
 export interface PersonsAnswer {
+  /** The decision. */
   readonly decision: "approve" | "deny";
   /** The name to record; of an approver, where it is signed. */
   readonly by: string;
+  /** The reason, which the agent reads after a denial. */
   readonly note?: string;
+  /** The approver's signature; without one, the decision counts only if the host allows that. */
   readonly signature?: ApprovalSignature;
 }
 

@@ -32,7 +32,9 @@ export interface SearchToolOptions {
 
 /** An answer: `results`, each with file, headings, lines, score and text; or the error. */
 export type SearchAnswer = {
+  /** The outcome: `success` if the search was made. */
   readonly status: "success" | "error";
+  /** The tool's name. */
   readonly action: string;
   readonly [key: string]: unknown;
 };
@@ -53,7 +55,9 @@ const searchInput = z.object(common);
 
 /** A tool that can be registered with any server that takes a name, a schema and a function. */
 export interface SearchTool {
+  /** The name that agents call. */
   readonly name: string;
+  /** The description for agents. */
   readonly description: string;
   /** A zod schema: a Standard Schema with a JSON Schema, as MCP servers take it. */
   readonly inputSchema: typeof searchInput;

@@ -22,7 +22,9 @@ export function brief(text: string, length: number): string {
 
 /** A JSON Schema as MCP lists it: an object's. */
 export interface ObjectSchema {
+  /** The type of the schema. */
   readonly type: "object";
+  /** The other keywords, such as `properties` and `required`. */
   readonly [key: string]: unknown;
 }
 
@@ -53,11 +55,15 @@ export function publishedSchema(schema: z.core.$ZodType, { closed = false } = {}
 
 /** A Standard Schema, as the AI SDK and MCP servers take it. It publishes a JSON Schema; the tool itself checks calls. */
 export interface PassedSchema {
+  /** The properties of a Standard Schema. */
   readonly "~standard": {
+    /** The version of Standard Schema. */
     readonly version: 1;
+    /** The library that the schema comes from. */
     readonly vendor: string;
     /** Accepts everything. */
     readonly validate: (value: unknown) => { readonly value: unknown };
+    /** The published schema. */
     readonly jsonSchema: {
       /** The JSON Schema of a call's arguments. */
       readonly input: () => Record<string, unknown>;

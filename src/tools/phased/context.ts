@@ -8,7 +8,9 @@ import type { Action } from "./actions.js";
 
 /** An answer: `status`, `action`, and the action's own fields. */
 export type WorkflowResponse = {
+  /** The outcome: `success` if the action was executed. */
   readonly status: "success" | "error";
+  /** The action; empty if the call named none. */
   readonly action: string;
   readonly [key: string]: unknown;
 };

@@ -32,10 +32,15 @@ export interface WorkflowToolOptions {
 
 /** A tool that can be registered with any server that takes a name, schemas and a function. */
 export interface WorkflowTool {
+  /** The name that agents call. */
   readonly name: string;
+  /** The description for agents. */
   readonly description: string;
+  /** The JSON Schema of a call: the parameters of all actions. */
   readonly inputSchema: ObjectSchema;
+  /** The JSON Schema of the fields that all answers share. */
   readonly outputSchema: ObjectSchema;
+  /** The actions that agents may call. */
   readonly actions: readonly Action[];
   /** Executes a call. Never throws and never rejects: every error is an answer. */
   dispatch(input: unknown, options?: DispatchOptions): Promise<WorkflowResponse>;

@@ -19,18 +19,25 @@ import { ROUTED, type RoutedToolContext } from "./table.js";
 
 /** An answer of a tool. */
 export interface RoutedToolAnswer {
+  /** True if the call was refused. */
   readonly isError: boolean;
+  /** The answer, or the refusal. */
   readonly body: { readonly [key: string]: unknown };
 }
 
 /** A tool that can be registered with any server that takes a name, schemas and a function. */
 export interface RoutedTool {
+  /** The name that clients call. */
   readonly name: string;
+  /** The title for people. */
   readonly title: string;
+  /** The description for agents. */
   readonly description: string;
   /** The calls that can be made through it. */
   readonly calls: readonly RoutedCall[];
+  /** The JSON Schema of a call. */
   readonly inputSchema: ObjectSchema;
+  /** The JSON Schema that all answers share. */
   readonly outputSchema: ObjectSchema;
   /** Executes a call. Never throws and never rejects: every error is an answer. */
   dispatch(input: unknown, options?: RoutedCallOptions): Promise<RoutedToolAnswer>;

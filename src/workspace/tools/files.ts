@@ -10,6 +10,7 @@ import { defineTool, type ToolSuccess } from "./tool.js";
 
 /** The answer of `read_file`. */
 export interface FileRead extends ToolSuccess {
+  /** The text of the file, or of this part. */
   readonly content: string;
   /** The path with its root: `{bundle-root}/workflows/x/workflow.yaml`. */
   readonly path: string;
