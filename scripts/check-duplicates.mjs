@@ -12,12 +12,10 @@ import { join } from "node:path";
 const MIN_LINES = 12;
 const MIN_TOKENS = 50;
 const TABLES = new Map([
-  ["workflow/diagnostic.ts", "the codes of diagnostics"],
-  ["workflow/structure.ts", "the types of a definition"],
-  ["rules/explain.ts", "the errors and types of CEL in words"],
-  ["tools/phased/errors.ts", "the answers to error codes"],
-  ["tools/phased/dispatch.ts", "an action and what carries it out, line by line"],
-  ["tools/routed/names.ts", "the names of tools"],
+  ["workflow/diagnostic-codes.ts", "the codes of diagnostics"],
+  ["tools/errors.ts", "the error codes on the wire"],
+  ["tools/phased/table.ts", "an action and what runs it, line by line"],
+  ["tools/routed/calls.ts", "the names of tools"],
   ["http/routes.ts", "the routes"],
   ["phased/notifications.ts", "the notifications and what they hold"],
   ["phased/phased.ts", "events and the notifications that they become"],

@@ -105,13 +105,15 @@ export type {
 export type { Verifier, VerifyRequest, VerifyResult } from "./ports/verifier.js";
 export type { OperationMetrics } from "./runtime/operations.js";
 export { MemoryStorage } from "./storage/memory/storage.js";
-export type { DispatchOptions, PersonsAnswer, WorkflowResponse } from "./tools/context.js";
-export type { Action, ObjectSchema } from "./tools/phased/actions.js";
+export type { PersonsAnswer } from "./tools/dispatch.js";
+export type { Action } from "./tools/phased/actions.js";
+export type { DispatchOptions, WorkflowResponse } from "./tools/phased/context.js";
 export {
   createWorkflowTool,
   type WorkflowTool,
   type WorkflowToolOptions,
 } from "./tools/phased/workflow-tool.js";
+export type { ObjectSchema } from "./tools/wire.js";
 export { defineWorkflow, type EvidenceOf, type PhaseNumberOf, type Workflow } from "./workflow/define-workflow.js";
 export { type Diagnostic, formatDiagnostic } from "./workflow/diagnostic.js";
 export type { JsonObject, JsonValue } from "./workflow/json.js";

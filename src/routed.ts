@@ -51,10 +51,15 @@ export type {
   UnapprovedStep,
 } from "./routed/types.js";
 export type { Listener } from "./runtime/notifier.js";
-export type { PersonsAnswer } from "./tools/context.js";
-export type { RoutedCallOptions, RoutedTool, RoutedToolAnswer } from "./tools/routed/face.js";
+export type { PersonsAnswer } from "./tools/dispatch.js";
+export type { RoutedCallOptions } from "./tools/routed/context.js";
 export type { RoutedCall } from "./tools/routed/requests.js";
-export { createRoutedTools, type RoutedToolsOptions } from "./tools/routed/routed-tools.js";
+export {
+  createRoutedTools,
+  type RoutedTool,
+  type RoutedToolAnswer,
+  type RoutedToolsOptions,
+} from "./tools/routed/routed-tools.js";
 export type { StepGateInput } from "./workflow/files/define-routed-workflow.js";
 export {
   defineRoutedWorkflow,

@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { createHttpApi, type HttpApi } from "../http/api.js";
 import { REFUSALS } from "../http/refusals.js";
 import type { RoutedEngine } from "../routed/engine.js";
-import type { Refusal } from "../tools/routed/errors.js";
+import type { Refusal } from "../tools/routed/refusals.js";
 import { CommandFailure, EXIT } from "./exit-codes.js";
 
 const HOST = "127.0.0.1";

@@ -7,9 +7,9 @@
  * - refusals.ts: the statuses and messages of refusals by HTTP itself
  */
 import type { RoutedEngine } from "../routed/engine.js";
-import { carryOut } from "../tools/routed/carry-out.js";
-import type { Refusal } from "../tools/routed/errors.js";
-import type { RoutedFace } from "../tools/routed/face.js";
+import type { RoutedContext } from "../tools/routed/context.js";
+import type { Refusal } from "../tools/routed/refusals.js";
+import { carryOut } from "../tools/routed/table.js";
 import { REFUSALS, URL_MAX, wrongMethod } from "./refusals.js";
 import { readRequest } from "./request.js";
 import { OPENAPI_PATH, type OpenApiOptions, openApiDocument, ROUTES, type Route } from "./routes.js";
@@ -42,8 +42,8 @@ const RETRY_AFTER_SECONDS = "1";
  */
 export function createHttpApi(engine: RoutedEngine, options: HttpApiOptions = {}): HttpApi {
   const basePath = normalizedBase(options.basePath ?? "");
-  const face: RoutedFace = { engine, names: NAMES, pageRoom: PAGE_CHARACTERS };
-  const api: Api = { face, basePath, options, document: openApiDocument({ ...options, basePath }) };
+  const context: RoutedContext = { engine, names: NAMES, pageChars: PAGE_CHARACTERS };
+  const api: Api = { context, basePath, options, document: openApiDocument({ ...options, basePath }) };
   return async (request) => {
     try {
       return respond(request, await answer(api, request), options);
@@ -57,7 +57,7 @@ export function createHttpApi(engine: RoutedEngine, options: HttpApiOptions = {}
 const NAMES = new Map(ROUTES.map(({ call }) => [call, call]));
 
 interface Api {
-  readonly face: RoutedFace;
+  readonly context: RoutedContext;
   readonly basePath: string;
   readonly options: HttpApiOptions;
   readonly document: object;
@@ -69,7 +69,7 @@ type Answer =
   | { readonly allow: string }
   | { readonly response: Response };
 
-async function answer({ face, basePath, options, document }: Api, request: Request): Promise<Answer> {
+async function answer({ context, basePath, options, document }: Api, request: Request): Promise<Answer> {
   const { method, url } = request;
   // Checked before anything reads the URL: a host may accept URLs of any length.
   if (url.length > URL_MAX) return { refusal: REFUSALS.longUrl };
@@ -84,13 +84,15 @@ async function answer({ face, basePath, options, document }: Api, request: Reque
   if (authorized instanceof Response) return { response: authorized };
   if (authorized !== true) return { refusal: REFUSALS.unauthorized, headers: { "www-authenticate": "Bearer" } };
   if (!allow.split(", ").includes(method)) return { refusal: wrongMethod(path, allow), headers: { allow } };
-  return route === undefined ? { body: document } : call(face, route, request, options.maxBodyBytes ?? BODY_BYTES);
+  return route === undefined
+    ? { body: document }
+    : carried(context, route, request, options.maxBodyBytes ?? BODY_BYTES);
 }
 
-async function call(face: RoutedFace, route: Route, request: Request, maxBytes: number): Promise<Answer> {
+async function carried(context: RoutedContext, route: Route, request: Request, maxBytes: number): Promise<Answer> {
   const read = await readRequest(request, route, maxBytes);
   if (!read.ok) return read;
-  const answered = await carryOut(face, route.call, read.value);
+  const answered = await carryOut(context, route.call, read.value);
   if (answered.ok) return answered;
   const { refusal } = answered;
   return refusal.status === 503 ? { refusal, headers: { "retry-after": RETRY_AFTER_SECONDS } } : { refusal };

@@ -2,7 +2,7 @@
  * The refusals of the HTTP layer itself, before an engine is called: one table for the fetch handler and for the Node
  * server of `phasegate serve`. Refusals of engines are in tools/routed/errors.ts.
  */
-import type { Refusal } from "../tools/routed/errors.js";
+import type { Refusal } from "../tools/routed/refusals.js";
 import { OPENAPI_PATH, ROUTES } from "./routes.js";
 
 /** The longest URL, in characters. */

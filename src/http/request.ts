@@ -1,5 +1,5 @@
 /** Reads the parameters of an HTTP request: from the query of a GET, from the body and the headers of a POST. */
-import type { Refusal } from "../tools/routed/errors.js";
+import type { Refusal } from "../tools/routed/refusals.js";
 import { isJsonObject } from "../workflow/json.js";
 import { REFUSALS, repeatedParameter, tooLarge } from "./refusals.js";
 import type { Route } from "./routes.js";

@@ -10,8 +10,8 @@ import {
 import * as z from "zod";
 import type { Problem } from "../gate/verdict.js";
 import type { Verification } from "../phased/state/events.js";
-import type { PersonsAnswer } from "../tools/context.js";
-import { brief } from "../tools/wire-object.js";
+import type { PersonsAnswer } from "../tools/dispatch.js";
+import { brief } from "../tools/wire.js";
 import { visibleText } from "../workflow/field-types.js";
 import type { JsonObject } from "../workflow/json.js";
 import { escapeHidden } from "../workflow/names.js";

@@ -16,10 +16,11 @@ import type { Engine } from "../phased/engine.js";
 import type { StateView } from "../phased/views.js";
 import type { WorkflowListing } from "../ports/content-provider.js";
 import type { SessionSummary } from "../ports/storage-adapter.js";
-import { pageItems, pageText, surelyFits } from "../tools/paging.js";
-import { errorAnswer } from "../tools/phased/errors.js";
+import { fits } from "../tools/budget.js";
+import { pageItems, pageText } from "../tools/pages.js";
+import { errorAnswer } from "../tools/phased/refusals.js";
 import { historyEntry, unapprovedNews } from "../tools/phased/shapes.js";
-import { compact, type WireObject } from "../tools/wire-object.js";
+import { compact, type WireObject } from "../tools/wire.js";
 import { formatDiagnostic } from "../workflow/diagnostic.js";
 
 /** Maximum number of sessions in the list, which has the newest. The others can be read by their ids. */
@@ -208,10 +209,8 @@ function registerJsonResources(server: McpServer, { kind, key, list, maxChars, l
 
 /** Returns a page of a value's JSON, or the value itself if it is short and no page was requested. */
 function pageOf(kind: string, id: string, found: object | undefined, maxChars: number, cursor: string | undefined) {
-  if (found === undefined || (cursor === undefined && surelyFits(found, maxChars))) return found;
-  const json = JSON.stringify(found);
-  if (cursor === undefined && json.length <= maxChars) return found;
-  const page = pageText(json, maxChars - ENVELOPE, cursor, { kind: "json" });
+  if (found === undefined || (cursor === undefined && fits(found, maxChars))) return found;
+  const page = pageText(JSON.stringify(found), maxChars - ENVELOPE, cursor, { kind: "json" });
   return compact({
     json_page: page.text,
     json_range: { from: page.from, to: page.to, total: page.total },

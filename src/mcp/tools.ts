@@ -8,23 +8,17 @@
  * - elicit-approval.ts: asks the client's user for an approval
  * - stdio.ts, stdio-messages.ts: serves one client over a pair of streams
  */
-import type { CallToolResult, McpServer, StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
+import type { CallToolResult, McpServer, ToolAnnotations } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Engine } from "../phased/engine.js";
 import type { RoutedEngine } from "../routed/engine.js";
 import type { RoutedQuestion } from "../routed/types.js";
-import type { WorkflowResponse } from "../tools/context.js";
-import { charactersFor } from "../tools/paging.js";
-import type { Action, ObjectSchema } from "../tools/phased/actions.js";
-import {
-  createWorkflowTool,
-  DEFAULT_TOKENS,
-  LEAST_TOKENS,
-  type WorkflowTool,
-  type WorkflowToolOptions,
-} from "../tools/phased/workflow-tool.js";
-import { READING, type RoutedTool, type RoutedToolAnswer } from "../tools/routed/face.js";
-import { createRoutedTools, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import { maxCharsFor } from "../tools/budget.js";
+import type { Action } from "../tools/phased/actions.js";
+import { createWorkflowTool, type WorkflowTool, type WorkflowToolOptions } from "../tools/phased/workflow-tool.js";
+import { READING } from "../tools/routed/calls.js";
+import { createRoutedTools, type RoutedTool, type RoutedToolsOptions } from "../tools/routed/routed-tools.js";
+import { passThroughSchema } from "../tools/wire.js";
 import { type InstructionsContext, workflowInstructions } from "../workspace/instructions.js";
 import { publishedInput } from "../workspace/tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection } from "../workspace/workspace.js";
@@ -79,13 +73,11 @@ export function registerWorkflowTool(
         askPerson: ({ sessionId, workflowType, phase, ...request }) =>
           person.ask({ ...request, about: `Phase ${phase} of ${workflowType}, session ${sessionId}` }),
       });
-      return person.question() ?? callResult(response);
+      return person.question() ?? callResult(response, response.status === "error");
     },
   );
-  const tokens = Math.max(options.maxTokens ?? DEFAULT_TOKENS, LEAST_TOKENS);
-  const dispose = resources
-    ? registerResources(server, engine, { ...tool, maxChars: charactersFor(tokens) }, poll)
-    : () => {};
+  const maxChars = maxCharsFor(options.maxTokens);
+  const dispose = resources ? registerResources(server, engine, { ...tool, maxChars }, poll) : () => {};
   return { tool, dispose };
 }
 
@@ -103,12 +95,8 @@ function registerResources(
 }
 
 /** Returns an answer as MCP has it: structured, and as text for clients without structured output. */
-function callResult(response: WorkflowResponse): CallToolResult {
-  return {
-    content: [{ type: "text", text: JSON.stringify(response) }],
-    structuredContent: { ...response },
-    isError: response.status === "error",
-  };
+function callResult(answer: object, isError: boolean): CallToolResult {
+  return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: { ...answer }, isError };
 }
 
 /** The actions that change no session. */
@@ -169,17 +157,13 @@ function registerTool(server: McpServer, tool: RoutedTool): void {
       const answered = await tool.dispatch(input, {
         askPerson: (question) => person.ask({ ...question, warnings: [], about: aboutOf(question) }),
       });
-      return person.question() ?? resultOf(answered);
+      return person.question() ?? callResult(answered.body, answered.isError);
     },
   );
 }
 
 function aboutOf({ step, workflowType, sessionId }: RoutedQuestion): string {
   return `The step ${step} of ${workflowType}, instance ${sessionId}`;
-}
-
-function resultOf({ body, isError }: RoutedToolAnswer): CallToolResult {
-  return { content: [{ type: "text", text: JSON.stringify(body) }], structuredContent: { ...body }, isError };
 }
 
 function annotations({ title, calls }: RoutedTool): ToolAnnotations {
@@ -226,11 +210,7 @@ export function registerWorkspaceTools(
       },
       async (input) => {
         const result = await connection.call(name, input);
-        return {
-          content: [{ type: "text", text: JSON.stringify(result) }],
-          structuredContent: { ...result },
-          isError: !result.success,
-        };
+        return callResult(result, !result.success);
       },
     );
   }
@@ -261,20 +241,4 @@ export function registerWorkflowPrompt(
       return { messages: [{ role: "user", content: { type: "text", text: `${text}\n\n${task}` } }] };
     },
   );
-}
-
-/**
- * Returns a Standard Schema that publishes a JSON Schema and accepts everything. Otherwise the server would refuse a wrong
- * call with its validator's message; `dispatch` knows the intended action, and answers what to write instead.
- */
-function passThroughSchema(schema: ObjectSchema): StandardSchemaWithJSON {
-  const published = () => ({ ...schema });
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "phasegate",
-      validate: (value) => ({ value }),
-      jsonSchema: { input: published, output: published },
-    },
-  };
 }

@@ -23,7 +23,7 @@ import {
   saveOutputTool,
 } from "./tools/sessions.js";
 import { WORKSPACE_TOOLS } from "./tools/table.js";
-import type { ToolFailure, ToolResult, ToolSuccess, WorkspaceTool } from "./tools/tool.js";
+import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
 /**
  * Opens a workspace. Its roots stay where they lead now. Throws `INVALID_INPUT` for a folder that isn't there, for roots
@@ -205,29 +205,28 @@ class ToolConnection implements Connection {
   }
 
   /** Runs a tool of the table. */
-  async run<Done extends ToolSuccess>(
-    { name, run }: { readonly name: string; run(input: unknown, connection: Connection): Promise<Done> },
-    input: unknown,
-  ): Promise<Done | ToolFailure> {
+  async run<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done | ToolFailure> {
     const { operations, notifications } = this.#shared;
     const begun = performance.now();
     let success = false;
     try {
-      const done = await operations.run(name, () => this.#counted(run(input, this)));
+      const done = await operations.run(tool.name, () => this.#counted(tool, input ?? {}));
       success = true;
       return done;
     } catch (error) {
       if (!isPhasegateError(error)) throw error;
       return { success: false, error: error.message, remedy: error.remedy };
     } finally {
-      notifications.notify("called", { tool: name, milliseconds: performance.now() - begun, success });
+      notifications.notify("called", { tool: tool.name, milliseconds: performance.now() - begun, success });
     }
   }
 
-  /** Counts a refusal that touches security before the host is notified of it. */
-  async #counted<Done>(running: Promise<Done>): Promise<Done> {
+  /** Checks a call and runs it. Counts a refusal that touches security before the host is notified of it. */
+  async #counted<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done> {
     try {
-      return await running;
+      const prepared = tool.prepare(this, input);
+      if (!prepared.ok) throw errorOf(tool, prepared);
+      return await prepared.run();
     } catch (error) {
       if (isPhasegateError(error) && audienceOf(error) === "guard") this.#shared.violated();
       throw error;

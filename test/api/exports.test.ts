@@ -122,7 +122,7 @@ describe("the public surface", () => {
   }
 
   it("has these error codes, each with a kind on the wire", async () => {
-    const { ERROR_TYPES } = await import("../../src/tools/phased/errors.js");
-    expect(Object.keys(ERROR_TYPES).sort()).toEqual(ERROR_CODES);
+    const { WIRE_ERRORS } = await import("../../src/tools/errors.js");
+    expect(Object.keys(WIRE_ERRORS).sort()).toEqual(ERROR_CODES);
   });
 });

@@ -20,8 +20,10 @@ import { chunkMarkdown } from "../../src/search/chunks.js";
 import { readFrontMatter } from "../../src/search/source-files.js";
 import { createWords } from "../../src/search/text-index.js";
 import { renderTemplate } from "../../src/template/template.js";
-import { pageText, readJsonCursor } from "../../src/tools/paging.js";
-import { parseRequest } from "../../src/tools/phased/parse-request.js";
+import { pageText, readJsonCursor } from "../../src/tools/pages.js";
+import { REQUESTS } from "../../src/tools/phased/actions.js";
+import { badParametersAnswer, unknownActionAnswer } from "../../src/tools/phased/refusals.js";
+import { parseRequest } from "../../src/tools/request.js";
 import { countMatches } from "../../src/verifiers/lines.js";
 import { headingsBelow, headingsOf } from "../../src/verifiers/markdown-headings.js";
 import { outputLines, shownCommand } from "../../src/verifiers/subject.js";
@@ -30,6 +32,7 @@ import { readWorkflow } from "../../src/workflow/files/read-workflow.js";
 import { readRoutedWorkflow } from "../../src/workflow/files/routed-workflow.js";
 import { findRequirements } from "../../src/workflow/infer/document-gate.js";
 import { findExamples } from "../../src/workflow/infer/examples.js";
+import { isJsonObject } from "../../src/workflow/json.js";
 import { keptBack, secretIn } from "../../src/workflow/kept-back.js";
 import { readMarkdownFacts } from "../../src/workflow/markdown-facts.js";
 import { createReport } from "../../src/workflow/report.js";
@@ -354,9 +357,11 @@ export const READERS: readonly Reader[] = [
       ['{"action":"get_phase","session_id":"', '"}'],
     ],
     read: (text) => {
-      parseRequest(parsedOr(text), ["get_phase", "get_task"]);
-      parseRequest({ action: text, [text]: text }, ["get_phase", "get_task"]);
-      parseRequest({ action: "get_phase", session_id: text, phase: text }, ["get_phase"]);
+      for (const given of [parsedOr(text), { [text]: text }, { session_id: text, phase: text }]) {
+        const parsed = parseRequest(REQUESTS.get_phase, given);
+        if (!parsed.ok && isJsonObject(given)) badParametersAnswer("get_phase", parsed.faults, given);
+      }
+      unknownActionAnswer(undefined, text, ["get_phase", "get_task"]);
     },
   },
   {

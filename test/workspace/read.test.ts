@@ -52,7 +52,7 @@ describe("read_file", () => {
     expect(await workspace.readFile({ path: "seedling.md", offset: 6 })).toMatchObject({ content: "" });
     expect(await workspace.readFile({ path: "seedling.md", offset: 7 })).toMatchObject({
       success: false,
-      error: "offset 7 lies behind the end of the file, which has 6 bytes",
+      error: "offset 7 is behind the end of the file, which has 6 bytes",
     });
   });
 
@@ -92,11 +92,11 @@ describe("read_file", () => {
     const call = (input: unknown) => workspace.call("read_file", input);
     expect(await call({ file: "x" })).toEqual({
       success: false,
-      error: expect.stringMatching(/^read_file was called wrongly: path: .*"file" is not known$/),
+      error: expect.stringMatching(/^read_file was called wrongly: path: .*"file" is unknown$/),
       remedy: "It takes path, offset?, limit?.",
     });
     expect(await call({ path: "x", offest: 1 })).toMatchObject({
-      error: expect.stringContaining("did you mean offset?"),
+      error: expect.stringContaining("did you mean 'offset'?"),
     });
     expect(await call(undefined)).toMatchObject({ success: false });
     expect(await workspace.call("readfile", {})).toMatchObject({ remedy: "Did you mean read_file?" });

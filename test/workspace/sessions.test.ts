@@ -177,7 +177,7 @@ describe("save_output", () => {
     const id = await create(workspace);
     for (const content of ["a\ud800b", "a\0b"]) {
       expect(await workspace.saveOutput({ path: `${id}/x.md`, content })).toMatchObject({
-        error: expect.stringContaining("content: it holds"),
+        error: expect.stringContaining("content: it contains"),
       });
     }
     expect(await readdir(join(made.output, id))).toEqual(["manifest.json"]);

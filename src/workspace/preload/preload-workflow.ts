@@ -1,8 +1,7 @@
 /** One call in place of many: all that a workflow needs, read side by side. */
 import * as z from "zod";
-import { PhasegateError } from "../../errors.js";
+import { invalidCursor, readCursor, writeCursor } from "../../tools/pages.js";
 import { revisionOf } from "../../workflow/json.js";
-import { shown } from "../../workflow/names.js";
 import type { Connection } from "../connection.js";
 import { currentStep, type GivenStep, memoryOf } from "../steps/give-step.js";
 import { firstSteps } from "../steps/step-index.js";
@@ -209,7 +208,7 @@ function pageFiles(
     }
     used += tokensOf(file.content);
     if (used > budget && page.length > 0) {
-      return { files: page, had, cursor: btoa(JSON.stringify([index, listRevision(files), isAgain])) };
+      return { files: page, had, cursor: writeCursor([index, listRevision(files), isAgain]) };
     }
     page.push(file);
   }
@@ -224,24 +223,11 @@ function listRevision(files: readonly PreloadedFile[]): string {
 /** Where the next page begins, the revision of the list, and whether files that were given before are given again. */
 const cursorSchema = z.tuple([z.int().nonnegative(), z.string(), z.boolean()]);
 
+const REMEDY = "Call preload_workflow without a cursor, with reload: true.";
+
 function placeOf(cursor: string, list: string): { readonly from: number; readonly again: boolean } {
-  const [from, revision, again] = cursorSchema.safeParse(decoded(cursor)).data ?? [];
-  if (from === undefined || again === undefined) throw invalidCursor(cursor, "it is none of this tool's");
-  if (revision !== list) throw invalidCursor(cursor, "the workflow's files have changed since");
+  const [from, revision, again] = cursorSchema.safeParse(readCursor(cursor)).data ?? [];
+  if (from === undefined || again === undefined) throw invalidCursor(cursor, "it is none of this tool's", REMEDY);
+  if (revision !== list) throw invalidCursor(cursor, "the workflow's files have changed since", REMEDY);
   return { from, again };
-}
-
-function decoded(cursor: string): unknown {
-  try {
-    return JSON.parse(atob(cursor));
-  } catch {
-    return undefined;
-  }
-}
-
-function invalidCursor(cursor: string, reason: string): PhasegateError<"CURSOR_INVALID"> {
-  return new PhasegateError("CURSOR_INVALID", `the cursor ${shown(cursor)} can't be used: ${reason}`, {
-    remedy: "Call preload_workflow without a cursor, with reload: true.",
-    details: { cursor },
-  });
 }

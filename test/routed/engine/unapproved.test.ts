@@ -4,7 +4,7 @@ import { createHttpApi, createRoutedTools, type RoutedEngineOptions } from "phas
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../../src/http/routes.js";
 import { RoutedEngine } from "../../../src/routed/engine.js";
-import { ALL_CALLS } from "../../../src/tools/routed/names.js";
+import { ALL_CALLS } from "../../../src/tools/routed/calls.js";
 import { DEPTH_GATE, gardenWith } from "../../support/gated-garden.js";
 import { methodsOf, said, valuesIn } from "../../support/said.js";
 import { routed, Script } from "./garden.js";

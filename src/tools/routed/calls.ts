@@ -1,8 +1,11 @@
-/** Names and descriptions of the calls; a host may choose other names. */
+/** The calls as tools publish them: names, descriptions and schemas. A host may choose other names. */
 
+import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
+import { ROUTED_STATUSES } from "../../routed/decision/request.js";
 import { nearest } from "../../workflow/names.js";
-import type { RoutedCall } from "./requests.js";
+import { type ObjectSchema, publishedSchema } from "../wire.js";
+import { cursorSchema, REQUESTS, type RoutedCall } from "./requests.js";
 
 /** The name and description of a call. */
 export interface CallText {
@@ -32,19 +35,19 @@ export const CALL_TEXTS: Record<RoutedCall, CallText> = {
   },
   resume: {
     name: "resume_workflow",
-    title: "Come back to a workflow",
+    title: "Resume a workflow",
     description:
-      "For a client that comes back, after a break or a lost context: say which step you think you are on and where you stand, and get the right next step.",
+      "Continues after a break or a lost context: say which step you think you are on and what you have done, and get the right next step.",
   },
   status: {
     name: "get_workflow_status",
     title: "Look at a workflow",
-    description: "Tells where an instance stands, with the instructions of its current step. Changes nothing.",
+    description: "Returns the state of an instance, with the instructions of its current step. Changes nothing.",
   },
   suspend: {
     name: "suspend_workflow",
     title: "Suspend a workflow",
-    description: "Sets an instance aside; resume_workflow takes it up.",
+    description: "Suspends an instance; resume_workflow continues it.",
   },
   cancel: {
     name: "cancel_workflow",
@@ -54,7 +57,7 @@ export const CALL_TEXTS: Record<RoutedCall, CallText> = {
   retry: {
     name: "retry_workflow",
     title: "Retry a workflow",
-    description: "Takes a failed instance up again, with the report that was not decided.",
+    description: "Continues a failed instance with the report that was not decided.",
   },
   history: {
     name: "get_workflow_history",
@@ -105,4 +108,38 @@ export function describe(call: RoutedCall, names: ReadonlyMap<RoutedCall, string
     (text, other) => text.replaceAll(CALL_TEXTS[other].name, names.get(other) ?? CALL_TEXTS[other].name),
     CALL_TEXTS[call].description,
   );
+}
+
+/** The calls whose answers can come in pages. */
+export const READING: ReadonlySet<RoutedCall> = new Set(["list", "status", "history"]);
+
+/** Returns the input schema of one call. */
+export function callInput(call: RoutedCall): ObjectSchema {
+  return publishedSchema(z.strictObject(shapeOf(call)));
+}
+
+/** Returns the input schema of one tool for several calls: an action, and the fields of all. */
+export function actionInput(names: ReadonlyMap<RoutedCall, string>): ObjectSchema {
+  const fields = [...names.keys()].flatMap((call) => Object.entries(shapeOf(call)));
+  const optional = Object.fromEntries(fields.map(([name, schema]) => [name, z.optional(schema)]));
+  return publishedSchema(z.strictObject({ action: z.enum([...names.values()]), ...optional }));
+}
+
+/** Returns the schema that all answers share, including pages and refusals. */
+export function answerOutput(): ObjectSchema {
+  return publishedSchema(
+    z.looseObject({
+      instance_id: z.string().optional(),
+      status: z.enum(ROUTED_STATUSES).optional(),
+      next_step: z.looseObject({ step_name: z.string(), instructions: z.string() }).optional(),
+      current_context: z.looseObject({}).optional(),
+      error_code: z.string().optional(),
+      message: z.string().optional(),
+    }),
+  );
+}
+
+function shapeOf(call: RoutedCall): Readonly<Record<string, z.core.$ZodType>> {
+  const { shape } = REQUESTS[call];
+  return READING.has(call) ? { ...shape, cursor: z.optional(cursorSchema) } : shape;
 }

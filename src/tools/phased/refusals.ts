@@ -1,55 +1,105 @@
 /**
- * How errors are reported to agents. The message of a foreign error is never shown: it may contain
- * anything.
+ * Refusals: the answer to a wrong request, which has all its faults and a valid call, and to each error. The message of
+ * a foreign error is never shown: it may contain anything.
  */
 
-import { type AnyPhasegateError, type ErrorCode, isPhasegateError } from "../../errors.js";
-import { compact, type WireObject } from "../wire-object.js";
-import { type Action, isAction } from "./actions.js";
+import * as z from "zod/mini";
+import { type AnyPhasegateError, isPhasegateError } from "../../errors.js";
+import { nearest, shown } from "../../workflow/names.js";
+import { shortMessage, WIRE_ERRORS } from "../errors.js";
+import { type Fault, unknownField } from "../request.js";
+import { compact, type WireObject } from "../wire.js";
+import {
+  type Action,
+  exampleCall,
+  isAction,
+  isParameter,
+  PARAMETERS,
+  type Parameter,
+  parametersOf,
+} from "./actions.js";
 import { phaseCall, taskCall } from "./next-call.js";
 import { planWords } from "./plan.js";
 
-/** The kinds of errors on the wire. */
-type ErrorType = "ValueError" | "NotFoundError" | "ValidationError" | "StateError" | "RuntimeError";
+/** Returns the answer to a call whose action is missing, unknown, or not given to agents. */
+export function unknownActionAnswer(fault: Fault | undefined, action: unknown, allowed: readonly Action[]): WireObject {
+  const meant = typeof action === "string" ? nearest(action, allowed) : undefined;
+  return badRequestAnswer({
+    action: typeof action === "string" ? shown(action).slice(1, -1) : "",
+    error: actionProblem(fault, action),
+    remediation: meant === undefined ? "Use one of valid_actions." : `Did you mean '${meant}'?`,
+    example: isAction(meant) ? exampleCall(meant) : undefined,
+    valid_actions: allowed,
+  });
+}
 
-/** The kind of each error code; the compiler requires all codes. */
-export const ERROR_TYPES: Record<ErrorCode, ErrorType> = {
-  INVALID_INPUT: "ValueError",
-  CURSOR_INVALID: "ValueError",
-  WORKFLOW_NOT_FOUND: "NotFoundError",
-  DEFINITION_INVALID: "RuntimeError",
-  DEFINITION_CHANGED: "StateError",
-  CONTENT_UNAVAILABLE: "NotFoundError",
-  SESSION_NOT_FOUND: "NotFoundError",
-  SESSION_LIMIT: "RuntimeError",
-  PHASE_LOCKED: "StateError",
-  PHASE_ALREADY_COMPLETED: "StateError",
-  PHASE_OUT_OF_RANGE: "ValueError",
-  TASK_NOT_FOUND: "NotFoundError",
-  INVALID_TRANSITION: "StateError",
-  ATTEMPTS_EXHAUSTED: "StateError",
-  NOT_ALLOWED: "StateError",
-  APPROVAL_REFUSED: "StateError",
-  EVIDENCE_UNSAFE: "ValueError",
-  EVIDENCE_TOO_LARGE: "ValueError",
-  IDEMPOTENCY_KEY_REUSED: "ValueError",
-  CONFLICT: "StateError",
-  BUSY: "RuntimeError",
-  TAMPERED: "StateError",
-  FORMAT_TOO_NEW: "RuntimeError",
-  STORAGE_FAILED: "RuntimeError",
-  UNSUPPORTED: "RuntimeError",
-  PATH_REFUSED: "ValueError",
-  FILE_NOT_FOUND: "NotFoundError",
-  TOO_LARGE: "ValueError",
-  PLAN_PARSE: "ValueError",
-  TEMPLATE: "RuntimeError",
-  TASK_LOCKED: "StateError",
-  DEFINITION_UNAVAILABLE: "RuntimeError",
-  STEP_NOT_CURRENT: "StateError",
-  DECIDER_FAILED: "RuntimeError",
-  INTERNAL: "RuntimeError",
-};
+function actionProblem(fault: Fault | undefined, action: unknown): string {
+  if (fault?.kind === "no object") return "the input must be an object with an 'action'";
+  return action === undefined ? "'action' is missing" : `Unknown action: ${shown(action)}`;
+}
+
+/** Limits the problems that are named. */
+const PROBLEMS_MAX = 20;
+
+/** Returns the answer to a call with wrong parameters: what is missing first, then the others in the order given. */
+export function badParametersAnswer(action: Action, faults: readonly Fault[], given: WireObject): WireObject {
+  const { all } = parametersOf(action);
+  const names = Object.keys(given);
+  const placeOf = ({ kind, field }: Fault) => (kind === "missing" ? -1 : names.indexOf(field));
+  const found = [...faults].sort((one, other) => placeOf(one) - placeOf(other));
+  const more = found.length - PROBLEMS_MAX;
+  const problems = found.slice(0, PROBLEMS_MAX).map((fault) => problemWith(action, fault, given));
+  if (more > 0) problems.push(`and ${more} more`);
+  const wrong = new Set(faults.map(({ field }) => field));
+  const right = Object.entries(given).filter(([name, value]) => !wrong.has(name) && isRepeatable(value));
+  const repeated = Object.fromEntries(right);
+  const example = exampleCall(
+    action,
+    all.filter((name) => Object.hasOwn(repeated, name)),
+  );
+  const takes = all.length === 0 ? "no parameters" : all.join(", ");
+  return badRequestAnswer({
+    action,
+    error: `${action}: ${problems.join("; ")}`,
+    remediation: `${action} takes ${takes}. Call it like the example.`,
+    example: { ...example, ...repeated },
+  });
+}
+
+function badRequestAnswer({ action, error, remediation, ...more }: WireObject): WireObject {
+  return compact({
+    status: "error",
+    action,
+    error,
+    error_type: "ValueError",
+    code: "INVALID_INPUT",
+    remediation,
+    ...more,
+  });
+}
+
+function problemWith(action: Action, { field, kind }: Fault, given: WireObject): string {
+  if (kind === "missing") return `'${field}' is missing`;
+  if (!isParameter(field)) return unknownField(field, parametersOf(action).all);
+  if (kind === "unknown") return `${action} does not take '${field}'`;
+  return `'${field}' must be ${expected(field)}, got ${shown(given[field])}`;
+}
+
+function expected(name: Parameter): string {
+  const schema: z.ZodMiniType = PARAMETERS[name];
+  if (schema instanceof z.ZodMiniEnum) return `one of ${schema.options.join(", ")}`;
+  if (schema instanceof z.ZodMiniCustom) return "an object";
+  if (schema instanceof z.ZodMiniBoolean) return "true or false";
+  return schema instanceof z.ZodMiniNumber ? "a whole number" : "a string";
+}
+
+/** The longest value that is repeated in an example, in characters. */
+const REPEATED_MAX = 200;
+
+/** Returns true if a valid parameter may be repeated in the example: short, and not a claim. */
+function isRepeatable(value: unknown): boolean {
+  return typeof value !== "object" && String(value).length <= REPEATED_MAX;
+}
 
 /** Returns an error as an answer; a foreign error without its message. */
 export function errorAnswer(tool: string, action: string, error: unknown, sessionId?: string): WireObject {
@@ -57,35 +107,26 @@ export function errorAnswer(tool: string, action: string, error: unknown, sessio
     return {
       status: "error",
       action,
-      error: "the server failed for a reason of its own",
+      error: "internal error of the server",
       error_type: "RuntimeError",
       code: "INTERNAL",
       remediation: "Try once more; if it fails again, tell the person who runs this server.",
     };
   }
-  const message = shorten(inToolWords(error.message));
-  const hint = shorten(remediation(tool, error));
+  const message = shortMessage(inToolWords(error.message));
+  const hint = shortMessage(remediation(tool, error));
   return compact({
     status: "error",
     action,
     session_id: sessionId,
     error: message,
-    error_type: ERROR_TYPES[error.code],
+    error_type: WIRE_ERRORS[error.code].type,
     code: error.code,
     remediation: hint,
     ...violation(error),
     ...planWords(error, message, hint),
     next: nextAfter(error, sessionId),
   });
-}
-
-/** The longest message, in characters. */
-const MESSAGE_MAX = 1500;
-
-function shorten(text: string): string {
-  return text.length <= MESSAGE_MAX
-    ? text
-    : `${text.slice(0, MESSAGE_MAX)}… (${text.length - MESSAGE_MAX} more characters)`;
 }
 
 /**
@@ -152,7 +193,7 @@ function violation(error: AnyPhasegateError): WireObject {
       return {
         violation_type: "already_completed",
         current_phase: error.details.current,
-        required_action: `Go on with Phase ${error.details.current}`,
+        required_action: `Continue with Phase ${error.details.current}`,
       };
     case "INVALID_TRANSITION":
       return { session_status: error.details.status, valid_actions: allowedActions(error.details.allowed) };
