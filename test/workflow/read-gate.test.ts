@@ -341,12 +341,7 @@ describe("what to write", () => {
     }
     const many = Array(101).fill("*flag").join(", ");
     expect(await words(gateFile("a: &flag {type: bool}", `b: {type: list, example: [${many}]}`))).toEqual([
-      [
-        "YAML_ALIASES",
-        3,
-        "aliases expand to more than 100 values",
-        "Write the values in place of the aliases ('*').",
-      ],
+      ["YAML_ALIASES", 3, "aliases expand to more than 100 values", "Write the values in place of the aliases ('*')."],
     ]);
   });
 });
