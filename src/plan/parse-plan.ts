@@ -24,7 +24,7 @@ import { readPhases } from "./reader.js";
 import { parseSections, readRows } from "./rows.js";
 import { findRegions, type Region, SourceText } from "./source.js";
 
-/** The options of {@link parsePlan}. */
+/** The options of `parsePlan`. */
 export interface ParsePlanOptions {
   /** `praxis-os`, `spec-kit`, `openspec`, `kiro`, `spec-workflow`, `bmad` or `plain`. Default: recognised. */
   readonly dialect?: string;

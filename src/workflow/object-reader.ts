@@ -3,8 +3,8 @@
  * treated as missing, so that one mistake doesn't hide the next. Keys that were never read are unknown.
  */
 import type { SourcePosition } from "../errors.js";
+import type { KeyPath, ParsedSource } from "./diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "./json.js";
-import type { KeyPath, ParsedSource } from "./json-source.js";
 import { nearest, shown } from "./names.js";
 import type { Report } from "./report.js";
 

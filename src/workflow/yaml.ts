@@ -4,9 +4,9 @@
  */
 import type { Alias, Document, ErrorCode, Pair, Range, YAMLError, YAMLMap } from "yaml";
 import type { SourcePosition } from "../errors.js";
-import type { DiagnosticCode } from "./diagnostic.js";
+import { type DiagnosticCode, type KeyPath, linesOf, type ParsedSource } from "./diagnostic.js";
 import { type JsonObject, type JsonValue, storedValueSchema } from "./json.js";
-import { DEPTH_MAX, type KeyPath, linesOf, type ParsedSource } from "./json-source.js";
+import { DEPTH_MAX } from "./json-source.js";
 import { nearest, shown } from "./names.js";
 import type { ObjectReader } from "./object-reader.js";
 import type { Report } from "./report.js";

@@ -96,7 +96,7 @@ describe("phasegate gate freeze", () => {
     expect(stdout).toMatch(
       /phase\.md:5:1: error: there is no validator "greater_then_0"[\s\S]*Did you mean greater_than_0\?/,
     );
-    expect(stdout).toMatch(/phase\.md:6:1: error: there is no type "integr"[\s\S]*did you mean integer\?/);
+    expect(stdout).toMatch(/phase\.md:6:1: error: width has the unknown type "integr"[\s\S]*did you mean integer\?/);
     expect(await run("gate", "freeze", folder)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("is broken"),

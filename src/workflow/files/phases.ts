@@ -3,8 +3,8 @@
  * plan. Gate files in places where no phase would use them are errors.
  */
 import type { SourcePosition } from "../../errors.js";
+import { linesOf } from "../diagnostic.js";
 import { revisionOf } from "../json.js";
-import { linesOf } from "../json-source.js";
 import { readTitle } from "../markdown-facts.js";
 import { nearest, shown } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";

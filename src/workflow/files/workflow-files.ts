@@ -4,8 +4,7 @@
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { isPhasegateError } from "../../errors.js";
-import { type Diagnostic, unreadable } from "../diagnostic.js";
-import { linesOf } from "../json-source.js";
+import { type Diagnostic, linesOf, unreadable } from "../diagnostic.js";
 import { HIDDEN, parseRelativePath } from "../names.js";
 import type { ObjectReader } from "../object-reader.js";
 import type { Report } from "../report.js";

@@ -1,7 +1,7 @@
 import { remember } from "../../runtime/cache.js";
+import type { ParsedSource } from "../../workflow/diagnostic.js";
 import { formatDiagnostic } from "../../workflow/diagnostic.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
-import type { ParsedSource } from "../../workflow/json-source.js";
 import { nearest, shown } from "../../workflow/names.js";
 import { createReport } from "../../workflow/report.js";
 import { readYaml } from "../../workflow/yaml.js";
