@@ -1,3 +1,7 @@
+/**
+ * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy, and
+ * the cause of an unexpected one is reported to the host only.
+ */
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { hearerOf, reportFailure } from "../phased/announce.js";
@@ -6,14 +10,15 @@ import { Metrics } from "../runtime/metrics.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { Connection } from "./connection.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
-import { listWorkflows } from "./preload/list.js";
+import { listWorkflows } from "./preload/find.js";
 import { skillPlaces } from "./preload/skills.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/folders.js";
 import { Roots } from "./roots/roots.js";
 import { isSessionFolder, SessionFolders } from "./session/folders.js";
 import { SessionCounts, SessionKeeper } from "./session/keeper.js";
 import { recordedMachine, type WorkspaceAct } from "./session/machine.js";
-import { noSession, type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
+import { type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
+import { noSession } from "./session/refusals.js";
 import { listFilesTool, readFileTool } from "./tools/files.js";
 import {
   completeSessionTool,
@@ -25,9 +30,13 @@ import {
 import { WORKSPACE_TOOLS } from "./tools/table.js";
 import type { ToolFailure, ToolResult, ToolSuccess, WorkspaceTool } from "./tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
+
 /**
- * Opens a workspace. Its roots stay where they lead now. Throws `INVALID_INPUT` for a folder that isn't there, for roots
- * inside the output root, and for options that can't be.
+ * Opens a workspace. A root that is a link stays the folder to which the link leads now.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when a folder does not exist or cannot be opened.
+ * @throws {PhasegateError} `INVALID_INPUT` when a root is inside the output root, or is the output root.
+ * @throws {PhasegateError} `INVALID_INPUT` when a variable, a read root or a limit is not valid.
  */
 export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { variables, limits, clock, hashKey } = resolveWorkspaceOptions(options);
@@ -116,7 +125,7 @@ function session(id: string, folders: SessionFolders, recorder: Recorder | undef
     async audit(receipt) {
       if (recorder === undefined) throw notRecorded("audit");
       const report = await recorder.audit(id, receipt);
-      // A log that has gone is told by a receipt; without one, there was never any.
+      // Only a receipt proves that a missing log once existed.
       if (report.versions === 0 && receipt === undefined && report.intact) throw noSession(id, []);
       return report;
     },
@@ -124,25 +133,25 @@ function session(id: string, folders: SessionFolders, recorder: Recorder | undef
 }
 
 function notRecorded(operation: string): PhasegateError<"UNSUPPORTED"> {
-  return new PhasegateError("UNSUPPORTED", `${operation} needs sessions that are recorded`, {
-    remedy: "Give createWorkspace a storage.",
+  return new PhasegateError("UNSUPPORTED", `${operation} needs recorded sessions`, {
+    remedy: "Pass a storage to createWorkspace.",
     details: { operation },
   });
 }
 
-/** What all connections of a workspace share. */
+/** The part of a workspace that all its connections share. */
 interface Shared extends Pick<Connection, "roots" | "limits" | "clock" | "sessions"> {
   readonly tools: readonly WorkspaceTool[];
   readonly notifications: WorkspaceNotifications;
   readonly metrics: Metrics;
-  /** Counts a refusal that touches security. */
+  /** Counts a security refusal. */
   violated(): void;
 }
 
-/** What is done before there is a session is kept up to so many acts. */
+/** The most pending acts of a connection without a session; the oldest are dropped. */
 const KEPT_MAX = 200;
 
-/** One client: its sessions, and its way to the tools. */
+/** A client: its sessions, and its calls of tools. */
 class ToolConnection implements Connection {
   readonly #shared: Shared;
   readonly #mayReopen: (sessionId: string) => boolean;
@@ -198,13 +207,13 @@ class ToolConnection implements Connection {
     this.#kept = [...this.#kept, act].slice(-KEPT_MAX);
   }
 
-  /** Calls a tool by its name. Never rejects: whatever is wrong is an answer. */
+  /** Calls a tool by its name. Never rejects. */
   async call(name: string, input: unknown): Promise<ToolResult> {
     const tool = this.#shared.tools.find((known) => known.name === name);
     return tool === undefined ? noTool(name, this.#shared.tools) : this.run(tool, input);
   }
 
-  /** Runs a tool of the table. */
+  /** Runs a tool, and measures the call. Never rejects. */
   async run<Done extends ToolSuccess>(
     { name, run }: { readonly name: string; run(input: unknown, connection: Connection): Promise<Done> },
     input: unknown,
@@ -216,7 +225,7 @@ class ToolConnection implements Connection {
       success = true;
       return done;
     } catch (error) {
-      const { message, remedy } = this.#known(name, error);
+      const { message, remedy } = this.#reported(name, error);
       return { success: false, error: message, remedy };
     } finally {
       const milliseconds = performance.now() - begun;
@@ -225,12 +234,13 @@ class ToolConnection implements Connection {
     }
   }
 
-  #known(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
+  /** Reports an error to the host, and returns the one for the agent. */
+  #reported(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
     const { notifications, violated } = this.#shared;
     if (!isPhasegateError(error)) {
       notifications.notify("internalError", { operation, error });
-      return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
-        remedy: "Try once more; if it fails again, tell the person who runs this server: its log has the cause.",
+      return new PhasegateError("INTERNAL", `${operation} failed: internal error`, {
+        remedy: "Call it again. If it fails again, tell the operator of this server: the cause is in its log.",
         details: {},
       });
     }
@@ -243,6 +253,6 @@ class ToolConnection implements Connection {
 function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
   const names = tools.map((tool) => tool.name);
   const near = nearest(name, names);
-  const remedy = near === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  const remedy = near === undefined ? `The tools are ${names.join(", ")}.` : `Did you mean ${near}?`;
   return { success: false, error: `there is no tool ${shown(name)}`, remedy };
 }
