@@ -1,6 +1,6 @@
 /**
- * Workspaces: files and tools for workflows that a model leads itself. It reads what it needs and saves what it makes, inside
- * a sandbox. Each session has a folder, a manifest and, if the host passes a storage, a log. Needs Node.
+ * Workspaces: files and tools for workflows that a model leads itself. It reads what it needs and saves what it makes,
+ * inside a sandbox. Each session has a folder, a manifest and, if the host passes a storage, a log. Needs Node.
  *
  * @packageDocumentation
  */

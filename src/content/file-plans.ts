@@ -18,8 +18,8 @@ export interface FilePlansOptions {
 const MAX_BYTES = 5 * 1024 * 1024;
 
 /**
- * Plans in the files of a project. Paths are relative to its root. Links may lead anywhere inside it; writing through a link
- * replaces the file that it leads to.
+ * Plans in the files of a project. Paths are relative to its root. Links may lead anywhere inside it; writing through a
+ * link replaces the file that it leads to.
  */
 export class FilePlans implements PlanSource {
   private readonly root: string;
@@ -32,8 +32,8 @@ export class FilePlans implements PlanSource {
   }
 
   /**
-   * Reads the plan at a path: a file, or `tasks.md` in a folder. The text is unchanged, including a byte order mark. Undefined
-   * if there is none.
+   * Reads the plan at a path: a file, or `tasks.md` in a folder. The text is unchanged, including a byte order mark.
+   * Undefined if there is none.
    *
    * @throws {PhasegateError} `PATH_REFUSED` when the path leads out of the root, or is not a regular file.
    * @throws {PhasegateError} `PLAN_PARSE` when the file is larger than `maxBytes`, or is not UTF-8.
@@ -49,8 +49,8 @@ export class FilePlans implements PlanSource {
   }
 
   /**
-   * Replaces the text with this hash, completely or not at all. Returns false without a change if the file now has another
-   * hash.
+   * Replaces the text with this hash, completely or not at all. Returns false without a change if the file now has
+   * another hash.
    *
    * @param hash SHA-256 of the current bytes in hexadecimal, as `read` returns it.
    * @throws {PhasegateError} `PATH_REFUSED` when the path leads out of the root, or is not a regular file.
@@ -107,8 +107,8 @@ export interface FileTextsOptions {
 }
 
 /**
- * Texts in a folder, read at each call. Names that begin with `.`, links that lead out, files over 1 MiB and files that are not
- * UTF-8 count as missing.
+ * Texts in a folder, read at each call. Names that begin with `.`, links that lead out, files over 1 MiB and files that
+ * are not UTF-8 count as missing.
  */
 export class FileTexts implements TextSource {
   readonly #root: string;
@@ -120,7 +120,8 @@ export class FileTexts implements TextSource {
   }
 
   /**
-   * Lists all files below a folder; the empty text is the root. None if the folder does not exist or leads out of the root.
+   * Lists all files below a folder; the empty text is the root. None if the folder does not exist or leads out of the
+   * root.
    *
    * @throws {PhasegateError} `FILE_NOT_FOUND` when the root does not exist.
    * @throws {PhasegateError} `TOO_LARGE` when there are more than 10,000 files and folders below it.

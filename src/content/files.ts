@@ -23,16 +23,16 @@ import { WorkflowFolder } from "./workflow-folder.js";
 /** The options of {@link FileContent}. */
 export interface FileContentOptions {
   /**
-   * Trusted folders. Each folder directly below one that has a metadata.json is a workflow, and its name is the workflow's
-   * type. Of two with the same type the one in the first root counts. Paths are absolute, or relative to the process's working
-   * folder.
+   * Trusted folders. Each folder directly below one that has a metadata.json is a workflow, and its name is the
+   * workflow's type. Of two with the same type the one in the first root counts. Paths are absolute, or relative to the
+   * process's working folder.
    */
   readonly roots: readonly string[];
 }
 
 /**
- * Workflows from folders. Edits, additions and deletions are seen by the next call; unchanged files are not read again. Roots
- * that do not exist (yet) are skipped, unless none exists.
+ * Workflows from folders. Edits, additions and deletions are seen by the next call; unchanged files are not read again.
+ * Roots that do not exist (yet) are skipped, unless none exists.
  */
 export class FileContent implements ContentProvider {
   private readonly roots: WorkflowRoots;
@@ -73,7 +73,8 @@ export class FileContent implements ContentProvider {
   /**
    * Returns the text of a phase, a task or a template as it is now.
    *
-   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, or its file cannot be read.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, or its file cannot be
+   * read.
    * @throws {PhasegateError} `TEMPLATE` when a template cannot be read.
    * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
    * @throws {PhasegateError} `PATH_REFUSED` when a root is not a folder.
@@ -220,8 +221,8 @@ function withWarning(read: ReadWorkflow): ReadWorkflow {
 }
 
 /**
- * Lists the names of the folders in a root, or only the `wanted` one. Names are compared exactly, also on file systems that
- * ignore case. A link that leads out or nowhere is included, so that it appears as a broken workflow.
+ * Lists the names of the folders in a root, or only the `wanted` one. Names are compared exactly, also on file systems
+ * that ignore case. A link that leads out or nowhere is included, so that it appears as a broken workflow.
  */
 export async function workflowNames(sandbox: Sandbox, wanted?: string): Promise<string[]> {
   const entries = (await sandbox.list(".")).filter(
@@ -233,7 +234,9 @@ export async function workflowNames(sandbox: Sandbox, wanted?: string): Promise<
   return (await Promise.all(names)).flat();
 }
 
-/** Returns true for a link that leads out or nowhere; false for other refused names, such as FIFOs and invalid names. */
+/**
+ * Returns true for a link that leads out or nowhere; false for other refused names, such as FIFOs and invalid names.
+ */
 async function leadsOut(sandbox: Sandbox, path: string): Promise<boolean> {
   try {
     parseRelativePath(path);

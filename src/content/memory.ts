@@ -24,12 +24,13 @@ export interface RegisteredWorkflow extends Pick<Workflow, "definition" | "text"
 /** The options of {@link MemoryContent}. */
 export interface MemoryContentOptions {
   /**
-   * Workflows in code. A type may have several revisions, for sessions that were started on them; new sessions get the last
-   * one. Default: none.
+   * Workflows in code. A type may have several revisions, for sessions that were started on them; new sessions get the
+   * last one. Default: none.
    */
   readonly workflows?: readonly RegisteredWorkflow[];
   /**
-   * Workflow folders as texts, by workflow type and path in the folder. A type in `workflows` takes precedence. Default: none.
+   * Workflow folders as texts, by workflow type and path in the folder. A type in `workflows` takes precedence.
+   * Default: none.
    */
   readonly sources?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
@@ -76,7 +77,8 @@ export class MemoryContent implements ContentProvider {
   }
 
   /**
-   * Returns the text of a phase, a task or a template. If a type has several revisions, it is the newest one that has the part.
+   * Returns the text of a phase, a task or a template. If a type has several revisions, it is the newest one that has
+   * the part.
    *
    * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such text, or the function that returns it fails.
    * @throws {PhasegateError} `TEMPLATE` when there is no such template.

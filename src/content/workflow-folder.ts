@@ -1,6 +1,6 @@
 /**
- * One workflow's folder: reads its files, again only after a change, and decides which files belong to the workflow. A file
- * that may be a gate but cannot be read is always reported: a gate must never disappear silently.
+ * One workflow's folder: reads its files, again only after a change, and decides which files belong to the workflow. A
+ * file that may be a gate but cannot be read is always reported: a gate must never disappear silently.
  */
 import { isPhasegateError } from "../errors.js";
 import type { SourceText } from "../ports/content-provider.js";
@@ -21,8 +21,8 @@ interface Kept<T> {
 /** Attempts to read a folder that changes while it is read. */
 const TURNS = 3;
 /**
- * A second change within so many milliseconds may leave a file's signature the same (2 seconds at worst). What was changed
- * just before it was read is not cached.
+ * A second change within so many milliseconds may leave a file's signature the same (2 seconds at worst). What was
+ * changed just before it was read is not cached.
  */
 const SETTLED = 2_000;
 
@@ -45,8 +45,8 @@ export class WorkflowFolder {
   }
 
   /**
-   * Returns the workflow for the names of its texts. The folder is only read if metadata.json has changed. If the newest version
-   * has errors, the last one without is returned, so that running sessions continue.
+   * Returns the workflow for the names of its texts. The folder is only read if metadata.json has changed. If the
+   * newest version has errors, the last one without is returned, so that running sessions continue.
    */
   async forTexts(): Promise<ReadWorkflow | undefined> {
     const metadata = await this.metadataKey();
@@ -138,8 +138,8 @@ interface FolderTexts {
 const FOLDER_MAX = 32 * FILE_MAX;
 
 /**
- * Determines the state of a workflow's folder. Returns undefined if it does not exist or is not a workflow. A folder with
- * phases but without metadata.json counts as a workflow, so that it is listed as broken.
+ * Determines the state of a workflow's folder. Returns undefined if it does not exist or is not a workflow. A folder
+ * with phases but without metadata.json counts as a workflow, so that it is listed as broken.
  */
 export async function readState(sandbox: Sandbox, type: string): Promise<FolderState | undefined> {
   const tree = await sandbox.walk(type).catch((error: unknown) => {
@@ -188,8 +188,8 @@ export async function readFolder(
 }
 
 /**
- * Returns the entries that belong to a workflow: metadata.json, Markdown files, gate files, and, where there is no gate,
- * files and folders that were probably meant as one.
+ * Returns the entries that belong to a workflow: metadata.json, Markdown files, gate files, and, where there is no
+ * gate, files and folders that were probably meant as one.
  */
 async function relevantEntries(
   sandbox: Sandbox,

@@ -47,7 +47,9 @@ const PAUSE_MAX = 20;
 /** Temp files older than this, in milliseconds, are removed. A writer that is still alive starts again. */
 const LEFT_BEHIND = 60_000;
 
-/** Characters of the file's name in the names of its temp files: a name has at most 255 bytes, a character up to four. */
+/**
+ * Characters of the file's name in the names of its temp files: a name has at most 255 bytes, a character up to four.
+ */
 const NAME_MAX = 40;
 const ENDING = ".phasegate.tmp";
 

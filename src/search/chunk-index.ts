@@ -88,8 +88,8 @@ export class ChunkIndex {
   }
 
   /**
-   * Returns the chunks that match the filters, best first. Chunks without any similarity to the query come last with a score of
-   * 0, by file and line.
+   * Returns the chunks that match the filters, best first. Chunks without any similarity to the query come last with a
+   * score of 0, by file and line.
    */
   async search(query: SearchQuery, vector: Float32Array | undefined): Promise<readonly Chunk[]> {
     const limit = Math.max(0, query.limit ?? LIMIT);
@@ -104,8 +104,8 @@ export class ChunkIndex {
   }
 
   /**
-   * Returns true if a query with a very high limit gets all chunks that match its filters. Then the order is irrelevant, and the
-   * answer does not need the model, which may be unreachable.
+   * Returns true if a query with a very high limit gets all chunks that match its filters. Then the order is
+   * irrelevant, and the answer does not need the model, which may be unreachable.
    */
   givesAll({ limit = LIMIT, ...filters }: SearchQuery): boolean {
     return limit >= ORDER_MATTERS && this.ids(filters).length <= limit;
@@ -169,7 +169,10 @@ interface Scores {
   readonly likeness: number;
 }
 
-/** Combines both scores to one from 0 to 1, best first. The score by words is relative to the best one. Equal scores keep their order. */
+/**
+ * Combines both scores to one from 0 to 1, best first. The score by words is relative to the best one. Equal scores
+ * keep their order.
+ */
 function fuse(scores: readonly Scores[]): readonly (readonly [id: string, score: number])[] {
   const best = scores.reduce((most, { words }) => Math.max(most, words), 0);
   return scores

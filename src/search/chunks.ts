@@ -1,6 +1,6 @@
 /**
- * Splits Markdown into chunks at its headings. Chunks are whole lines, and all chunks in order are the text again. A table, a
- * code block or a checklist is never separated from its heading.
+ * Splits Markdown into chunks at its headings. Chunks are whole lines, and all chunks in order are the text again. A
+ * table, a code block or a checklist is never separated from its heading.
  */
 import type { Nodes, RootContent } from "mdast";
 import { plainText } from "../workflow/from-markdown.js";
@@ -101,8 +101,8 @@ interface SectionLines {
   readonly first: number;
   readonly last: number;
   /**
-   * Lines at which it may be split: each begins a block of prose after the last table, code block or checklist, so that none of
-   * those is separated from its heading.
+   * Lines at which it may be split: each begins a block of prose after the last table, code block or checklist, so that
+   * none of those is separated from its heading.
    */
   readonly cuts: readonly number[];
   /** True if there is only the heading. */

@@ -23,8 +23,8 @@ export interface FoundIndex {
 }
 
 /**
- * Reads the saved index of a folder. An index with another format, with other settings or with a changed byte is not used.
- * Throws as a sandbox does, except for a missing file.
+ * Reads the saved index of a folder. An index with another format, with other settings or with a changed byte is not
+ * used. Throws as a sandbox does, except for a missing file.
  */
 export async function readIndexFile(folder: string, settings: string): Promise<FoundIndex> {
   const bytes = await bytesIn(folder);
@@ -71,8 +71,8 @@ function digestOf(body: string | Uint8Array): string {
 }
 
 /**
- * The format of a saved index. An index with another format is built again. Change it with everything that is stored: chunks,
- * words, fields, the version of Orama.
+ * The format of a saved index. An index with another format is built again. Change it with everything that is stored:
+ * chunks, words, fields, the version of Orama.
  */
 const INDEX_FORMAT = 1;
 
@@ -121,8 +121,8 @@ const ABANDONED = 60 * 60 * 1000;
 const TEMPORARY = ".tmp";
 
 /**
- * Writes a temp file, syncs it and renames it, so that the old or the new file is always complete. Makes the folder. Only the
- * owner can read both. Throws as the file system does.
+ * Writes a temp file, syncs it and renames it, so that the old or the new file is always complete. Makes the folder.
+ * Only the owner can read both. Throws as the file system does.
  */
 async function writeWhole(folder: string, name: string, parts: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -40,8 +40,8 @@ export interface RagContentOptions {
 const PIECES_MAX = 10_000;
 
 /**
- * Workflows whose texts come from a search: a text consists of all chunks of a phase or task, selected by exact filters, in
- * their order. Definitions, and so gates and revisions, come unchanged from another provider.
+ * Workflows whose texts come from a search: a text consists of all chunks of a phase or task, selected by exact
+ * filters, in their order. Definitions, and so gates and revisions, come unchanged from another provider.
  */
 export class RagContent implements ContentProvider {
   readonly #definitions: RagContentOptions["definitions"];
@@ -67,8 +67,8 @@ export class RagContent implements ContentProvider {
   /**
    * Returns the text of a phase, a task or a template.
    *
-   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, no chunk is found for it, or
-   * the retriever fails.
+   * @throws {PhasegateError} `CONTENT_UNAVAILABLE` when there is no such workflow, phase or task, no chunk is found for
+   * it, or the retriever fails.
    * @throws {PhasegateError} `TEMPLATE` when the same is true of a template.
    */
   async text(type: string, part: ContentPart): Promise<Content> {
@@ -133,8 +133,8 @@ interface AssembledText {
 }
 
 /**
- * Joins chunks in the order of their files and lines. Chunks that end with a line ending are joined directly, others with an
- * empty line between. The same lines are used once.
+ * Joins chunks in the order of their files and lines. Chunks that end with a line ending are joined directly, others
+ * with an empty line between. The same lines are used once.
  */
 function assembleText(chunks: readonly Chunk[]): AssembledText {
   const ordered = [...chunks].sort(
@@ -157,7 +157,7 @@ function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1;
 }
 
-/** How the chunks of a text are found. */
+/** The search for the chunks of a text. */
 interface ContentPlace {
   /** The query: its filters are exact, its words only rank. */
   readonly query: SearchQuery;

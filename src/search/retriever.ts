@@ -12,8 +12,9 @@ import { loadOrama, type OramaModule } from "./text-index.js";
 /** The options of {@link OramaRetriever}. */
 export interface OramaRetrieverOptions {
   /**
-   * Trusted folders. All Markdown files below them are searched. A folder with a metadata.json or a folder `phases` is a
-   * workflow, at any depth; its type is its path below the root, so directly below a root the same as for `FileContent`.
+   * Trusted folders. All Markdown files below them are searched. A folder with a metadata.json or a folder `phases` is
+   * a workflow, at any depth; its type is its path below the root, so directly below a root the same as for
+   * `FileContent`.
    */
   readonly roots: readonly string[];
   /** A folder of its own in which the index is saved between runs. Default: the index is only in memory. */
@@ -27,16 +28,16 @@ export interface OramaRetrieverOptions {
   /** The shortest time between two checks of the files by searches, in milliseconds. Default 1,000. */
   readonly freshFor?: number;
   /**
-   * Called for files that cannot be read, and for an index that cannot be used or saved. The search continues without them.
-   * Default: they are ignored.
+   * Called for files that cannot be read, and for an index that cannot be used or saved. The search continues without
+   * them. Default: they are ignored.
    */
   readonly onProblem?: (problem: SearchProblem) => void;
 }
 
 /**
- * Searches chunks of Markdown files in its own index (Orama, an optional peer dependency): by words, and by vectors if the host
- * computes them. A search first checks which files were added, edited or deleted; unchanged files are neither split nor
- * embedded again.
+ * Searches chunks of Markdown files in its own index (Orama, an optional peer dependency): by words, and by vectors if
+ * the host computes them. A search first checks which files were added, edited or deleted; unchanged files are neither
+ * split nor embedded again.
  */
 export class OramaRetriever implements Retriever {
   readonly #options: OramaRetrieverOptions;
@@ -54,7 +55,8 @@ export class OramaRetriever implements Retriever {
   }
 
   /**
-   * Returns the chunks that match the filters, best first. Chunks that match no word of the query come last, with a score of 0.
+   * Returns the chunks that match the filters, best first. Chunks that match no word of the query come last, with a
+   * score of 0.
    *
    * @throws {PhasegateError} `INTERNAL` when `embed` fails, or `@orama/orama` is not installed.
    * @throws {PhasegateError} `FILE_NOT_FOUND` when none of the roots exists.
@@ -82,7 +84,7 @@ export class OramaRetriever implements Retriever {
    * @throws {PhasegateError} `STORAGE_FAILED` when the file system cannot read a root.
    */
   async refresh(): Promise<SyncReport> {
-    // A running check may have started before the last change. Its error goes to whoever started it.
+    // A running check may have started before the last change. Its error goes to the caller that started it.
     while (this.#sync !== undefined) await this.#sync.catch(() => undefined);
     this.#sync = this.#synchronized().finally(() => {
       this.#sync = undefined;

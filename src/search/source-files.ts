@@ -1,6 +1,6 @@
 /**
- * Finds the Markdown files below the roots, and which phase and task of which workflow each one is a text of: by the definition,
- * by the usual names of files, and by front matter.
+ * Finds the Markdown files below the roots, and which phase and task of which workflow each one is a text of: by the
+ * definition, by the usual names of files, and by front matter.
  */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import type { SandboxEntry } from "../sandbox/list.js";
@@ -40,7 +40,9 @@ const FILES_MAX = 50_000;
 /** A second change within so many milliseconds may leave a file's signature the same. */
 export const SETTLED = 2_000;
 
-/** The Markdown files below some roots. Of two files or workflows with the same path the one in the first root counts. */
+/**
+ * The Markdown files below some roots. Of two files or workflows with the same path the one in the first root counts.
+ */
 export class SourceFiles {
   private readonly roots: readonly string[];
   private readonly places = new Map<string, { key: string; value: ReadonlyMap<string, readonly FilePlace[]> }>();
@@ -108,8 +110,8 @@ async function markdownIn(sandbox: Sandbox): Promise<readonly SandboxEntry[]> {
 }
 
 /**
- * Returns the folders that are workflows or were meant to be, the outer ones first; the empty text is the root itself. They
- * are found at any depth: texts of hidden phases must not be found, whatever folder is given as a root.
+ * Returns the folders that are workflows or were meant to be, the outer ones first; the empty text is the root itself.
+ * They are found at any depth: texts of hidden phases must not be found, whatever folder is given as a root.
  */
 function workflowsIn(entries: readonly SandboxEntry[]): string[] {
   const folders = entries.flatMap(({ path }) => {
@@ -158,9 +160,9 @@ function tooMany() {
 const ANY_NAME = "workflow";
 
 /**
- * Returns the places of the Markdown files in a workflow's folder, by path in it. `folder` is its path, which chunks give as
- * their workflow; empty if the root itself is a workflow. The definition tells which file is the text of which phases and
- * tasks. Files that it does not name, and all files of a broken definition, are placed by the usual names:
+ * Returns the places of the Markdown files in a workflow's folder, by path in it. `folder` is its path, which chunks
+ * give as their workflow; empty if the root itself is a workflow. The definition tells which file is the text of which
+ * phases and tasks. Files that it does not name, and all files of a broken definition, are placed by the usual names:
  * `phases/N/phase.md`, `phases/N/task-M-*.md`, `core/*.md`. Never throws.
  */
 async function filePlaces(
@@ -239,8 +241,8 @@ function ownTags(metadata: string | undefined): string[] {
 }
 
 /**
- * Returns metadata with another workflow type. A workflow in a folder with another name cannot be started, but its definition
- * still tells which files are texts of phases.
+ * Returns metadata with another workflow type. A workflow in a folder with another name cannot be started, but its
+ * definition still tells which files are texts of phases.
  */
 function withName(metadata: string, name: string): string {
   return JSON.stringify({ ...metadataIn(metadata), workflow_type: name });
@@ -272,9 +274,9 @@ const NONE: FrontMatter = { lines: 0, tags: [] };
 const LONGEST = 16 * 1024;
 
 /**
- * Reads the YAML between two `---` at the very beginning of a text: `workflow`, `phase`, `task`, and `tags` as a list or a
- * text with commas. Anything that is not a YAML mapping is part of the text, which may begin with a thematic break. Never
- * throws.
+ * Reads the YAML between two `---` at the very beginning of a text: `workflow`, `phase`, `task`, and `tags` as a list
+ * or a text with commas. Anything that is not a YAML mapping is part of the text, which may begin with a thematic
+ * break. Never throws.
  */
 export async function readFrontMatter(text: string): Promise<FrontMatter> {
   if (!text.startsWith("---")) return NONE;

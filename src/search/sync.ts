@@ -1,6 +1,6 @@
 /**
- * Updates an index to the current files: reads and splits changed files, computes the vectors of new chunks, and then puts
- * them into the index. Also derives the tags of chunks.
+ * Updates an index to the current files: reads and splits changed files, computes the vectors of new chunks, and then
+ * puts them into the index. Also derives the tags of chunks.
  */
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -15,7 +15,7 @@ import { type FilePlace, type FrontMatter, readFrontMatter, SETTLED, type Source
 export interface SearchProblem {
   /** The path of the file relative to its root; for the index, the name of its file. */
   readonly file: string;
-  /** What is wrong. */
+  /** A description of the problem. */
   readonly message: string;
 }
 
@@ -45,8 +45,8 @@ const READ_AT_ONCE = 16;
 const TURN = 20;
 
 /**
- * Updates an index to some files. A file that cannot be read is left out and reported. `dirty` is true if the index must be
- * saved. If `embed` fails, this throws and the index is unchanged.
+ * Updates an index to some files. A file that cannot be read is left out and reported. `dirty` is true if the index
+ * must be saved. If `embed` fails, this throws and the index is unchanged.
  */
 export async function syncIndex(
   index: ChunkIndex,

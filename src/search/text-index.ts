@@ -1,4 +1,6 @@
-/** A text index over Orama: which fields are indexed, how texts become words, and how chunks are ranked and filtered. */
+/**
+ * A text index over Orama: which fields are indexed, how texts become words, and how chunks are ranked and filtered.
+ */
 import { PhasegateError } from "../errors.js";
 import type { SearchQuery } from "../ports/retriever.js";
 import type { KeptIndex } from "./index-file.js";
@@ -28,7 +30,10 @@ interface IndexedChunk {
   readonly tags: readonly string[];
 }
 
-/** Each word of a text counts once, so its length (`b`) gets a low weight: otherwise a short `Phase 10` beats a longer `Phase 1`. */
+/**
+ * Each word of a text counts once, so its length (`b`) gets a low weight: otherwise a short `Phase 10` beats a longer
+ * `Phase 1`.
+ */
 const RELEVANCE = { k: 1.2, b: 0.3, d: 0.5 };
 /** Headings describe a chunk better than its text. */
 const BOOST = { headings: 2, about: 2, text: 1 };
@@ -104,8 +109,8 @@ function createDatabase(orama: OramaModule) {
 type Index = ReturnType<OramaModule["components"]["index"]["createIndex"]>;
 
 /**
- * Orama counts how often each word occurs in a text, which takes a third of the time. Here each word occurs once, so the
- * frequency is computed directly.
+ * Orama counts how often each word occurs in a text, which takes a third of the time. Here each word occurs once, so
+ * the frequency is computed directly.
  */
 function countingOnce(index: Index): Index {
   return {
@@ -133,16 +138,16 @@ const UNSPACED = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}";
 /** Built from a string: compilers accept the flag `v` only for newer targets. */
 const WORD = new RegExp(`[${UNSPACED}]|[[\\p{L}\\p{M}\\p{N}]--[${UNSPACED}]]+`, "gv");
 /**
- * The end of each word in the index. Words are looked up by prefix: without it, `1` would find `10` and `15`, and rank them
- * higher because they are rarer.
+ * The end of each word in the index. Words are looked up by prefix: without it, `1` would find `10` and `15`, and rank
+ * them higher because they are rarer.
  */
 const END = " ";
 /** The most stems in memory. */
 const STEMS_MAX = 50_000;
 
 /**
- * Creates the function that returns the words of a text in any script, each once, as stems in lower case. `snake_case` and
- * `kebab-case` are several words.
+ * Creates the function that returns the words of a text in any script, each once, as stems in lower case. `snake_case`
+ * and `kebab-case` are several words.
  */
 export function createWords(stem: (word: string) => string): (text: string) => string[] {
   const stems = new Map<string, string>();

@@ -1,7 +1,9 @@
 import { type PublishedSchema, publishedInput, type ToolResult } from "./tools/tool.js";
 import type { WorkspaceConnection } from "./workspace.js";
 
-/** A schema as the AI SDK takes it (Standard Schema): it publishes JSON Schema, and the tool itself says what is wrong. */
+/**
+ * A schema as the AI SDK takes it (Standard Schema): it publishes JSON Schema, and the tool itself says what is wrong.
+ */
 export interface PassedSchema {
   readonly "~standard": {
     readonly version: 1;

@@ -1,4 +1,4 @@
-/** What the tools know about a client of a workspace. */
+/** The interface through which the tools see a client of a workspace. */
 import type { Clock } from "../ports/clock.js";
 import type { WorkspaceLimits } from "./options.js";
 import type { Roots } from "./roots/roots.js";
@@ -18,13 +18,13 @@ export interface Connection {
   /** Returns true if the host lets the connection reopen this session. */
   mayReopen(id: string): boolean;
   /**
-   * Makes a session the connection's current one. The first `recorded` of the pending acts are in its log already and are
-   * dropped.
+   * Makes a session the connection's current one. The first `recorded` of the pending acts are in its log already and
+   * are dropped.
    */
   adopt(id: string, recorded: number): void;
   /**
-   * Records an act in a session's log; default: the current session's. Without a session the act is pending until one is
-   * created.
+   * Records an act in a session's log; default: the current session's. Without a session the act is pending until one
+   * is created.
    */
   record(act: WorkspaceAct, sessionId?: string): Promise<void>;
   /** The pending acts: what was done before there was a session. */

@@ -1,6 +1,6 @@
 /**
- * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy, and
- * the cause of an unexpected one is reported to the host only.
+ * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
+ * and the cause of an unexpected one is reported to the host only.
  */
 import { type AnyPhasegateError, isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";

@@ -1,15 +1,19 @@
 /**
- * Writes the part of a system prompt that explains workflows to a model. Every turn of a conversation carries it along, so
- * its size is limited.
+ * Writes the part of a system prompt that explains workflows to a model. Every turn of a conversation carries it along,
+ * so its size is limited.
  */
 
 /** The options of {@link workflowInstructions}. */
 export interface InstructionsContext {
   /** The workflows, as `workspace.workflows()` returns them. As many are listed as fit. Default: none. */
   readonly workflows?: readonly { readonly name: string; readonly description?: string }[];
-  /** The variables that paths may begin with, such as `workspace.variables`. Default: the bundle, core and output root. */
+  /**
+   * The variables that paths may begin with, such as `workspace.variables`. Default: the bundle, core and output root.
+   */
   readonly variables?: readonly string[];
-  /** Texts that replace sections, or `false` to leave a section out. Default: the texts of {@link INSTRUCTION_SECTIONS}. */
+  /**
+   * Texts that replace sections, or `false` to leave a section out. Default: the texts of {@link INSTRUCTION_SECTIONS}.
+   */
   readonly sections?: Readonly<Partial<Record<InstructionSection, string | false>>>;
 }
 
@@ -31,8 +35,8 @@ const ORDER: readonly InstructionSection[] = [
 ];
 
 /**
- * Returns the part of a system prompt that tells a model how to run workflows with the tools of a workspace, as Markdown. It
- * has less than 900 tokens (characters / 4), unless the host's own sections are longer.
+ * Returns the part of a system prompt that tells a model how to run workflows with the tools of a workspace, as
+ * Markdown. It has less than 900 tokens (characters / 4), unless the host's own sections are longer.
  */
 export function workflowInstructions(context: InstructionsContext = {}): string {
   const { sections = {}, workflows = [], variables = USUAL } = context;

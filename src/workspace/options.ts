@@ -11,8 +11,8 @@ import type { VariableValue } from "./roots/paths.js";
 /** The options of `createWorkspace`. */
 export interface WorkspaceOptions extends WorkspaceFolders {
   /**
-   * More variables for paths, by name without braces: a text, or a location below a root. Variables that are texts, such as
-   * `date` or `user_name`, are also filled in in loaded workflows. Default: none.
+   * More variables for paths, by name without braces: a text, or a location below a root. Variables that are texts,
+   * such as `date` or `user_name`, are also filled in in loaded workflows. Default: none.
    */
   readonly variables?: Readonly<Record<string, VariableValue>>;
   /** Limits that differ from {@link DEFAULT_WORKSPACE_LIMITS}. Default: none. */
@@ -20,8 +20,8 @@ export interface WorkspaceOptions extends WorkspaceFolders {
   /** The storage in which sessions are recorded. Default: sessions are not recorded. */
   readonly storage?: StorageAdapter;
   /**
-   * A key that makes the hash chain of recorded sessions an HMAC, so that nobody without the key can change a log without
-   * detection. Default: plain SHA-256.
+   * A key that makes the hash chain of recorded sessions an HMAC, so that nobody without the key can change a log
+   * without detection. Default: plain SHA-256.
    */
   readonly hashKey?: string | Uint8Array;
   /** The source of the time. Default: the system clock. */
@@ -41,8 +41,8 @@ export interface WorkspaceLimits {
   /** The most entries in one answer of `list_files`. Default 200. */
   readonly listEntries: number;
   /**
-   * The most that one page of `preload_workflow` returns, in tokens (characters / 4). A page has at least one file, whatever
-   * its size. Default 25,000.
+   * The most that one page of `preload_workflow` returns, in tokens (characters / 4). A page has at least one file,
+   * whatever its size. Default 25,000.
    */
   readonly preloadTokens: number;
 }

@@ -39,13 +39,13 @@ import type {
 import type { ToolFailure, ToolListing, ToolResult } from "./tools/tool.js";
 
 /**
- * Files for workflows that a model leads itself: it reads what it needs and saves what it makes, in sandboxed folders. The
- * functions of the workspace itself belong to one built-in connection, for hosts with a single client.
+ * Files for workflows that a model leads itself: it reads what it needs and saves what it makes, in sandboxed folders.
+ * The functions of the workspace itself belong to one built-in connection, for hosts with a single client.
  */
 export interface Workspace extends WorkspaceConnection {
   /**
-   * Lists the workflows below the bundle root, the core root and the read roots. A workflow whose first file cannot be read
-   * is listed without its description.
+   * Lists the workflows below the bundle root, the core root and the read roots. A workflow whose first file cannot be
+   * read is listed without its description.
    */
   workflows(): Promise<readonly WorkflowSummary[]>;
   /** The names of all variables that paths may contain, without braces. */
@@ -59,7 +59,8 @@ export interface Workspace extends WorkspaceConnection {
    */
   session(id: string): WorkspaceSession;
   /**
-   * Yields commits of recorded sessions as any process appends them, from the moment of the call until the signal aborts.
+   * Yields commits of recorded sessions as any process appends them, from the moment of the call until the signal
+   * aborts.
    *
    * @param query Filters by the session after the commit; default: all recorded sessions.
    * @throws {PhasegateError} `UNSUPPORTED` when the workspace has no storage, or the storage has no `watch`.

@@ -1,6 +1,6 @@
 /**
- * Reads a bundle.yaml, which describes agents and their workflows, and finds all bundles below a folder. Paths in a bundle may
- * not lead out of its folder; a broken bundle does not hide the others.
+ * Reads a bundle.yaml, which describes agents and their workflows, and finds all bundles below a folder. Paths in a
+ * bundle may not lead out of its folder; a broken bundle does not hide the others.
  */
 import { posix } from "node:path";
 import { isPhasegateError, type SourcePosition } from "../../errors.js";
@@ -100,7 +100,8 @@ export async function readBundle(file: string, text: string): Promise<ReadBundle
 const FILE_MAX = 1_048_576;
 
 /**
- * Finds all bundles below a folder: each `bundle.yaml`, at most 16 folders deep. A broken one is left out, with diagnostics.
+ * Finds all bundles below a folder: each `bundle.yaml`, at most 16 folders deep. A broken one is left out, with
+ * diagnostics.
  *
  * @param folder Path of the folder, absolute or relative to the process's working folder.
  * @throws {PhasegateError} `FILE_NOT_FOUND` when there is no such folder.
@@ -162,7 +163,10 @@ function typeOf(reader: ObjectReader): Bundle["type"] | undefined {
   return undefined;
 }
 
-/** Reads the agents. A standalone bundle has one agent, its entry point; others have a list with at least one entry point. */
+/**
+ * Reads the agents. A standalone bundle has one agent, its entry point; others have a list with at least one entry
+ * point.
+ */
 function agentsOf(type: Bundle["type"] | undefined, reader: ObjectReader, report: Report): readonly BundleAgent[] {
   const single = reader.object("agent");
   const listed = reader.objects("agents");

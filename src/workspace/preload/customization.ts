@@ -1,6 +1,6 @@
 /**
- * Loads the customization of a skill: its own defaults, the team's file over them, and the user's file over both. A layer that
- * cannot be read is a warning.
+ * Loads the customization of a skill: its own defaults, the team's file over them, and the user's file over both. A
+ * layer that cannot be read is a warning.
  */
 import { isPhasegateError } from "../../errors.js";
 import { unreadable } from "../../workflow/diagnostic.js";
@@ -33,8 +33,8 @@ interface Layer {
 }
 
 /**
- * Merges a skill's `customize.toml` with `{project-root}/_bmad/custom/<skill>.toml` and `<skill>.user.toml` into one file.
- * Missing layers are skipped. A layer that cannot be read is a warning, and the others are used.
+ * Merges a skill's `customize.toml` with `{project-root}/_bmad/custom/<skill>.toml` and `<skill>.user.toml` into one
+ * file. Missing layers are skipped. A layer that cannot be read is a warning, and the others are used.
  */
 export async function loadCustomization(source: FileSource, skill: Location): Promise<Parts> {
   const folder = folderOf(skill);
@@ -80,7 +80,10 @@ async function readLayer(source: FileSource, place: () => Location): Promise<Lay
   }
 }
 
-/** Returns true if tables and arrays are nested at most `DEPTH_MAX` deep, since merging recurses: `a.a.a.a = 1` nests, too. */
+/**
+ * Returns true if tables and arrays are nested at most `DEPTH_MAX` deep, since merging recurses: `a.a.a.a = 1` nests,
+ * too.
+ */
 function isFlatEnough(table: TomlTable): boolean {
   let level: unknown[] = [table];
   for (let depth = 0; depth <= DEPTH_MAX; depth += 1) {
@@ -110,8 +113,8 @@ type TomlTable = { readonly [key: string]: unknown };
 const KEYS = ["code", "id"] as const;
 
 /**
- * Merges one customization over another, as BMAD does: single values replace, tables are merged by key, and arrays append. In
- * arrays of tables that all have a `code` (or all an `id`), an entry replaces the one with the same `code`.
+ * Merges one customization over another, as BMAD does: single values replace, tables are merged by key, and arrays
+ * append. In arrays of tables that all have a `code` (or all an `id`), an entry replaces the one with the same `code`.
  */
 export function mergeCustomization(base: TomlTable, over: TomlTable): TomlTable {
   const merged = new Map(Object.entries(base));

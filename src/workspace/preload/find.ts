@@ -19,9 +19,9 @@ const FOLDERS_MAX = 500;
 const NAMES_MAX = 20;
 
 /**
- * Finds a workflow by the name of its folder, or by the path of its folder or first file. `from` is the file that contains
- * the path. If several roots have the name, the first root counts. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for an
- * ambiguous name, and as `resolve` and `list` do for a path.
+ * Finds a workflow by the name of its folder, or by the path of its folder or first file. `from` is the file that
+ * contains the path. If several roots have the name, the first root counts. Throws `WORKFLOW_NOT_FOUND`,
+ * `INVALID_INPUT` for an ambiguous name, and as `resolve` and `list` do for a path.
  */
 export async function findWorkflow(
   source: FileSource,

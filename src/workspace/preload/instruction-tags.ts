@@ -1,6 +1,6 @@
 /**
- * Finds the tags in a workflow's instructions that load more files: invoked workflows and elicitation. Tags in comments and
- * in code are examples and do not count.
+ * Finds the tags in a workflow's instructions that load more files: invoked workflows and elicitation. Tags in comments
+ * and in code are examples and do not count.
  */
 import { codeParts } from "../../workflow/from-markdown.js";
 
@@ -25,8 +25,8 @@ export function invokedWorkflows(text: string): string[] {
 }
 
 /**
- * Returns instructions without comments and code. A fence of XML that contains a `<workflow>` is kept: many people write
- * their instructions that way.
+ * Returns instructions without comments and code. A fence of XML that contains a `<workflow>` is kept: many people
+ * write their instructions that way.
  */
 export function activeText(text: string): string {
   const kept: string[] = [];

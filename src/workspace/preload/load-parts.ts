@@ -1,6 +1,6 @@
 /**
- * Loads a workflow of either form with all workflows that it invokes, within limits of files, bytes, invocations and depth:
- * files name each other without limit.
+ * Loads a workflow of either form with all workflows that it invokes, within limits of files, bytes, invocations and
+ * depth: files name each other without limit.
  */
 import { PhasegateError } from "../../errors.js";
 import type { Location } from "../roots/paths.js";

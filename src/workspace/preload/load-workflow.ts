@@ -1,6 +1,6 @@
 /**
- * Loads a classic workflow, as BMAD wrote them before version 6: a workflow.yaml, its configuration, and the files that it
- * names. Also chooses which of the named paths are files of the workflow.
+ * Loads a classic workflow, as BMAD wrote them before version 6: a workflow.yaml, its configuration, and the files that
+ * it names. Also chooses which of the named paths are files of the workflow.
  */
 import { isPhasegateError, PhasegateError } from "../../errors.js";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../workflow/json.js";
@@ -36,8 +36,8 @@ interface Opened {
 }
 
 /**
- * Loads a workflow: its configuration, then all files that it names in parallel, then what its instructions invoke. Throws
- * `DEFINITION_INVALID`, with lines, if the workflow.yaml is not valid.
+ * Loads a workflow: its configuration, then all files that it names in parallel, then what its instructions invoke.
+ * Throws `DEFINITION_INVALID`, with lines, if the workflow.yaml is not valid.
  */
 export async function loadWorkflow(context: LoadContext, file: Location, trail: readonly string[]): Promise<Parts> {
   const { source } = context;
@@ -167,7 +167,10 @@ interface Components {
   readonly onDemand: readonly string[];
 }
 
-/** Keys whose paths are not files of the workflow: outputs, packaging, and the configuration, which is loaded separately. */
+/**
+ * Keys whose paths are not files of the workflow: outputs, packaging, and the configuration, which is loaded
+ * separately.
+ */
 const NOT_READ = [
   "config_source",
   "installed_path",
@@ -183,8 +186,8 @@ const WORKFLOW_FILE = /(?:^|\/)(?:workflow\.(?:ya?ml|md|xml)|SKILL\.md)$/;
 
 /**
  * Returns the files that a workflow.yaml (with variables replaced) names: `instructions`, `template`, `validation` or
- * `checklist`, and as data every other path to a text file below `dataRoots`. `leadsIn` returns true for a path that begins
- * with another variable and leads there.
+ * `checklist`, and as data every other path to a text file below `dataRoots`. `leadsIn` returns true for a path that
+ * begins with another variable and leads there.
  */
 function componentsOf(
   workflow: JsonObject,

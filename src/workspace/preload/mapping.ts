@@ -15,7 +15,9 @@ export type Mapping =
   | { readonly value: JsonObject; readonly place: ParsedSource["place"] }
   | { readonly value?: undefined; readonly diagnostics: readonly string[] };
 
-/** Reads YAML that must be one mapping: one document of plain data, without tags and merge keys, with bounded aliases. */
+/**
+ * Reads YAML that must be one mapping: one document of plain data, without tags and merge keys, with bounded aliases.
+ */
 export const readMapping = remember(async (file: string, text: string): Promise<Mapping> => {
   const report = createReport();
   const source = await readYaml(file, text, report);
@@ -104,8 +106,8 @@ interface Open extends Named {
 }
 
 /**
- * Creates the variables of a workflow: its own top-level values, then those of its configuration. Names of roots are never
- * replaced, since paths are written with them.
+ * Creates the variables of a workflow: its own top-level values, then those of its configuration. Names of roots are
+ * never replaced, since paths are written with them.
  */
 export function createVariables(own: JsonObject, config: JsonObject | undefined, roots: readonly string[]): Variables {
   const ownScope = scopeOf(own, roots);
@@ -118,7 +120,10 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
     if (faults.size < FAULTS_MAX) faults.add(text());
   }
 
-  /** Returns the possible values of a reference, by precedence. The configuration does not see the workflow's own values. */
+  /**
+   * Returns the possible values of a reference, by precedence. The configuration does not see the workflow's own
+   * values.
+   */
   function candidates({ 1: key, 2: name = "" }: RegExpExecArray, scope: Scope): Named[] {
     const inOwn = key === undefined && scope === ownScope ? ownScope.get(name) : undefined;
     const inConfig = configScope.get(key ?? name);
@@ -128,7 +133,9 @@ export function createVariables(own: JsonObject, config: JsonObject | undefined,
     ];
   }
 
-  /** Resolves the values that a text names, the innermost first. Iterative: a long chain must not overflow the stack. */
+  /**
+   * Resolves the values that a text names, the innermost first. Iterative: a long chain must not overflow the stack.
+   */
   function resolveNamed(text: string): void {
     const open = [opened({ id: "", text, scope: ownScope })];
     for (let last = open.at(-1); last !== undefined; last = open.at(-1)) {

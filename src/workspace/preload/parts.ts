@@ -1,6 +1,6 @@
 /**
- * What preloading reads and builds: the files of a workspace as a source, and the parts of a workflow, which are loaded
- * files, missing files and warnings. Also loads the two texts that all classic workflows share.
+ * The input and output of preloading: the files of a workspace as a source, and the parts of a workflow, which are
+ * loaded files, missing files and warnings. Also loads the two texts that all classic workflows share.
  */
 import { isPhasegateError } from "../../errors.js";
 import { unreadable } from "../../workflow/diagnostic.js";
@@ -105,7 +105,7 @@ export interface MissingFile {
   readonly role: PreloadRole;
   /** The workflow that it belongs to, if that is another one, which the preloaded workflow invokes. */
   readonly workflow?: string;
-  /** Why it could not be loaded. */
+  /** The reason why it could not be loaded. */
   readonly reason: string;
   /** The paths of existing files with similar names, the most similar first. */
   readonly nearest: readonly string[];
@@ -177,7 +177,7 @@ export async function missingPart(
   return { files: [], missing: [{ path: shownPath, role, ...owner, reason, nearest }], warnings: [] };
 }
 
-/** What one call shares while it loads a workflow and the workflows that it invokes. */
+/** The state of one call while it loads a workflow and the workflows that it invokes. */
 export interface LoadContext {
   readonly source: FileSource;
   /** The roots that contain workflows. Only files below them are loaded as data. */
@@ -191,8 +191,8 @@ export interface LoadContext {
 }
 
 /**
- * The paths below the core root of the two texts that classic workflows share: the engine, which explains how to follow a
- * workflow, and the elicitation task. The current name is the first.
+ * The paths below the core root of the two texts that classic workflows share: the engine, which explains how to follow
+ * a workflow, and the elicitation task. The current name is the first.
  */
 const PLACES = {
   engine: ["tasks/workflow.md", "tasks/workflow.xml"],

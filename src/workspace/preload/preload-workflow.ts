@@ -1,6 +1,6 @@
 /**
- * Loads everything that a workflow needs in one call, in pages of whole files. The entry file of this folder; what is decided
- * where:
+ * Loads everything that a workflow needs in one call, in pages of whole files. The entry file of this folder; what is
+ * decided where:
  * - preload-workflow.ts: which files a page contains, and that a connection gets no file twice
  * - find.ts: which folders are workflows, and which of several with the same name counts
  * - load-parts.ts: limits of files, bytes, invocations and depth; cycles
@@ -59,10 +59,10 @@ export interface PreloadedWorkflow {
 }
 
 /**
- * Loads the files of a workflow: for a workflow.yaml its configuration, instructions, template, validation, data, engine,
- * elicitation and the workflows that it invokes; for a skill its texts, its customization and its current step. A named file
- * that does not exist is in `missing`. Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID`, `CURSOR_INVALID`, and as resolving
- * a path does.
+ * Loads the files of a workflow: for a workflow.yaml its configuration, instructions, template, validation, data,
+ * engine, elicitation and the workflows that it invokes; for a skill its texts, its customization and its current step.
+ * A named file that does not exist is in `missing`. Throws `WORKFLOW_NOT_FOUND`, `DEFINITION_INVALID`,
+ * `CURSOR_INVALID`, and as resolving a path does.
  */
 export async function preloadWorkflow(connection: Connection, request: PreloadRequest): Promise<PreloadedWorkflow> {
   const memory = memoryOf(connection);
@@ -206,9 +206,9 @@ function revisionOfFile(file: PreloadedFile): string {
 const revisions = new WeakMap<PreloadedFile, string>();
 
 /**
- * Returns as many whole files as fit into a budget of tokens, at least one, from the cursor on. Files that the connection
- * already has in the same revision are only named, unless it asks for a reload; a reload also holds for the following pages.
- * Throws `CURSOR_INVALID`.
+ * Returns as many whole files as fit into a budget of tokens, at least one, from the cursor on. Files that the
+ * connection already has in the same revision are only named, unless it asks for a reload; a reload also holds for the
+ * following pages. Throws `CURSOR_INVALID`.
  */
 function pageFiles(
   files: readonly PreloadedFile[],

@@ -1,6 +1,6 @@
 /**
- * Reuses what the same call read and loaded the last time. The files that it needed then are read at once, in parallel, before
- * anything asks for them; if all of them are unchanged, the loaded workflow is returned as it is.
+ * Reuses what the same call read and loaded the last time. The files that it needed then are read at once, in parallel,
+ * before anything asks for them; if all of them are unchanged, the loaded workflow is returned as it is.
  */
 import { isPhasegateError } from "../../errors.js";
 import type { Location } from "../roots/paths.js";
@@ -16,7 +16,7 @@ interface LoadingCall {
   unlessSame(found: FoundWorkflow, load: () => Promise<LoadedWorkflow>): Promise<LoadedWorkflow>;
 }
 
-/** What a call has read and loaded. */
+/** The files and folders that a call has read, and the workflow that it loaded. */
 interface Call {
   /** Grows until the call ends. */
   readonly files: ReadonlyMap<string, Location>;
@@ -40,8 +40,8 @@ const KEPT_MAX = 8_000_000;
 const CALLS_MAX = 200;
 
 /**
- * Starts a call for a workflow, and reads in advance what the same call read the last time. What is not requested this time is
- * discarded.
+ * Starts a call for a workflow, and reads in advance what the same call read the last time. What is not requested this
+ * time is discarded.
  */
 export function withinCall(source: FileSource, name: string): LoadingCall {
   const calls = lastCalls.get(source.found) ?? keepNewest<Call>(KEPT_MAX, weightOf);
@@ -65,7 +65,8 @@ export function withinCall(source: FileSource, name: string): LoadingCall {
       const known = source.found.size;
       const loaded = await load();
       const read = { files: await files.results(), folders: await folders.results() };
-      // The names next to a missing file are not among the results. After a search of all folders the next call need not
+      // The names next to a missing file are not among the results. After a search of all folders the next call need
+      // not
       // search again.
       const isReusable = loaded.parts.missing.length === 0 && source.found.size === known;
       calls.put(name, isReusable ? { ...call, built: { file: source.show(file), loaded, ...read } } : call);
@@ -134,7 +135,7 @@ function startReads<T>(reader: Reader<T>, locations: Iterable<Location>): Reads<
   const reading = new Map<string, Promise<T>>();
   const requested = new Map<string, Location>();
   for (const location of locations) {
-    // The error is thrown to whoever requests the location.
+    // The error is thrown when the location is requested.
     readOnce(location).catch(() => {});
   }
 

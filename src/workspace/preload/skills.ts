@@ -1,6 +1,6 @@
 /**
- * Opens skills, as BMAD writes them since version 6: a folder with a SKILL.md, often a workflow.md, and steps in files. Follows
- * skills that only point to another one.
+ * Opens skills, as BMAD writes them since version 6: a folder with a SKILL.md, often a workflow.md, and steps in files.
+ * Follows skills that only point to another one.
  */
 import { posix } from "node:path";
 import { isPhasegateError } from "../../errors.js";
@@ -41,7 +41,7 @@ export interface OpenedSkill {
   readonly leadsTo?: FoundWorkflow;
 }
 
-/** Where skills are searched, and how many pointers are followed. */
+/** The roots in which skills are searched, and the limit of pointers. */
 export interface SkillPlaces {
   readonly source: FileSource;
   readonly roots: readonly string[];
@@ -49,8 +49,8 @@ export interface SkillPlaces {
 }
 
 /**
- * Opens a skill, and follows it while it only points to another one. Returns all skills on the way; the last one does the
- * work, or points to a classic workflow (`leadsTo`). Throws as reading its first file does.
+ * Opens a skill, and follows it while it only points to another one. Returns all skills on the way; the last one does
+ * the work, or points to a classic workflow (`leadsTo`). Throws as reading its first file does.
  */
 export async function openSkill(
   places: SkillPlaces,
@@ -151,8 +151,8 @@ export function skillPlaces({ roots }: Pick<Connection, "roots">): SkillPlaces {
 }
 
 /**
- * The longest skill that counts as a pointer, in characters. Pointers are skills under an old name, or for a client that needs
- * its own file; the longest known ones explain overrides.
+ * The longest skill that counts as a pointer, in characters. Pointers are skills under an old name, or for a client
+ * that needs its own file; the longest known ones explain overrides.
  */
 const SHIM_MAX = 4000;
 /** In a skill this short, in characters, every named path counts as a target. */
@@ -166,8 +166,8 @@ const QUOTED = /\b(?:invoke|use|run|load)\s+(?:the\s+)?(?:skill\s+)?[`'"]([\w-]+
 const ENGINE = /\/tasks\/workflow\.(?:xml|md)$/;
 
 /**
- * Returns the paths and names that a skill without steps and workflow may point to, the most likely first. Empty for a skill
- * that does the work itself.
+ * Returns the paths and names that a skill without steps and workflow may point to, the most likely first. Empty for a
+ * skill that does the work itself.
  */
 export function shimTargets(name: string, description: string, body: string): readonly string[] {
   const text = body.trim();

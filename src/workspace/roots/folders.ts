@@ -1,5 +1,5 @@
 /**
- * Opens the roots of a workspace. No root may be inside the output root: whoever saves outputs could otherwise change what
+ * Opens the roots of a workspace. No root may be inside the output root: otherwise saved outputs could change what
  * later sessions follow.
  */
 import { realpath } from "node:fs/promises";
@@ -14,11 +14,13 @@ import { keptBack } from "../../workflow/kept-back.js";
 export interface WorkspaceFolders {
   /** The folder with workflows and their files: `{bundle-root}`. */
   readonly bundleRoot: string;
-  /** The folder with what all workflows share, such as the text of the workflow engine: `{core-root}`. Default: none. */
+  /**
+   * The folder with what all workflows share, such as the text of the workflow engine: `{core-root}`. Default: none.
+   */
   readonly coreRoot?: string;
   /**
-   * The folder that `{project-root}` means in paths. It is not a root: such a path is read only if it leads into another
-   * root. The folder need not exist. Default: none.
+   * The folder that `{project-root}` means in paths. It is not a root: such a path is read only if it leads into
+   * another root. The folder need not exist. Default: none.
    */
   readonly projectRoot?: string;
   /** The folder with the folders of sessions: `{output-root}`. It must exist. */
@@ -43,7 +45,9 @@ export const ROOT_NAMES = {
   output: "output-root",
 } as const;
 
-/** Opens all roots. Throws `INVALID_INPUT` for a folder that cannot be opened, and for a root inside the output root. */
+/**
+ * Opens all roots. Throws `INVALID_INPUT` for a folder that cannot be opened, and for a root inside the output root.
+ */
 export async function openFolders(folders: WorkspaceFolders): Promise<readonly OpenRoot[]> {
   const { bundleRoot, coreRoot, outputRoot, readRoots = {} } = folders;
   const named: [string, string][] = [

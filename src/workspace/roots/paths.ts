@@ -1,8 +1,10 @@
 /**
- * Paths of a workspace as agents write them: locations, variables in paths, and the checks that make a path mean the same
- * file on every system. A folder written on Linux must be valid on Windows and macOS, and no name may look like another one.
+ * Paths of a workspace as agents write them: locations, variables in paths, and the checks that make a path mean the
+ * same file on every system. A folder written on Linux must be valid on Windows and macOS, and no name may look like
+ * another one.
  *
- * Variables are replaced once: values are not searched for variables again, so no value can loop or build another variable.
+ * Variables are replaced once: values are not searched for variables again, so no value can loop or build another
+ * variable.
  */
 import { PhasegateError } from "../../errors.js";
 import { escapeHidden, nearest, parseRelativePath, shown } from "../../workflow/names.js";

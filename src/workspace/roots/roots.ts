@@ -1,6 +1,6 @@
 /**
- * The roots of a workspace: the only way from a path that an agent gives to a file. The entry file of this folder; what is
- * decided where:
+ * The roots of a workspace: the only way from a path that an agent gives to a file. The entry file of this folder; what
+ * is decided where:
  * - roots.ts: how a path becomes a location, what `{project-root}` may reach, and which names are suggested
  * - paths.ts: which paths are refused on every system, and how variables are replaced
  * - folders.ts: which folders may be roots
@@ -58,9 +58,9 @@ export class Roots {
   }
 
   /**
-   * Resolves a path to a location, which need not exist. A path that does not begin with a root is relative to the folder
-   * of `from`, the file that contains it; `..` may lead up to the root. Without `from` it is below the output root if it
-   * begins with a session id, else below the bundle root. Throws `PATH_REFUSED`.
+   * Resolves a path to a location, which need not exist. A path that does not begin with a root is relative to the
+   * folder of `from`, the file that contains it; `..` may lead up to the root. Without `from` it is below the output
+   * root if it begins with a session id, else below the bundle root. Throws `PATH_REFUSED`.
    */
   resolve(path: string, { from }: { readonly from?: Location | undefined } = {}): Location {
     const { base, rest } = typeof path === "string" ? expandPath(path, this.#variables) : { rest: checkedPath(path) };
@@ -95,8 +95,8 @@ export class Roots {
   }
 
   /**
-   * Returns up to 5 names that are similar to a missing one, the most similar first. If the folder is missing too, its name
-   * is compared instead.
+   * Returns up to 5 names that are similar to a missing one, the most similar first. If the folder is missing too, its
+   * name is compared instead.
    */
   nearest(location: Location): Promise<readonly Location[]> {
     return nearestNames(this, location);
@@ -200,7 +200,8 @@ async function listed(roots: { list(location: Location): Promise<readonly Sandbo
 }
 
 /**
- * Decodes UTF-8. A byte order mark stays. Throws `INVALID_INPUT` for binary bytes (any that contain NUL) and invalid UTF-8.
+ * Decodes UTF-8. A byte order mark stays. Throws `INVALID_INPUT` for binary bytes (any that contain NUL) and invalid
+ * UTF-8.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
   if (bytes.includes(0)) throw notText(name, "a binary file");

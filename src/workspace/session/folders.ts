@@ -1,6 +1,6 @@
 /**
- * The folders of sessions below the output root, each with its manifest: creating, saving, ending, and the checks of where a
- * file may be saved and how much.
+ * The folders of sessions below the output root, each with its manifest: creating, saving, ending, and the checks of
+ * where a file may be saved and how much.
  */
 import { randomUUID } from "node:crypto";
 import { posix } from "node:path";
@@ -49,8 +49,8 @@ export class SessionFolders {
   }
 
   /**
-   * Makes a session's folder and manifest. Without an id, or if it is taken, the id is the current time; if that is taken
-   * too, a UUID.
+   * Makes a session's folder and manifest. Without an id, or if it is taken, the id is the current time; if that is
+   * taken too, a UUID.
    */
   async create(wanted: string | undefined, facts: SessionFacts, isTaken: (id: string) => Promise<boolean>) {
     const ids = [...(wanted === undefined ? [] : [wanted]), sessionIdAt(this.#clock.now()), randomUUID()];
@@ -150,8 +150,8 @@ export class SessionFolders {
   }
 
   /**
-   * Returns the files in a session's folder. A process that died between a file and its manifest has left a file without an
-   * entry.
+   * Returns the files in a session's folder. A process that died between a file and its manifest has left a file
+   * without an entry.
    */
   async #outputsIn(id: string, manifest: Manifest): Promise<readonly ManifestOutput[]> {
     const { entries, truncated } = await this.#sandbox.walk(id, { maxEntries: this.#limits.sessionFiles * 2 });
@@ -208,8 +208,8 @@ function isUpTo(signature: FileSignature | undefined, most: number): boolean {
 const NAMES_MAX = 12;
 
 /**
- * Checks where a file of a session may be saved, and returns the path in Unicode normal form C. A name that differs from an
- * existing one only in case or composition is refused: on another system they would be the same file.
+ * Checks where a file of a session may be saved, and returns the path in Unicode normal form C. A name that differs
+ * from an existing one only in case or composition is refused: on another system they would be the same file.
  */
 export async function checkedOutput(
   sandbox: Sandbox,
@@ -224,7 +224,8 @@ export async function checkedOutput(
   if (path.split("/").length > NAMES_MAX) {
     throw refusal(path, `it is more than ${NAMES_MAX} names deep`, "Use fewer folders.");
   }
-  // Saved under exactly this name before. The file system cannot tell: if it ignores case, it also finds a similar name.
+  // Saved under exactly this name before. The file system cannot tell: if it ignores case, it also finds a similar
+  // name.
   if (outputs.some((output) => output.path === path)) return path;
   let folder = id;
   for (const name of path.split("/")) {

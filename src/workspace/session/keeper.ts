@@ -1,6 +1,6 @@
 /**
- * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of this
- * folder; what is decided where:
+ * Sessions with everything that belongs to them: folder, manifest, log, figures and notifications. The entry file of
+ * this folder; what is decided where:
  * - keeper.ts: the order of writes: a file before its log entry, the end of a log before the manifest's
  * - folders.ts: ids of sessions, limits, and where an output may be saved
  * - manifest.ts: the format of `manifest.json`; a change is compare-and-swap
@@ -99,7 +99,9 @@ export class SessionKeeper {
     return this.#options.folders.exists(sessionId);
   }
 
-  /** Appends an act to a session's log, if sessions are recorded. The current step of a skill is also in its manifest. */
+  /**
+   * Appends an act to a session's log, if sessions are recorded. The current step of a skill is also in its manifest.
+   */
   async record(sessionId: string, act: WorkspaceAct): Promise<void> {
     await this.#options.recorder?.record(sessionId, act);
     // After the log: a step that could not be recorded was not given, so it must not become the current one.

@@ -1,6 +1,6 @@
 /**
- * Recorded sessions: what agents do, as it is stored, and the state machine over it. The schemas are the format of the log: a
- * change that old logs do not fit needs a new `RECORDED_SCHEMA`.
+ * Recorded sessions: what agents do, as it is stored, and the state machine over it. The schemas are the format of the
+ * log: a change that old logs do not fit needs a new `RECORDED_SCHEMA`.
  */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";

@@ -1,6 +1,6 @@
 /**
- * The `manifest.json` of a session: its format, its changes, and its file. Only the workspace writes it, never an agent. A
- * change is compare-and-swap, so that two processes in one session lose none of each other's entries.
+ * The `manifest.json` of a session: its format, its changes, and its file. Only the workspace writes it, never an
+ * agent. A change is compare-and-swap, so that two processes in one session lose none of each other's entries.
  */
 import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
@@ -38,8 +38,8 @@ const manifestSchema = z.object({
 });
 
 /**
- * A session's manifest: its status, what it was created with, its saved files, and the current step of each skill. Times are
- * ISO 8601, UTC.
+ * A session's manifest: its status, what it was created with, its saved files, and the current step of each skill.
+ * Times are ISO 8601, UTC.
  */
 export type Manifest = z.infer<typeof manifestSchema>;
 /** A saved file of a session: its path relative to the session's folder, size in bytes, SHA-256 and time of saving. */
@@ -77,8 +77,8 @@ interface OutputsFound {
 }
 
 /**
- * Reopens a session with the files that exist in its folder. Entries that another process has added since the folder was
- * read are newer, and stay.
+ * Reopens a session with the files that exist in its folder. Entries that another process has added since the folder
+ * was read are newer, and stay.
  */
 export function reopened(manifest: Manifest, { before, found }: OutputsFound, at: string): Manifest {
   const { completed_at: _, ...rest } = manifest;

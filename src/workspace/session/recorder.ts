@@ -38,8 +38,8 @@ export class Recorder {
   }
 
   /**
-   * Returns a session's summary for lists; undefined if the session was removed. Throws `TAMPERED` if its newest commit was
-   * changed.
+   * Returns a session's summary for lists; undefined if the session was removed. Throws `TAMPERED` if its newest commit
+   * was changed.
    */
   async lookAt(id: SessionId): Promise<SessionSummary | undefined> {
     return (await this.#kernel.newest(id))?.summary;

@@ -1,6 +1,6 @@
 /**
- * Gives the steps of a skill and checks their gates: reads a step's file, remembers what a connection was given, and judges
- * the evidence for a gate.
+ * Gives the steps of a skill and checks their gates: reads a step's file, remembers what a connection was given, and
+ * judges the evidence for a gate.
  */
 import { checkGate } from "../../gate/check-gate.js";
 import { checkEvidenceSafety } from "../../gate/evidence.js";
@@ -34,7 +34,7 @@ export interface GivenStep {
   readonly path: string;
   /** Its whole text. */
   readonly content: string;
-  /** What its gate requires before the next step is given; missing without a gate. */
+  /** The requirements of its gate for the next step; missing without a gate. */
   readonly gate?: Omit<StepRefusal, "problems">;
   /** The next steps to choose from, if there are several. */
   readonly choices?: readonly string[];
@@ -56,7 +56,10 @@ export interface SteppedSkill {
   readonly skill: OpenedSkill;
 }
 
-/** Returns the current step of a session, and gives the first one if there is none; undefined if there are several first steps. */
+/**
+ * Returns the current step of a session, and gives the first one if there is none; undefined if there are several first
+ * steps.
+ */
 export async function currentStep(connection: Connection, stepped: SteppedSkill): Promise<GivenStep | undefined> {
   const { index, text } = stepped.skill;
   const at = await stepAt(connection, stepped.skill.name);
@@ -101,7 +104,7 @@ function shownStep(
   };
 }
 
-/** What a connection was given. */
+/** The state of a connection: what it was given so far. */
 interface ConnectionMemory {
   /** The revision of each file that it has, by path. */
   readonly given: Map<string, string>;
@@ -123,8 +126,8 @@ export function memoryOf(connection: Connection): ConnectionMemory {
 }
 
 /**
- * Returns the last step of a skill in the connection's session; undefined before the first. It is read from the manifest, so
- * that a reopened session continues at its step.
+ * Returns the last step of a skill in the connection's session; undefined before the first. It is read from the
+ * manifest, so that a reopened session continues at its step.
  */
 export async function stepAt(connection: Connection, skill: string): Promise<string | undefined> {
   const { sessionId, sessions } = connection;
@@ -161,8 +164,8 @@ interface StepFacts {
 const EVIDENCE = { maxBytes: 1024 * 1024, maxDepth: 64 };
 
 /**
- * Checks evidence against a step's gate. Returns undefined if it passes. Throws `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE` for
- * evidence that is not plain, bounded JSON.
+ * Checks evidence against a step's gate. Returns undefined if it passes. Throws `EVIDENCE_UNSAFE` and
+ * `EVIDENCE_TOO_LARGE` for evidence that is not plain, bounded JSON.
  */
 export async function judgeStep(gate: FieldGate, given: unknown, facts: StepFacts): Promise<StepRefusal | undefined> {
   const { evidence } = checkEvidenceSafety(given ?? {}, EVIDENCE);
@@ -190,8 +193,9 @@ interface ReadStep {
 }
 
 /**
- * Reads a step's front matter. Its `gate:` has the content of a gate file. Throws `DEFINITION_INVALID` if a gate may be meant
- * but cannot be read, and if it requires verifiers or an approval: a gate that is not understood must not be skipped.
+ * Reads a step's front matter. Its `gate:` has the content of a gate file. Throws `DEFINITION_INVALID` if a gate may be
+ * meant but cannot be read, and if it requires verifiers or an approval: a gate that is not understood must not be
+ * skipped.
  */
 export async function readStep(skill: string, file: string, text: string): Promise<ReadStep> {
   const report = createReport();

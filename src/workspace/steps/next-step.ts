@@ -1,6 +1,6 @@
 /**
- * Gives the steps of a skill one by one, since a model that has all steps skips some. The entry file of this folder; what is
- * decided where:
+ * Gives the steps of a skill one by one, since a model that has all steps skips some. The entry file of this folder;
+ * what is decided where:
  * - next-step.ts: which step may be next; a gate between two steps is never skipped; 12 failures of a gate close it
  * - give-step.ts: how a step and its gate are read, and what a connection remembers
  * - step-index.ts: which files are steps, in which order, and where a step leads
@@ -43,8 +43,8 @@ type NextStep =
   | { readonly status: "refused"; readonly at: string; readonly refusal: StepRefusal };
 
 /**
- * Gives the next step of a skill in the connection's session, or the first one. The gate of the current step must be passed.
- * Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps and for a step that cannot be next,
+ * Gives the next step of a skill in the connection's session, or the first one. The gate of the current step must be
+ * passed. Throws `WORKFLOW_NOT_FOUND`, `INVALID_INPUT` for a skill without steps and for a step that cannot be next,
  * `DEFINITION_INVALID`, `ATTEMPTS_EXHAUSTED`, `EVIDENCE_UNSAFE` and `EVIDENCE_TOO_LARGE`.
  */
 export function nextStep(connection: Connection, request: NextStepRequest): Promise<NextStep> {

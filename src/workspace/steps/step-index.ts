@@ -72,8 +72,8 @@ export function firstSteps(index: readonly StepEntry[], text: string): readonly 
 }
 
 /**
- * Returns the steps that may follow a step; the first is the default. It is `nextStepFile` of the front matter, else the only
- * later step that the text names, else the next number in the folder.
+ * Returns the steps that may follow a step; the first is the default. It is `nextStepFile` of the front matter, else
+ * the only later step that the text names, else the next number in the folder.
  */
 export function stepsAfter(
   index: readonly StepEntry[],
