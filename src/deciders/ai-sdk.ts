@@ -14,25 +14,32 @@ import {
   type ModelSettings,
   modelSettings,
 } from "./model.js";
-/** A language model of the Vercel AI SDK: what `openai("…")`, `anthropic("…")`, `google("…")` and their like give. */
+
+/** A language model of the Vercel AI SDK, as `openai("…")`, `anthropic("…")` or `google("…")` returns it. */
 export interface AiSdkModel {
+  /** The version of the SDK's model interface. */
   readonly specificationVersion: string;
+  /** The name of the provider. */
   readonly provider: string;
+  /** The provider's name of the model. */
   readonly modelId: string;
 }
 
-/** How a model of the AI SDK is asked. */
+/** The options of {@link AiSdkDecider}. */
 export interface AiSdkDeciderOptions extends ModelDeciderOptions {
   /** A model, or a name for the SDK's gateway, such as `openai/gpt-5`. */
   readonly model: AiSdkModel | string;
   /**
-   * Keys that the model was made with: the SDK doesn't tell. They are taken out of exchanges and answers; without them an
-   * exchange doesn't show what the provider says of a request that it refuses, since that may repeat a key.
+   * The keys that the model was created with, which the SDK does not reveal. They are removed from exchanges and
+   * answers. Without them an exchange does not contain the provider's text about a refused request, since it may repeat
+   * a key. Default: none.
    */
   readonly secrets?: readonly string[];
+  /** The sampling temperature. Default: the model's. */
   readonly temperature?: number;
+  /** Maximum number of output tokens. Default: the model's. */
   readonly maxOutputTokens?: number;
-  /** What only one provider knows, by its name, as the SDK takes it. */
+  /** Options of providers, by the provider's name, as the SDK accepts them. Default: none. */
   readonly providerOptions?: Readonly<Record<string, JsonObject>>;
 }
 
@@ -42,7 +49,11 @@ export class AiSdkDecider implements StepDecider {
   readonly #model: LanguageModel;
   readonly #settings: ModelSettings;
 
-  /** Throws `INVALID_INPUT`. */
+  /**
+   * Checks the options. Nothing is loaded or sent yet.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when an option is not valid.
+   */
   constructor(options: AiSdkDeciderOptions) {
     const { model, secrets = [] } = options;
     if (!isLanguageModel(model)) throw invalidOption("model", "a language model of the AI SDK, or its name");
@@ -54,7 +65,8 @@ export class AiSdkDecider implements StepDecider {
   /**
    * Asks the model for the next step.
    *
-   * @throws {PhasegateError} `DECIDER_FAILED` when the model gives no usable answer.
+   * @throws {PhasegateError} `DECIDER_FAILED` when the model gives no usable answer, or the package `ai` cannot be
+   * loaded.
    * @throws {PhasegateError} `TOO_LARGE` when the prompt exceeds `maxPromptTokens`.
    */
   decide(request: DecisionRequest, { signal }: { readonly signal: AbortSignal }): Promise<DeciderAnswer> {
@@ -97,7 +109,7 @@ function isLanguageModel(model: unknown): model is LanguageModel {
   return "modelId" in model && "doGenerate" in model && typeof model.doGenerate === "function";
 }
 
-/** What errors of the AI SDK have in common, whichever package they are of. */
+/** The fields that all API errors of the AI SDK have. */
 const answeredSchema = z.object({
   statusCode: z.number(),
   responseHeaders: z.record(z.string(), z.string()).optional().catch(undefined),
@@ -105,7 +117,7 @@ const answeredSchema = z.object({
   cause: z.unknown(),
 });
 
-/** Returns what went wrong, by an error of the AI SDK. What the provider says is taken along where keys in it can be found. */
+/** Converts an error of the AI SDK. The provider's text is included only if keys in it can be removed. */
 function aiSdkFailure(error: unknown, mayShow: boolean): RequestFailure {
   if (error instanceof RequestFailure) return error;
   const { data } = answeredSchema.safeParse(error);
@@ -116,7 +128,7 @@ function aiSdkFailure(error: unknown, mayShow: boolean): RequestFailure {
     const retryAfterMs = readRetryAfter(responseHeaders["retry-after"]) ?? readRetryInfo(responseBody ?? "");
     return httpFailure(statusCode, { says, retryAfterMs });
   }
-  // It was answered, but what came was cut off, or not what this provider's answers are.
+  // There was an answer, but it was truncated or not in the provider's format.
   const { reason, facts } = failureOf(cause);
   if (reason === "network") return new RequestFailure("network", facts);
   return new RequestFailure("invalid_response", { problem: "it was no answer of this provider", says });

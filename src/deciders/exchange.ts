@@ -2,33 +2,41 @@
 import { type ErrorDetails, PhasegateError } from "../errors.js";
 import type { DecisionRequest } from "../routed/decision/request.js";
 
-/** In what way asking a model failed. */
+/** The reason of a failed request to a model. */
 export type FailureReason = ErrorDetails["DECIDER_FAILED"]["reason"];
 
 /**
- * One request to a model and what came of it, for a log of AI interactions. Known keys, and whatever looks like one, are
- * taken out of all texts. What agents have reported stands in them: such a log is as confidential as the store.
+ * One request to a model and its result, for a log of AI interactions. Known keys, and everything that looks like a
+ * key, are removed from all texts. The texts contain reports of agents, so the log is as confidential as the storage.
  */
 export interface DeciderExchange {
-  /** `gemini`, `ai-sdk` or `sampling`. */
+  /** The decider: `gemini`, `ai-sdk` or `sampling`. */
   readonly decider: string;
-  /** As the provider names it, where it is known. */
+  /** The provider's name of the model, if known. */
   readonly model?: string;
+  /** The instance that the decision is for. */
   readonly instanceId: string;
+  /** The name of its workflow. */
   readonly workflow: string;
+  /** The call that the decision is for. */
   readonly operation: DecisionRequest["operation"];
   /** 1, or 2 for the retry. */
   readonly attempt: number;
+  /** The prompts of the system and the user. */
   readonly request: { readonly system: string; readonly user: string };
-  /** The model's text; where the request failed, what the provider says of it. */
+  /** The model's text; after a failed request the provider's text about it. */
   readonly response?: string;
+  /** The reason of the failure, and the HTTP status if there is one; missing after a success. */
   readonly failure?: { readonly reason: FailureReason; readonly status?: number };
+  /** The number of input tokens, if known. */
   readonly inputTokens?: number;
+  /** The number of output tokens, if known. */
   readonly outputTokens?: number;
+  /** The duration of the request, in milliseconds. */
   readonly milliseconds: number;
 }
 
-/** Hears of every request. What it throws or rejects with is a warning of the process, and stops no decision. */
+/** Called after each request. Its errors are emitted as process warnings and do not affect the decision. */
 export type OnExchange = (exchange: DeciderExchange) => unknown;
 
 /** Takes secrets out of a text. */
@@ -167,7 +175,10 @@ export function readRetryAfter(value: string | null | undefined): number | undef
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** Returns how long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay": "7s"}`. */
+/**
+ * Returns how long Google asks to wait, which it says in the body of an error: `{"@type": "…RetryInfo", "retryDelay":
+ * "7s"}`.
+ */
 export function readRetryInfo(body: string): number | undefined {
   const delay = /"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"/.exec(body)?.[1];
   return delay === undefined ? undefined : Number(delay) * 1000;
@@ -179,7 +190,7 @@ export async function loadPackage<T>(name: string, version: string, load: () => 
     return await load();
   } catch (error) {
     throw new PhasegateError("DECIDER_FAILED", `this decider needs ${name}, which can't be loaded`, {
-      remedy: `Install it beside phasegate: npm install ${name}@${version}. The report is kept: retry goes on with it.`,
+      remedy: `Install it next to phasegate: npm install ${name}@${version}. The report is kept: retry goes on with it.`,
       details: { reason: "unavailable", retryable: false, requests: 0 },
       cause: error,
     });

@@ -16,11 +16,13 @@ import {
 
 /** Options of a Gemini model. */
 export interface GeminiDeciderOptions extends ModelDeciderOptions {
+  /** The API key: visible ASCII characters. */
   readonly apiKey: string;
   /** The name of the model. Default `gemini-flash-latest`. */
   readonly model?: string;
   /** The URL of another server with Gemini's protocol. Default: Google's. */
   readonly baseUrl?: string;
+  /** The sampling temperature. Default: the model's. */
   readonly temperature?: number;
   /** Maximum number of output tokens, thoughts included: a low limit cuts answers off. Default: the model's. */
   readonly maxOutputTokens?: number;
@@ -37,9 +39,13 @@ export class GeminiDecider implements StepDecider {
   readonly #settings: ModelSettings;
   #sdk: Promise<GoogleGenAI> | undefined;
 
-  /** Throws `INVALID_INPUT`. */
+  /**
+   * Checks the options. Nothing is loaded or sent yet.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when an option is not valid.
+   */
   constructor(options: GeminiDeciderOptions) {
-    // Anything else would not go into a header, and the error of who tries says what it was.
+    // Other characters are not allowed in a header, and the error of an attempt would contain the key.
     if (typeof options.apiKey !== "string" || !/^[\x21-\x7e]+$/.test(options.apiKey)) {
       throw invalidOption("apiKey", "a key of visible ASCII characters");
     }
@@ -48,8 +54,12 @@ export class GeminiDecider implements StepDecider {
   }
 
   /**
-   * Takes `GEMINI_API_KEY`, and if they are there `GEMINI_MODEL_NAME` and `GEMINI_REQUEST_TIMEOUT_SECONDS`, from an
-   * environment such as `process.env`; what is in `options` goes before. Throws `INVALID_INPUT` with the variable's name.
+   * Creates a decider from the variables `GEMINI_API_KEY`, `GEMINI_MODEL_NAME` and `GEMINI_REQUEST_TIMEOUT_SECONDS`;
+   * the last two are optional.
+   *
+   * @param env The variables, such as `process.env`.
+   * @param options Options that take precedence over the variables.
+   * @throws {PhasegateError} `INVALID_INPUT` when a variable or option is missing or not valid.
    */
   static fromEnv(env: GeminiEnvironment, options: Partial<GeminiDeciderOptions> = {}): GeminiDecider {
     return new GeminiDecider({ ...readGeminiEnvironment(env, options), ...options });

@@ -5,11 +5,12 @@ import type { DeciderAnswer, DecisionRequest } from "../routed/decision/request.
 import { FINISH } from "../workflow/routed-definition.js";
 
 /**
- * Goes through the steps in the order of the index, and finishes after the last: no model, no key. What a report says
- * makes no difference; gates do. Where a step says what may follow, the nearest of those ahead is taken, else the end,
- * else the first of them. A client that comes back stays on its step, but where it reports success on it.
+ * Follows the order of the index and finishes after the last step, without a model. Reports have no effect; gates do.
+ * If the allowed steps are limited, the next one ahead is chosen, else the end, else the first allowed one. A client
+ * that resumes stays on its step unless it reports success on it.
  */
 export class LinearDecider implements StepDecider {
+  /** Returns the next allowed step in the order of the index. */
   async decide(request: DecisionRequest): Promise<DeciderAnswer> {
     return { nextStep: nextInOrder(request), contextUpdates: {} };
   }
@@ -18,17 +19,18 @@ export class LinearDecider implements StepDecider {
 /** An answer in a script: the name of the next step, an answer, or an error to fail with. */
 export type ScriptedAnswer = string | (Partial<DeciderAnswer> & Pick<DeciderAnswer, "nextStep">) | Error;
 
-/** Answers one after the other, or what is answered to any request. */
+/** Answers in order, or a function that answers each request. */
 export type DeciderScript =
   | readonly ScriptedAnswer[]
   | ((request: DecisionRequest, options: { readonly signal: AbortSignal }) => ScriptedAnswer | Promise<ScriptedAnswer>);
 
-/** Answers what a script says, for tests; `requests` is what it was asked. `DECIDER_FAILED` when the script is at its end. */
+/** Answers from a script, for tests. */
 export class ScriptedDecider implements StepDecider {
-  /** What it was asked, in order. */
+  /** The requests so far, in order. */
   readonly requests: DecisionRequest[] = [];
   readonly #script: DeciderScript;
 
+  /** Uses a script: a list of answers, or a function. */
   constructor(script: DeciderScript) {
     this.#script = script;
   }

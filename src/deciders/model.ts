@@ -22,7 +22,7 @@ import {
   retryDelay,
 } from "./exchange.js";
 
-/** What a model has answered to one request. */
+/** A model's answer to one request. */
 export interface ModelReply {
   readonly text: string;
   readonly model?: string | undefined;
@@ -30,30 +30,30 @@ export interface ModelReply {
   readonly outputTokens?: number | undefined;
 }
 
-/** A model, behind whatever client. */
+/** A model with its client. */
 interface ModelClient {
   /** `gemini`, `ai-sdk` or `sampling`. */
   readonly name: string;
-  /** What errors call it. */
+  /** Its name in errors. */
   readonly label: string;
   /**
-   * One request, with no retry. Rejects with a `RequestFailure`, or with what the client threw; with a `PhasegateError`
-   * where nothing could be sent at all.
+   * Sends one request, without a retry. Rejects with a `RequestFailure`, with the client's error, or with a
+   * `PhasegateError` if nothing could be sent.
    */
   ask(prompt: DecisionPrompt, signal: AbortSignal): Promise<ModelReply>;
 }
 
-/** The options, checked and whole. */
+/** Checked options with defaults. */
 export interface ModelSettings {
   readonly timeoutMs: number;
   readonly maxRetryAfterMs: number;
   readonly maxPromptTokens: number | undefined;
   readonly onExchange: OnExchange | undefined;
-  /** What must not be told to anybody. */
+  /** The texts to remove from everything that leaves the decider. */
   readonly secrets: readonly string[];
 }
 
-/** One decision: who is asked what, until when. */
+/** A question: the model, the request and its deadline. */
 interface ModelQuestion {
   readonly client: ModelClient;
   readonly request: DecisionRequest;
@@ -61,14 +61,14 @@ interface ModelQuestion {
   readonly settings: ModelSettings;
 }
 
-/** What one request came to: an answer, or a failure with what came all the same. */
+/** The result of one request: an answer, or a failure with the reply, if there was one. */
 type Attempt =
   | { readonly reply: ModelReply; readonly answer: DeciderAnswer }
   | { readonly reply?: ModelReply; readonly failure: RequestFailure };
 
 /**
- * Asks a model, and once more where the request failed in a way that passes, or where no JSON came. Throws
- * `DECIDER_FAILED`, in which nothing stands of what a provider says, and `TOO_LARGE` for a prompt.
+ * Asks a model, and a second time after a temporary failure or an answer without JSON. Throws `DECIDER_FAILED`, which
+ * contains no text of the provider, and `TOO_LARGE` for a prompt over the limit.
  */
 export async function decideByModel(question: ModelQuestion): Promise<DeciderAnswer> {
   const attempts: Attempt[] = [];

@@ -13,41 +13,48 @@ import {
   modelSettings,
 } from "./model.js";
 
-/** What a client's model is asked: the parameters of `sampling/createMessage`. */
+/** The parameters of a `sampling/createMessage` request. */
 export interface SamplingParams {
+  /** The prompt: one message of the user. */
   messages: { role: "user"; content: { type: "text"; text: string } }[];
+  /** The system prompt. */
   systemPrompt: string;
+  /** Maximum number of output tokens. */
   maxTokens: number;
 }
 
 /** The part of an MCP server that asks its client: `server.server` of an `McpServer` has it. */
 export interface SamplingServer {
-  /** Undefined while nobody is connected. Who has no such property is connected. */
+  /** Undefined while no client is connected. A server without this property counts as connected. */
   readonly transport?: object | undefined;
-  /** Returns what the client has said that it can do. */
+  /** Returns the client's capabilities. */
   getClientCapabilities(): { readonly sampling?: object | undefined } | undefined;
   /** Sends the client a request; the `timeout` is in milliseconds. */
   createMessage(params: SamplingParams, options: { signal: AbortSignal; timeout: number }): Promise<unknown>;
 }
 
-/** How the client's model is asked. */
+/** The options of {@link SamplingDecider}. */
 export interface SamplingDeciderOptions extends ModelDeciderOptions {
-  /** The server, or, where one engine serves several clients, what finds the one whose call is under way. */
+  /** The server; or, if one engine serves several clients, a function that returns the server of the current call. */
   readonly server: SamplingServer | (() => SamplingServer | undefined);
-  /** How long an answer may be. Default 2,000. */
+  /** Maximum number of output tokens. Default 2,000. */
   readonly maxTokens?: number;
 }
 
 /**
- * Asks the model of the MCP client that is connected, by a sampling request: no key, and the client's user pays. Most
- * clients ask their user first, so give it time (`timeoutMs`, and the engine's `limits.deciderDeadlineMs`). There is
- * sampling up to protocol version 2025-11-25: from 2026-07-28 on servers send clients no requests.
+ * Asks the model of the connected MCP client by a sampling request. It needs no key, and the client's user pays. Most
+ * clients ask their user first, so allow enough time (`timeoutMs`, and the engine's `limits.deciderDeadlineMs`).
+ * Sampling exists up to protocol version 2025-11-25; from 2026-07-28 servers send no requests to clients.
  */
 export class SamplingDecider implements StepDecider {
   readonly #options: SamplingDeciderOptions;
   readonly #settings: ModelSettings;
 
-  /** Throws `INVALID_INPUT`. */
+  /**
+   * Checks the options. Nothing is sent yet.
+   *
+   * @throws {PhasegateError} `INVALID_INPUT` when an option is not valid.
+   */
   constructor(options: SamplingDeciderOptions) {
     this.#options = options;
     this.#settings = modelSettings(options, []);
