@@ -75,6 +75,7 @@ const COPY_WINDOW_MS = 3_600_000;
  * Every method throws `PhasegateError` `STORAGE_FAILED` when the file system fails.
  */
 export class FileStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #parts: StoreParts;
   readonly #appender: CommitAppender;

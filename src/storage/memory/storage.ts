@@ -29,6 +29,7 @@ interface StoredSession {
  * Returned commits are frozen.
  */
 export class MemoryStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"] = {
     durability: "memory",
     multiProcess: false,

@@ -50,6 +50,7 @@ import { Channel, CommitFeed, type FeedPosition, readLog, watchCommits } from ".
  * `STORAGE_FAILED` when the server fails.
  */
 export class PostgresStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #connections: Connections;
   readonly #settings: PostgresSettings;

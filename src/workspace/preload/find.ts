@@ -79,7 +79,7 @@ export async function listWorkflows({
 }
 
 /** Lists all workflows below some roots, by root and path. */
-export async function allWorkflows(source: FileSource, roots: readonly string[]): Promise<readonly FoundWorkflow[]> {
+async function allWorkflows(source: FileSource, roots: readonly string[]): Promise<readonly FoundWorkflow[]> {
   const found = await Promise.all(
     roots.map((root) => workflowsBelow(source, [{ root, path: "." }], DEPTH_MAX, FOLDERS_MAX)),
   );
