@@ -1,6 +1,6 @@
 /**
- * The workspace: files for workflows that a model leads. It reads what it needs and saves what it makes, inside walls; each
- * session has a folder, a manifest and, where the host wants one, a log.
+ * Workspaces: files and tools for workflows that a model leads itself. It reads what it needs and saves what it makes,
+ * inside a sandbox. Each session has a folder, a manifest and, if the host passes a storage, a log. Needs Node.
  *
  * @packageDocumentation
  */
@@ -30,7 +30,7 @@ export type {
   WorkspaceOptions,
 } from "./workspace/options.js";
 export { DEFAULT_WORKSPACE_LIMITS, type WorkspaceLimits } from "./workspace/options.js";
-export type { WorkflowSummary } from "./workspace/preload/list.js";
+export type { WorkflowSummary } from "./workspace/preload/find.js";
 export type { MissingFile, PreloadedFile, PreloadRole } from "./workspace/preload/parts.js";
 export type { PreloadedSteps, PreloadedWorkflow } from "./workspace/preload/preload-workflow.js";
 export type { WorkspaceFolders } from "./workspace/roots/folders.js";

@@ -65,8 +65,8 @@ export class Operations<Context> {
   #toKnownError(operation: string, error: unknown): AnyPhasegateError | PhasegateError {
     this.#options.notifications.report(operation, error);
     if (isPhasegateError(error)) return error;
-    return new PhasegateError("INTERNAL", `${operation} failed for a reason of the host's, not of the request`, {
-      remedy: "Try once more; if it fails again, tell the person who runs this server: its log has the cause.",
+    return new PhasegateError("INTERNAL", `${operation} failed: internal error`, {
+      remedy: "Call it again. If it fails again, tell the operator of this server: the cause is in its log.",
       details: { ...(error instanceof Error ? { cause: error.name } : {}) },
       cause: error,
     });

@@ -8,7 +8,7 @@ import { checkPlaceholders, hasPlaceholder } from "../gate/fill-params.js";
 import type { Verifier } from "../ports/verifier.js";
 import type { FileSignature } from "../sandbox/read.js";
 import { pathRefused } from "../sandbox/refusals.js";
-import type { Sandbox } from "../sandbox/sandbox.js";
+import { isFolder, type Sandbox } from "../sandbox/sandbox.js";
 import type { JsonValue } from "../workflow/json.js";
 import { parseRelativePath } from "../workflow/names.js";
 import { defineVerifier, textParam, wrongParam } from "./define-verifier.js";
@@ -124,16 +124,6 @@ async function refuseLinks(sandbox: Sandbox, path: string): Promise<void> {
   for (const index of names.keys()) {
     const part = names.slice(0, index + 1).join("/");
     if (await sandbox.isLink(part)) throw pathRefused(path, `${shownPath(part)} is a symbolic link`);
-  }
-}
-
-async function isFolder(sandbox: Sandbox, path: string): Promise<boolean> {
-  try {
-    await sandbox.list(path);
-    return true;
-  } catch (error) {
-    if (isPhasegateError(error, "FILE_NOT_FOUND") || isPhasegateError(error, "PATH_REFUSED")) return false;
-    throw error;
   }
 }
 

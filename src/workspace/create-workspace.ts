@@ -1,3 +1,7 @@
+/**
+ * Opens a workspace and connects clients to it. A tool call never rejects: every error becomes an answer with a remedy,
+ * and the cause of an unexpected one is reported to the host only.
+ */
 import { isPhasegateError, PhasegateError } from "../errors.js";
 import { readWhole } from "../log/commit.js";
 import { watchKind } from "../phased/watch.js";
@@ -6,14 +10,15 @@ import { Operations } from "../runtime/operations.js";
 import { nearest, shown } from "../workflow/names.js";
 import type { Connection } from "./connection.js";
 import { resolveWorkspaceOptions, WorkspaceNotifications, type WorkspaceOptions } from "./options.js";
-import { listWorkflows } from "./preload/list.js";
+import { listWorkflows } from "./preload/find.js";
 import { skillPlaces } from "./preload/skills.js";
 import { openFolders, placesOf, ROOT_NAMES } from "./roots/folders.js";
 import { Roots } from "./roots/roots.js";
 import { isSessionFolder, SessionFolders } from "./session/folders.js";
 import { SessionCounts, SessionKeeper } from "./session/keeper.js";
 import { recordedMachine, type WorkspaceAct } from "./session/machine.js";
-import { noSession, type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
+import { type RecordedEntry, Recorder, recordedEntries } from "./session/recorder.js";
+import { noSession } from "./session/refusals.js";
 import { listFilesTool, readFileTool } from "./tools/files.js";
 import {
   completeSessionTool,
@@ -25,9 +30,13 @@ import {
 import { WORKSPACE_TOOLS } from "./tools/table.js";
 import { errorOf, type ToolFailure, type ToolResult, type ToolSuccess, type WorkspaceTool } from "./tools/tool.js";
 import type { ConnectOptions, Workspace, WorkspaceConnection, WorkspaceSession } from "./workspace.js";
+
 /**
- * Opens a workspace. Its roots stay where they lead now. Throws `INVALID_INPUT` for a folder that isn't there, for roots
- * inside the output root, and for options that can't be.
+ * Opens a workspace. A root that is a link stays the folder to which the link leads now.
+ *
+ * @throws {PhasegateError} `INVALID_INPUT` when a folder does not exist or cannot be opened.
+ * @throws {PhasegateError} `INVALID_INPUT` when a root is inside the output root, or is the output root.
+ * @throws {PhasegateError} `INVALID_INPUT` when a variable, a read root or a limit is not valid.
  */
 export async function createWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { variables, limits, clock, hashKey } = resolveWorkspaceOptions(options);
@@ -116,7 +125,7 @@ function session(id: string, folders: SessionFolders, recorder: Recorder | undef
     async audit(receipt) {
       if (recorder === undefined) throw notRecorded("audit");
       const report = await recorder.audit(id, receipt);
-      // A log that has gone is told by a receipt; without one, there was never any.
+      // Only a receipt proves that a missing log once existed.
       if (report.versions === 0 && receipt === undefined && report.intact) throw noSession(id, []);
       return report;
     },
@@ -124,25 +133,25 @@ function session(id: string, folders: SessionFolders, recorder: Recorder | undef
 }
 
 function notRecorded(operation: string): PhasegateError<"UNSUPPORTED"> {
-  return new PhasegateError("UNSUPPORTED", `${operation} needs sessions that are recorded`, {
-    remedy: "Give createWorkspace a storage.",
+  return new PhasegateError("UNSUPPORTED", `${operation} needs recorded sessions`, {
+    remedy: "Pass a storage to createWorkspace.",
     details: { operation },
   });
 }
 
-/** What all connections of a workspace share. */
+/** The part of a workspace that all its connections share. */
 interface Shared extends Pick<Connection, "roots" | "limits" | "clock" | "sessions"> {
   readonly tools: readonly WorkspaceTool[];
   readonly notifications: WorkspaceNotifications;
   readonly operations: Operations<undefined>;
-  /** Counts a refusal that touches security. */
+  /** Counts a security refusal. */
   violated(): void;
 }
 
-/** What is done before there is a session is kept up to so many acts. */
+/** The most pending acts of a connection without a session; the oldest are dropped. */
 const KEPT_MAX = 200;
 
-/** One client: its sessions, and its way to the tools. */
+/** A client: its sessions, and its calls of tools. */
 class ToolConnection implements Connection {
   readonly #shared: Shared;
   readonly #mayReopen: (sessionId: string) => boolean;
@@ -198,13 +207,13 @@ class ToolConnection implements Connection {
     this.#kept = [...this.#kept, act].slice(-KEPT_MAX);
   }
 
-  /** Calls a tool by its name. Never rejects: whatever is wrong is an answer. */
+  /** Calls a tool by its name. Never rejects. */
   async call(name: string, input: unknown): Promise<ToolResult> {
     const tool = this.#shared.tools.find((known) => known.name === name);
     return tool === undefined ? noTool(name, this.#shared.tools) : this.run(tool, input);
   }
 
-  /** Runs a tool of the table. */
+  /** Runs a tool, and measures the call. Never rejects. */
   async run<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done | ToolFailure> {
     const { operations, notifications } = this.#shared;
     const begun = performance.now();
@@ -221,7 +230,7 @@ class ToolConnection implements Connection {
     }
   }
 
-  /** Checks a call and runs it. Counts a refusal that touches security before the host is notified of it. */
+  /** Checks a call and runs it. Counts a security refusal before the host is notified of it. */
   async #counted<Done extends ToolSuccess>(tool: WorkspaceTool<Done>, input: unknown): Promise<Done> {
     try {
       const prepared = tool.prepare(this, input);
@@ -237,6 +246,6 @@ class ToolConnection implements Connection {
 function noTool(name: string, tools: readonly WorkspaceTool[]): ToolFailure {
   const names = tools.map((tool) => tool.name);
   const near = nearest(name, names);
-  const remedy = near === undefined ? `There are ${names.join(", ")}.` : `Did you mean ${near}?`;
+  const remedy = near === undefined ? `The tools are ${names.join(", ")}.` : `Did you mean ${near}?`;
   return { success: false, error: `there is no tool ${shown(name)}`, remedy };
 }

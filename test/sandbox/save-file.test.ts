@@ -122,7 +122,9 @@ describe("save", () => {
       looks += 1;
       return lstatSync(looks % 2 === 1 ? temporary : target, { bigint: true });
     };
-    expect(() => renameChecked(temporary, target, "dir/file", before, changing)).toThrow("exchanged");
+    expect(() => renameChecked(temporary, target, "dir/file", before, changing)).toThrow(
+      "it changed while it was being replaced",
+    );
     expect(await readFile(target, "utf8")).toBe("old");
     await writeFile(join(root, "dir/other"), "other");
     await rename(join(root, "dir/other"), target);

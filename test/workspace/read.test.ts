@@ -59,10 +59,10 @@ describe("read_file", () => {
   it("says what is binary, and what isn't UTF-8", async () => {
     await write(made.bundle, { "a.bin": Uint8Array.of(65, 0, 66), "latin.md": Uint8Array.of(0x63, 0xe9, 0x0a, 0x0a) });
     expect(await workspace.readFile({ path: "a.bin" })).toMatchObject({
-      error: "{bundle-root}/a.bin is a binary file: only text can be read",
+      error: "{bundle-root}/a.bin is a binary file: only text files can be read",
     });
     expect(await workspace.readFile({ path: "latin.md" })).toMatchObject({
-      error: "{bundle-root}/latin.md is not valid UTF-8: only text can be read",
+      error: "{bundle-root}/latin.md is not valid UTF-8: only text files can be read",
     });
   });
 

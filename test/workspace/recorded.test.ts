@@ -149,7 +149,7 @@ describe("a recorded session", () => {
     expect(answers[0]).toEqual({
       success: false,
       error: `{output-root}/${path} is saved, but could not be recorded`,
-      remedy: expect.stringContaining("Save it once more"),
+      remedy: expect.stringContaining("Save it again"),
     });
     expect(await readFile(join(made.output, path), "utf8")).toBe("x");
     expect(told).toHaveLength(3);

@@ -64,7 +64,9 @@ describe("resolve", () => {
   });
 
   it("refuses what of the project lies in no root", () => {
-    expect(() => roots.resolve("{project-root}/src/index.ts")).toThrow("the project is not read as a whole");
+    expect(() => roots.resolve("{project-root}/src/index.ts")).toThrow(
+      "the project is readable only where it contains other roots",
+    );
   });
 
   it("puts the host's variables in once, as they are", async () => {

@@ -73,6 +73,7 @@ type Limits = Readonly<Record<keyof typeof LIMITS, number>>;
  * locked for longer than `busyTimeout`.
  */
 export class SqliteStorage implements StorageAdapter {
+  /** The durability of this storage, its limits, and whether several processes may use it. */
   readonly capabilities: StorageAdapter["capabilities"];
   readonly #connection: Connection;
   readonly #names: TableNames;

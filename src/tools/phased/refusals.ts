@@ -110,7 +110,7 @@ export function errorAnswer(tool: string, action: string, error: unknown, sessio
       error: "internal error of the server",
       error_type: "RuntimeError",
       code: "INTERNAL",
-      remediation: "Try once more; if it fails again, tell the person who runs this server.",
+      remediation: "Call it again. If it fails again, tell the operator of this server.",
     };
   }
   const message = shortMessage(inToolWords(error.message));
@@ -134,7 +134,7 @@ export function errorAnswer(tool: string, action: string, error: unknown, sessio
  * names of phases and tasks must stay unchanged.
  */
 function inToolWords(message: string): string {
-  return message.replace(/^\w+(?= (?:failed for|is not possible)\b)/, (command) => actionOf(command) ?? command);
+  return message.replace(/^\w+(?= (?:failed:|is not possible))/, (command) => actionOf(command) ?? command);
 }
 
 /** The tool's actions by the engine's names of commands and operations. */

@@ -85,7 +85,7 @@ const INTERNAL_ERROR: Refusal = {
   body: {
     error_code: "INTERNAL_ERROR",
     message: "An unexpected error occurred.",
-    details: { code: "INTERNAL", remedy: "Try once more; if it fails again, tell the person who runs this server." },
+    details: { code: "INTERNAL", remedy: "Call it again. If it fails again, tell the operator of this server." },
   },
 };
 

@@ -11,7 +11,7 @@ import { ROOT_NAMES } from "../roots/folders.js";
 import { isSessionFolder } from "../session/folders.js";
 import { sessionInputsSchema } from "../session/machine.js";
 import type { Manifest } from "../session/manifest.js";
-import { noSession, notOwn } from "../session/recorder.js";
+import { noSession, notOwn } from "../session/refusals.js";
 import type { GivenStep, StepRefusal } from "../steps/give-step.js";
 import { nextStep } from "../steps/next-step.js";
 import { defineTool, type ToolSuccess } from "./tool.js";
