@@ -129,7 +129,7 @@ function nameOf(publicKey: string, approvers: Readonly<Record<string, string>>):
   throw new CommandFailure("this key is not one of the approvers' keys", EXIT.usage, hint);
 }
 
-/** Checks the hash. The message does not contain the right one: whoever gave another has not seen the evidence. */
+/** Checks the hash. The message does not contain the right one: a person who gave another has not seen the evidence. */
 function requireSeen({ sessionId, evidenceHash }: ShownRequest, seen: string | undefined): void {
   if (seen === undefined || seen === evidenceHash) return;
   const hint = `See which evidence waits now, and its hash: phasegate show ${sessionId}`;

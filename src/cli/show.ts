@@ -59,10 +59,10 @@ type Field = readonly [name: string, value: string | undefined];
 
 /** A session of any kind, ready to be printed. */
 interface Report {
-  /** What `--json` prints. */
+  /** The value that `--json` prints. */
   readonly json: object;
   readonly fields: readonly Field[];
-  /** What happened in the session. */
+  /** The events of the session, from the oldest to the newest. */
   readonly lines: readonly string[];
   /** True if the log has a gate as passed without an approval by one of the approvers. */
   readonly isUnapproved: boolean;

@@ -28,7 +28,7 @@ import { CommandFailure, EXIT } from "./exit-codes.js";
 import { requireFolder } from "./options.js";
 import { withoutPasswords } from "./terminal.js";
 
-/** How to open a state. */
+/** Options for opening a state. */
 interface OpenOptions {
   /** Creates a state if there is none. */
   readonly create?: boolean;

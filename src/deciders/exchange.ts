@@ -107,7 +107,7 @@ interface FailureFacts {
   readonly status?: number | undefined;
   /** The wait that the provider asks for, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** What is wrong with the answer, if there was one. */
+  /** The fault of the answer, if there was one. */
   readonly problem?: string | undefined;
   /** The provider's message. It may contain a key, so it is used in the redacted exchange only. */
   readonly says?: string | undefined;

@@ -31,7 +31,7 @@ async function sendListChanged(server: McpServer): Promise<void> {
   }
 }
 
-/** How to poll for changed workflows. */
+/** Options for polling for changed workflows. */
 export interface WorkflowPoll {
   /** The engine's own provider. It is called directly, so that polling does not appear in the engine's metrics. */
   readonly content: ContentProvider;

@@ -34,7 +34,7 @@ interface StdioStreams {
   readonly onError: (error: Error) => void;
 }
 
-/** How to serve. */
+/** Options of {@link serveOverStdio}. */
 interface StdioServing extends StdioStreams {
   /** Time for requests under way after reading has stopped, in milliseconds. */
   readonly drainMs: number;
