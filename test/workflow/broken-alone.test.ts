@@ -108,7 +108,9 @@ describe("one bad definition beside a good one", () => {
   });
 
   it("stops neither the engine nor the server, as folders on a disk", { timeout: 300_000 }, async () => {
-    const folders = Object.entries({ ...brokenFolders(), small: GOOD });
+    // All of them were read from memory; in the short form some are enough to show it of a disk.
+    const broken = Object.entries(brokenFolders()).filter((_, at) => at % howOften(3, 1) === 0);
+    const folders = Object.entries({ ...Object.fromEntries(broken), small: GOOD });
     const files = folders.flatMap(([type, texts]) => {
       return Object.entries(texts).map(([path, text]) => [`${type}/${path}`, text] as const);
     });
