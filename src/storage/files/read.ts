@@ -293,6 +293,7 @@ const PAUSE_MS = 25;
  */
 export class Heads {
   readonly #disk: Disk;
+  readonly #reader: CommitReader;
   readonly #background: Background;
   /** The versions to be written. */
   readonly #next = new Map<SessionId, number>();
@@ -300,16 +301,17 @@ export class Heads {
   /** The time at which the head in a folder was last written. */
   readonly #written = new Map<string, number>();
 
-  constructor(disk: Disk, background: Background) {
+  constructor(disk: Disk, background: Background, reader: CommitReader) {
     this.#disk = disk;
+    this.#reader = reader;
     this.#background = background;
   }
 
-  /** Records a version as the newest in the background. Of several, only the last one is written. */
+  /** Records a version as the newest in the background. Of several, only the highest is written. */
   point(at: SessionPlace, version: number): void {
-    const isPlanned = this.#next.has(at.id);
-    this.#next.set(at.id, version);
-    if (isPlanned) return;
+    const planned = this.#next.get(at.id);
+    this.#next.set(at.id, Math.max(version, planned ?? 0));
+    if (planned !== undefined) return;
     this.#background.run(`${at.id} head`, async () => {
       const pause = (this.#written.get(at.folder) ?? Number.NEGATIVE_INFINITY) + PAUSE_MS - performance.now();
       if (pause > 0) await delay(pause);
@@ -317,8 +319,9 @@ export class Heads {
     });
   }
 
-  async #write({ id, folder }: SessionPlace): Promise<void> {
-    const version = this.#next.get(id);
+  async #write(at: SessionPlace): Promise<void> {
+    const { id, folder } = at;
+    const version = this.#next.get(id) ?? 0;
     this.#next.delete(id);
     const number = this.#folders.get(folder) ?? (await this.#disk.fileNumber(folder));
     if (number === undefined) return;
@@ -326,10 +329,15 @@ export class Heads {
     if (this.#written.size >= MAX_HEADS) this.#written.clear();
     this.#written.set(folder, performance.now());
     this.#folders.set(folder, number);
+    // Another process may have written a later version meanwhile. An older one would hide that commits are gone.
+    const current = await this.#reader.hint(at);
+    if (current.folder === number && current.version >= version) return;
     const staged = join(folder, temporaryName());
     try {
       await this.#disk.write(staged, `{"sessionId":"${id}","version":${version},"folder":"${number}"}\n`);
       await this.#disk.replace(staged, join(folder, "head"));
+      // It may have written it between the check and the replacement: its commit is there then.
+      if (await this.#reader.hasFile(at, version + 1)) this.point(at, version + 1);
     } catch (error) {
       await this.#disk.drop(staged);
       throw error;
