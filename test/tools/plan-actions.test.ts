@@ -308,8 +308,8 @@ describe("the tool on a session with a plan", () => {
     expect(gone.error).toContain("'syncPlan is not possible'");
     content.text = () => Promise.reject(new Error("EIO"));
     const task = { session_id, phase: 2, task_number: 1 };
-    expect((await refused({ action: "get_task", ...task })).error).toMatch(/^get_task failed for a reason/);
-    expect((await refused({ action: "get_phase", session_id })).error).toMatch(/^get_phase failed for a reason/);
+    expect((await refused({ action: "get_task", ...task })).error).toMatch(/^get_task failed: internal error/);
+    expect((await refused({ action: "get_phase", session_id })).error).toMatch(/^get_phase failed: internal error/);
   });
 
   it("names no call that agents are not given", async () => {
