@@ -153,6 +153,10 @@ const KEPT_MAX = 200;
 
 /** A client: its sessions, and its calls of tools. */
 class ToolConnection implements Connection {
+  readonly roots: Connection["roots"];
+  readonly limits: Connection["limits"];
+  readonly clock: Connection["clock"];
+  readonly sessions: Connection["sessions"];
   readonly #shared: Shared;
   readonly #mayReopen: (sessionId: string) => boolean;
   readonly #own = new Set<string>();
@@ -160,24 +164,12 @@ class ToolConnection implements Connection {
   #sessionId: string | undefined;
 
   constructor(shared: Shared, mayReopen: (sessionId: string) => boolean) {
+    this.roots = shared.roots;
+    this.limits = shared.limits;
+    this.clock = shared.clock;
+    this.sessions = shared.sessions;
     this.#shared = shared;
     this.#mayReopen = mayReopen;
-  }
-
-  get roots(): Connection["roots"] {
-    return this.#shared.roots;
-  }
-
-  get limits(): Connection["limits"] {
-    return this.#shared.limits;
-  }
-
-  get clock(): Connection["clock"] {
-    return this.#shared.clock;
-  }
-
-  get sessions(): Connection["sessions"] {
-    return this.#shared.sessions;
   }
 
   get sessionId(): string | undefined {

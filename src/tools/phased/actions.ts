@@ -4,18 +4,16 @@
  */
 
 import * as z from "zod/mini";
-import { isJsonObject } from "../../workflow/json.js";
 import { fieldNames, isOptional } from "../request.js";
 import { type ObjectSchema, publishedSchema, type WireObject } from "../wire.js";
 
-/** An object that is passed on unchanged: zod's record would drop keys such as `__proto__`, which the engine refuses. */
-const objectSchema = z.custom<WireObject>(isPlainObject).check(z.meta({ type: "object" }));
-
-function isPlainObject(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
+/**
+ * An object that is passed on unchanged: zod's record would drop keys such as `__proto__`, which the engine refuses. What is
+ * no plain JSON inside is the engine's to refuse, too, since it can say what it is.
+ */
+const objectSchema = z
+  .custom<WireObject>((value) => Object.prototype.toString.call(value) === "[object Object]")
+  .check(z.meta({ type: "object" }));
 
 /** Every parameter of the tool, with its description for agents. */
 export const PARAMETERS = {
