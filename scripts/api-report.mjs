@@ -54,6 +54,7 @@ for (const report of readdirSync("etc").filter((file) => file.endsWith(".api.md"
 }
 
 for (const type of unnamed) console.error(`No entry point exports a type that is part of a signature: ${type}`);
+if (unnamed.size > 0) process.exitCode = 1;
 
 if (failed.length > 0) {
   console.error(`\nThe public API is not what etc/ says: ${failed.join(", ")}`);

@@ -5,7 +5,9 @@
  * @packageDocumentation
  */
 
-export type { ApprovalQuestion, ApprovalSignature } from "./approval/message.js";
+export type { Distrust } from "./approval/decision.js";
+export type { ApprovalPass, Unapproved } from "./approval/guard.js";
+export type { ApprovalQuestion, ApprovalRequested, ApprovalSignature } from "./approval/message.js";
 export { MemoryContent, type MemoryContentOptions, MemoryPlans, type RegisteredWorkflow } from "./content/memory.js";
 export {
   type AnyPhasegateError,
@@ -33,6 +35,7 @@ export type {
   MoveRequest,
   MoveResult,
   PauseResult,
+  Repeatable,
   ResumeResult,
   RetryResult,
   RollbackResult,
@@ -66,7 +69,15 @@ export type {
 } from "./phased/state/events.js";
 export type { HeadFacts, SessionHead } from "./phased/state/head.js";
 export type { GateFailure, PhaseAttempt } from "./phased/state/history.js";
-export type { FullStateView, PhaseView, StateView, TaskView, TextView, UnapprovedView } from "./phased/views.js";
+export type {
+  FullStateView,
+  PhaseView,
+  SessionFacts,
+  StateView,
+  TaskView,
+  TextView,
+  UnapprovedView,
+} from "./phased/views.js";
 export type { SessionCommit, WatchQuery } from "./phased/watch.js";
 export type {
   Checkbox,

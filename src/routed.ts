@@ -32,7 +32,14 @@ export type {
   RoutedNotificationName,
 } from "./routed/notifications.js";
 export { DEFAULT_ROUTED_LIMITS, type RoutedEngineOptions, type RoutedLimits } from "./routed/options.js";
-export type { PendingDecision, RoutedEvent, RoutedHead } from "./routed/state/events.js";
+export type {
+  PendingDecision,
+  PinnedStep,
+  RoutedEvent,
+  RoutedFacts,
+  RoutedHead,
+  RoutedStructure,
+} from "./routed/state/events.js";
 export type { RoutedDecision, RoutedEntry } from "./routed/state/history.js";
 export type { RoutedCommit } from "./routed/state/machine.js";
 export { ROUTED_SESSIONS } from "./routed/state/machine.js";

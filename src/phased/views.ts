@@ -5,6 +5,7 @@
 
 import { PhasegateError } from "../errors.js";
 import type { Content } from "../ports/content-provider.js";
+import type { SessionStatus } from "../ports/storage-adapter.js";
 import { RecentMap } from "../runtime/cache.js";
 import type { JsonObject } from "../workflow/json.js";
 import { type MarkdownFacts, readMarkdownFacts } from "../workflow/markdown-facts.js";
@@ -21,12 +22,12 @@ import { approvalOf } from "./state/decide-gate.js";
 import { inRanges, type Ranges } from "./state/events.js";
 import type { SessionHead } from "./state/head.js";
 
-/** The part of a session's state that decides what is possible. */
-export interface Standing {
+/** The facts about a session that decide what is possible. */
+export interface SessionFacts {
   /** The session's id. */
   readonly sessionId: SessionId;
   /** The session's status. */
-  readonly status: SessionHead["status"];
+  readonly status: SessionStatus;
   /** The number of the current phase. */
   readonly currentPhase: number;
   /** The number of phases. */
@@ -48,7 +49,7 @@ export interface TextView {
 }
 
 /** A phase as an agent may see it. */
-export interface PhaseView extends Standing, TextView {
+export interface PhaseView extends SessionFacts, TextView {
   /** In a session with a plan: the plan, and the state of the phase's tasks. */
   readonly plan?: PlannedPhaseView;
   /** The type of the session's workflow. */
@@ -62,7 +63,7 @@ export interface PhaseView extends Standing, TextView {
 }
 
 /** A task as an agent may see it. */
-export interface TaskView extends Standing, TextView {
+export interface TaskView extends SessionFacts, TextView {
   /** For a task from a plan: its state, and the other tasks of its phase. */
   readonly plan?: PlannedTaskView;
   /** The phase of the task. */
@@ -80,7 +81,7 @@ export interface UnapprovedView extends UnapprovedPass {
 }
 
 /** The state of a session. */
-export interface StateView extends Standing {
+export interface StateView extends SessionFacts {
   /** The version of the last commit. */
   readonly version: number;
   /** A receipt for {@link Engine.audit}: keep it outside the storage. */
@@ -227,7 +228,7 @@ export async function startOptions({ kernel }: EngineContext, sessionId: Session
 export function standingOf(
   { options }: EngineContext,
   { sessionId, head }: { readonly sessionId: SessionId; readonly head: SessionHead },
-): Standing {
+): SessionFacts {
   return {
     sessionId,
     status: head.status,

@@ -60,7 +60,7 @@ export interface SearchTool {
   /** The description for agents. */
   readonly description: string;
   /** A zod schema: a Standard Schema with a JSON Schema, as MCP servers take it. */
-  readonly inputSchema: typeof searchInput;
+  readonly inputSchema: z.ZodObject;
   /** Executes a call. Never throws and never rejects: every error is an answer. */
   handler(input: unknown): Promise<SearchAnswer>;
 }

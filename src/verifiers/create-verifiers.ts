@@ -68,10 +68,20 @@ export const VERIFIER_NAMES = [
   "git_commit_exists",
   "command",
   "http_ok",
-] as const;
+] as const satisfies readonly VerifierName[];
 
 /** The name of a built-in verifier. */
-export type VerifierName = (typeof VERIFIER_NAMES)[number];
+export type VerifierName =
+  | "file_exists"
+  | "directory_exists"
+  | "file_matches"
+  | "markdown_headings"
+  | "json_value"
+  | "changed_since_phase_start"
+  | "git_clean"
+  | "git_commit_exists"
+  | "command"
+  | "http_ok";
 
 const MIB = 2 ** 20;
 

@@ -20,6 +20,7 @@ export type GateDefinition = FieldGate | SchemaGate | OpenGate | PlanGate;
 
 /** A gate that asks for named fields: from a gate file, metadata or code. */
 export interface FieldGate {
+  /** Names this kind of gate. */
   kind: "fields";
   /** True if rules block, false if they only warn. Missing fields and wrong types always block. */
   strict: boolean;
@@ -41,6 +42,7 @@ export interface FieldGate {
 
 /** A gate whose evidence is checked by a Standard Schema in code. */
 export interface SchemaGate {
+  /** Names this kind of gate. */
   kind: "schema";
   /** True if the host may let a session pass without evidence. */
   allowOverride: boolean;
@@ -58,6 +60,7 @@ export interface SchemaGate {
 
 /** A gate that any evidence object passes. */
 export interface OpenGate {
+  /** Names this kind of gate. */
   kind: "open";
   /** True if the host may let a session pass without evidence. */
   allowOverride: boolean;
@@ -65,6 +68,7 @@ export interface OpenGate {
 
 /** The gate of a phase from a plan: its tasks and the items of its validation gate must be claimed. */
 export interface PlanGate {
+  /** Names this kind of gate. */
   kind: "plan";
   /** True if the host may let a session pass without evidence. */
   allowOverride: boolean;

@@ -14,26 +14,21 @@
  * - tools/table.ts: the tools that agents call; ai-tools.ts: the same tools for the Vercel AI SDK
  * - instructions.ts: the system prompt, at most 900 tokens
  */
-import type * as z from "zod";
 import type { AuditReport, Receipt } from "../log/commit.js";
 import type { WatchQuery } from "../phased/watch.js";
 import type { OperationMetrics } from "../runtime/operations.js";
 import type { WorkspaceListener, WorkspaceNotificationName } from "./options.js";
 import type { WorkflowSummary } from "./preload/find.js";
 import type { SessionFigures } from "./session/keeper.js";
+import type { SessionInputs } from "./session/machine.js";
 import type { Manifest } from "./session/manifest.js";
 import type { RecordedCommit, RecordedEntry } from "./session/recorder.js";
-import type { FileRead, FilesListed, listFilesTool, readFileTool } from "./tools/files.js";
+import type { FileRead, FilesListed } from "./tools/files.js";
 import type {
-  completeSessionTool,
-  createSessionTool,
-  nextStepTool,
   OutputSaved,
-  preloadWorkflowTool,
   SessionCompleted,
   SessionOpened,
   StepAnswered,
-  saveOutputTool,
   WorkflowPreloaded,
 } from "./tools/sessions.js";
 import type { ToolFailure, ToolListing, ToolResult } from "./tools/tool.js";
@@ -89,26 +84,51 @@ export interface WorkspaceConnection extends WorkspaceFunctions {
 
 /** The tools as functions. None of them rejects: errors come back as `{ success: false, error, remedy }`. */
 export interface WorkspaceFunctions {
-  /** Loads all files of a workflow. A skill with steps gives only the current step. */
-  preloadWorkflow(request: InputOf<typeof preloadWorkflowTool>): Promise<WorkflowPreloaded | ToolFailure>;
-  /** Returns the next step of a skill if the gate of the current step is passed. */
-  nextStep(request: InputOf<typeof nextStepTool>): Promise<StepAnswered | ToolFailure>;
-  /** Reads a text file, or a part of it. */
-  readFile(request: InputOf<typeof readFileTool>): Promise<FileRead | ToolFailure>;
-  /** Lists a folder. */
-  listFiles(request?: InputOf<typeof listFilesTool>): Promise<FilesListed | ToolFailure>;
-  /** Creates a session, or reopens one. */
-  createSession(request?: InputOf<typeof createSessionTool>): Promise<SessionOpened | ToolFailure>;
-  /** Saves a file in a session of this connection. */
-  saveOutput(request: InputOf<typeof saveOutputTool>): Promise<OutputSaved | ToolFailure>;
-  /** Ends a session. */
-  completeSession(request?: InputOf<typeof completeSessionTool>): Promise<SessionCompleted | ToolFailure>;
+  /**
+   * Loads all files of a workflow. A skill with steps gives only the current step. `workflow`: its name, or the path of its
+   * folder; `cursor`: from the page before; `reload`: returns files again that were returned before.
+   */
+  preloadWorkflow(request: {
+    workflow: string;
+    cursor?: string | undefined;
+    reload?: boolean | undefined;
+  }): Promise<WorkflowPreloaded | ToolFailure>;
+  /**
+   * Returns the next step of a skill if the gate of the current step is passed. `workflow`: as it was preloaded; `evidence`:
+   * what the gate asks for; `step`: which one, if there are several to choose from.
+   */
+  nextStep(request: {
+    workflow: string;
+    evidence?: Record<string, unknown> | undefined;
+    step?: string | undefined;
+  }): Promise<StepAnswered | ToolFailure>;
+  /** Reads a text file, or a part of it: `limit` bytes from the byte `offset` on. */
+  readFile(request: {
+    path: string;
+    offset?: number | undefined;
+    limit?: number | undefined;
+  }): Promise<FileRead | ToolFailure>;
+  /** Lists a folder; by default the root of the bundle. `after`: the last name of the page before. */
+  listFiles(request?: { path?: string | undefined; after?: string | undefined }): Promise<FilesListed | ToolFailure>;
+  /** Creates a session, or continues one with `reopen`. `session_id`: a UUID or YYYY-MM-DD-HHMMSS. */
+  createSession(request?: {
+    session_id?: string | undefined;
+    reopen?: boolean | undefined;
+    workflow?: string | undefined;
+    agent?: string | undefined;
+    inputs?: SessionInputs | undefined;
+  }): Promise<SessionOpened | ToolFailure>;
+  /** Saves a whole file in a session of this connection. `path`: `<session_id>/report.md`. */
+  saveOutput(request: { path: string; content: string }): Promise<OutputSaved | ToolFailure>;
+  /** Ends a session; by default the last one of this connection, as completed. */
+  completeSession(request?: {
+    session_id?: string | undefined;
+    status?: "completed" | "failed" | undefined;
+    summary?: string | undefined;
+  }): Promise<SessionCompleted | ToolFailure>;
   /** Calls a tool by its name, such as `read_file`. */
   call(name: string, input: unknown): Promise<ToolResult>;
 }
-
-/** The input of a tool. */
-type InputOf<T extends { readonly input: z.ZodObject }> = z.input<T["input"]>;
 
 /** The host's settings for a connection. */
 export interface ConnectOptions {

@@ -18,6 +18,26 @@ import type { RoutedEvent, RoutedHead, RoutedStructure } from "../../src/routed/
 import type { GateDefinition, gateSchema } from "../../src/workflow/gate-definition.js";
 import type { JsonObject, JsonValue } from "../../src/workflow/json.js";
 import type { structureSchema, WorkflowStructure } from "../../src/workflow/structure.js";
+import type {
+  RecordedEvent,
+  RecordedHead,
+  recordedEventSchema,
+  recordedHeadSchema,
+} from "../../src/workspace/session/machine.js";
+import type { Manifest, manifestSchema } from "../../src/workspace/session/manifest.js";
+import type { listFilesTool, readFileTool } from "../../src/workspace/tools/files.js";
+import type {
+  completeSessionTool,
+  createSessionTool,
+  nextStepTool,
+  preloadWorkflowTool,
+  saveOutputTool,
+} from "../../src/workspace/tools/sessions.js";
+import type { WorkspaceFunctions } from "../../src/workspace/workspace.js";
+
+/** The request of a workspace's function, and the same by the schema of the tool. */
+type Request<Name extends keyof WorkspaceFunctions> = NonNullable<Parameters<WorkspaceFunctions[Name]>[0]>;
+type Input<T extends { readonly input: z.core.$ZodObject }> = z.input<T["input"]>;
 
 /** The same type with its intersections resolved, without `readonly`, and with JSON as a word: its type has no end. */
 type Flat<T> = [JsonValue] extends [T] ? "JSON" : [JsonObject] extends [T] ? "JSON object" : Members<T>;
@@ -38,4 +58,37 @@ export const SAME: [
   Same<RoutedEvent, z.infer<typeof routedEventSchema>>,
   Same<RoutedHead, z.infer<typeof routedHeadSchema>>,
   Same<RoutedStructure, z.infer<typeof routedStructureSchema>>,
-] = [true, true, true, true, true, true, true, true, true, true, true, true];
+  Same<RecordedEvent, z.infer<typeof recordedEventSchema>>,
+  Same<RecordedHead, z.infer<typeof recordedHeadSchema>>,
+  Same<Manifest, z.infer<typeof manifestSchema>>,
+  Same<Request<"preloadWorkflow">, Input<typeof preloadWorkflowTool>>,
+  Same<Request<"nextStep">, Input<typeof nextStepTool>>,
+  Same<Request<"readFile">, Input<typeof readFileTool>>,
+  Same<Request<"listFiles">, Input<typeof listFilesTool>>,
+  Same<Request<"createSession">, Input<typeof createSessionTool>>,
+  Same<Request<"saveOutput">, Input<typeof saveOutputTool>>,
+  Same<Request<"completeSession">, Input<typeof completeSessionTool>>,
+] = [
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+  true,
+];

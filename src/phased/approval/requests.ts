@@ -127,7 +127,7 @@ export interface ApproveRequest {
   /** The hash of the evidence that the person has seen. */
   readonly evidenceHash: string;
   /**
-   * The approver's signature, from {@link signApproval}. Required unless the host allows unsigned
+   * The approver's signature, from `signApproval`. Required unless the host allows unsigned
    * approvals.
    */
   readonly signature?: ApprovalSignature;

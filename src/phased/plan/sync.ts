@@ -8,7 +8,7 @@ import type { EngineContext, TickReport } from "../engine-context.js";
 import type { PhasedSession } from "../pinned.js";
 import { type Actor, invalidTransition } from "../state/commands.js";
 import type { PlanChanges } from "../state/events.js";
-import { type Standing, standingOf } from "../views.js";
+import { type SessionFacts, standingOf } from "../views.js";
 import { changesByKind } from "./compare.js";
 import { hostWanted, needsHost, type Rebuilt, rereadPlan } from "./rebuild.js";
 
@@ -23,7 +23,7 @@ export interface SyncRequest {
 }
 
 /** The differences between a session and its current plan. */
-export interface SyncResult extends Standing {
+export interface SyncResult extends SessionFacts {
   /** The plan's path, relative to the project root. */
   readonly path: string;
   /** True if nothing was changed on request. */

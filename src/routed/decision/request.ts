@@ -24,6 +24,7 @@ export interface StepReport {
   readonly message?: string;
   /** What went wrong. */
   readonly error?: string | null;
+  /** Additional keys. */
   readonly [key: string]: JsonValue | undefined;
 }
 

@@ -9,7 +9,7 @@ import type { Snapshot, Verification } from "../../phased/state/events.js";
 import type { FieldGate } from "../../workflow/gate-definition.js";
 import type { JsonObject } from "../../workflow/json.js";
 import { FINISH, type RoutedDefinition } from "../../workflow/routed-definition.js";
-import type { DecisionUsage, RoutedStatus } from "../decision/request.js";
+import type { RoutedStatus } from "../decision/request.js";
 
 /** One event of a routed session. */
 export type RoutedEvent =
@@ -112,7 +112,15 @@ export type RoutedEvent =
       contextUpdates: JsonObject;
       status: RoutedStatus;
       reasoning?: string | undefined;
-      usage?: StoredUsage | undefined;
+      /** The cost of the decision, if it is known. */
+      usage?:
+        | {
+            model?: string | undefined;
+            inputTokens?: number | undefined;
+            outputTokens?: number | undefined;
+            requests?: number | undefined;
+          }
+        | undefined;
       /** How long the decision took. */
       milliseconds: number;
       /** What was interpreted differently from the answer, and why. */
@@ -136,9 +144,6 @@ export type RoutedEvent =
 
 /** An event of one type. */
 export type RoutedEventOf<T extends RoutedEvent["type"]> = Extract<RoutedEvent, { type: T }>;
-
-/** The cost of a decision, as it is stored. */
-type StoredUsage = { -readonly [K in keyof DecisionUsage]: DecisionUsage[K] | undefined };
 
 /**
  * The state of a routed session: everything that the next decision needs, and nothing that grows with the

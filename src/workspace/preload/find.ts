@@ -53,7 +53,7 @@ export interface WorkflowSummary {
   /** The name of its folder, which `preload_workflow` accepts. */
   readonly name: string;
   /** Its form: `classic` has a workflow.yaml, `skill` a SKILL.md or workflow.md. */
-  readonly shape: FoundWorkflow["shape"];
+  readonly shape: "classic" | "skill";
   /** Its first file, as `read_file` accepts it. */
   readonly path: string;
   /** The description in its first file. Missing if there is none, or the file cannot be read. */

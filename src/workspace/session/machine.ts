@@ -40,7 +40,40 @@ const workspaceActSchema = z.discriminatedUnion("type", [
 ]);
 
 /** An act of an agent in a workspace. Sizes are in bytes; paths are as in answers: `{bundle-root}/…`. */
-export type WorkspaceAct = z.infer<typeof workspaceActSchema>;
+export type WorkspaceAct =
+  /** A text file was read. */
+  | {
+      type: "read";
+      path: string;
+      /** The byte at which reading began. 0 if missing. */
+      offset?: number | undefined;
+      bytes: number;
+    }
+  /** An output was saved. */
+  | {
+      type: "saved";
+      path: string;
+      bytes: number;
+      /** SHA-256 of its bytes, in hexadecimal. */
+      hash: string;
+      /** True if there was a file of that name before. */
+      replaced: boolean;
+    }
+  /** A folder was listed. */
+  | { type: "listed"; path: string; entries: number }
+  /** The files of a workflow were loaded. */
+  | { type: "preloaded"; workflow: string; files: string[]; missing: string[] }
+  /** A step of a skill was given. */
+  | {
+      type: "step";
+      workflow: string;
+      /** The step that was given. */
+      step: string;
+      /** Its number from 1, if known. */
+      number?: number | undefined;
+      /** The number of steps, if known. */
+      of?: number | undefined;
+    };
 
 /** The version of the format of events and heads. */
 const RECORDED_SCHEMA = 1;
@@ -52,10 +85,10 @@ export const sessionInputsSchema = z.record(
 );
 
 /** The inputs of a session: texts, numbers, flags, null or lists of texts, by name. */
-export type SessionInputs = z.infer<typeof sessionInputsSchema>;
+export type SessionInputs = Record<string, string | number | boolean | null | string[]>;
 
 /** The format of an event. */
-const recordedEventSchema = z.discriminatedUnion("type", [
+export const recordedEventSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("opened"),
     workflow: z.string().optional(),
@@ -69,12 +102,22 @@ const recordedEventSchema = z.discriminatedUnion("type", [
 ]);
 
 /** An event of a recorded session: it was opened, reopened or completed, or an agent did something in it. */
-export type RecordedEvent = z.infer<typeof recordedEventSchema>;
+export type RecordedEvent =
+  | {
+      type: "opened";
+      workflow?: string | undefined;
+      agent?: string | undefined;
+      inputs?: SessionInputs | undefined;
+    }
+  /** A connection continues the session. */
+  | { type: "reopened" }
+  | WorkspaceAct
+  | { type: "completed"; status: "completed" | "failed"; summary?: string | undefined };
 
 const count = z.int().nonnegative();
 
 /** The format of a head. */
-const recordedHeadSchema = z.object({
+export const recordedHeadSchema = z.object({
   status: z.enum(["active", "completed", "failed"]),
   workflow: z.string().optional(),
   agent: z.string().optional(),
@@ -89,7 +132,26 @@ const recordedHeadSchema = z.object({
 });
 
 /** The state of a recorded session. Its size does not grow with the number of acts. */
-export type RecordedHead = z.infer<typeof recordedHeadSchema>;
+export interface RecordedHead {
+  /** The status of the session. */
+  status: "active" | "completed" | "failed";
+  /** The name of the workflow, if the agent gave it. */
+  workflow?: string | undefined;
+  /** The name of the agent, if it gave it. */
+  agent?: string | undefined;
+  /** The step that was given last, if the workflow has steps. */
+  step?: string | undefined;
+  /** How many files were read. */
+  reads: number;
+  /** How many files were saved. */
+  saves: number;
+  /** How many steps were given. */
+  steps: number;
+  /** When the session was created: ISO 8601, UTC. */
+  createdAt: string;
+  /** When it was completed. */
+  completedAt?: string | undefined;
+}
 
 /** The commands of a recorded session. */
 export type RecordedCommand =

@@ -6,29 +6,67 @@ import * as z from "zod";
 import { PhasegateError } from "../../errors.js";
 import { sha256 } from "../../sandbox/replace.js";
 import type { Sandbox } from "../../sandbox/sandbox.js";
-import { sessionInputsSchema } from "./machine.js";
+import { type SessionInputs, sessionInputsSchema } from "./machine.js";
 
 /** The name of a manifest in its session's folder. */
 export const MANIFEST = "manifest.json";
 
+/**
+ * A session's manifest: its status, what it was created with, its saved files, and the current step of each skill.
+ * Times are ISO 8601, UTC.
+ */
+export interface Manifest {
+  /** The session's id, which is the name of its folder. */
+  session_id: string;
+  /** The status of the session. */
+  status: "active" | "completed" | "failed";
+  /** The name of the workflow, if the agent gave it. */
+  workflow?: string | undefined;
+  /** The name of the agent, if it gave it. */
+  agent?: string | undefined;
+  /** What the user gave, by name. */
+  inputs?: SessionInputs | undefined;
+  /** The step that was given last, by skill. */
+  steps?: Record<string, string> | undefined;
+  /** The saved files, in the order in which they were first saved. */
+  outputs: ManifestOutput[];
+  /** What was made, or why it failed; given at the end. */
+  summary?: string | undefined;
+  /** When the session was created. */
+  created_at: string;
+  /** When the manifest was last changed. */
+  updated_at: string;
+  /** When the session was completed. */
+  completed_at?: string | undefined;
+}
+
+/** A saved file of a session. */
+export interface ManifestOutput {
+  /** Its path, relative to the session's folder. */
+  path: string;
+  /** Its size in bytes. */
+  bytes: number;
+  /** SHA-256 of its bytes, in hexadecimal. */
+  sha256: string;
+  /** When it was saved. */
+  saved_at: string;
+}
+
+/** Checks a saved file in a manifest. */
 const outputSchema = z.object({
-  /** Relative to the session's folder. */
   path: z.string(),
   bytes: z.int().nonnegative(),
-  /** SHA-256 of its bytes, in hexadecimal. */
   sha256: z.string(),
-  /** ISO 8601, UTC, as all times here. */
   saved_at: z.string(),
 });
 
-/** The format of a manifest. */
-const manifestSchema = z.object({
+/** Checks a manifest. */
+export const manifestSchema = z.object({
   session_id: z.string(),
   status: z.enum(["active", "completed", "failed"]),
   workflow: z.string().optional(),
   agent: z.string().optional(),
   inputs: sessionInputsSchema.optional(),
-  /** The step that was given last, by skill. */
   steps: z.record(z.string(), z.string()).optional(),
   outputs: z.array(outputSchema),
   summary: z.string().optional(),
@@ -36,14 +74,6 @@ const manifestSchema = z.object({
   updated_at: z.string(),
   completed_at: z.string().optional(),
 });
-
-/**
- * A session's manifest: its status, what it was created with, its saved files, and the current step of each skill.
- * Times are ISO 8601, UTC.
- */
-export type Manifest = z.infer<typeof manifestSchema>;
-/** A saved file of a session: its path relative to the session's folder, size in bytes, SHA-256 and time of saving. */
-export type ManifestOutput = z.infer<typeof outputSchema>;
 
 /** Adds a saved file. A file that was there before keeps its place in the list. */
 export function withOutput(manifest: Manifest, output: ManifestOutput): Manifest {
